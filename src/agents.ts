@@ -1,23 +1,20 @@
 import type { Summariser } from "./compactor/summariser.ts";
 import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
-import { usableTokens } from "./context/usage.ts";
-import { SUMMARIES_SHARE } from "./core/compaction.ts";
 import { OperatorError } from "./core/errors.ts";
 import { type Guests, NO_GUESTS } from "./channel/guests.ts";
 import type { Perspective } from "./context/render.ts";
 import type { AgentId } from "./core/ids.ts";
 import type { Team, TeamMember } from "./core/team.ts";
-import { estimateTokens } from "./text/tokens.ts";
 import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
 import type { ChannelRow } from "./store/channels/channels.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
+import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { inSlices } from "./async/cooperative.ts";
 import { handOffTool } from "./tools/hand-off.ts";
-import type { Tool } from "./tools/tool.ts";
 import { createTools, type ToolNeeds } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
@@ -25,18 +22,17 @@ import { basename, join } from "node:path";
 import { NoteKeeper } from "./agent-files/note-keeper.ts";
 import { AgentFolder, type AgentFolderParts, mayHaveSkills } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
-import { chooseSections } from "./context/sections/choose.ts";
-import { sectionLimits } from "./context/sections/fit.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
   type Agent,
   type AgentModels,
   type AgentTexts,
-  budgetOf,
   createAgent,
+  type MoreTools,
   NO_FOLDER,
+  withMoreTools,
 } from "./turn/agent.ts";
-import { systemText } from "./turn/context-sources.ts";
+import { fixedPartProblem, roomForServers } from "./turn/fixed-part.ts";
 
 /** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
 const MAX_CALLS = 10;
@@ -46,6 +42,8 @@ export interface StaffedAgent {
   readonly agent: Agent;
   readonly compactorAgent: Summariser;
   readonly guests: Guests;
+  /** Null: it has no servers, or nobody may start them. */
+  readonly serverTools?: ServerTools | null;
 }
 
 /** Who answers a channel, by its row. */
@@ -66,7 +64,7 @@ export function answeringOf(
     bindingFor(bindings, channel, (...name) => names.holds(...name));
   return {
     bindingOf,
-    staffOf: (channel) => agents.with(channel.agent, bindingOf(channel)?.also ?? []),
+    staffOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
     digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
   };
 }
@@ -77,10 +75,12 @@ export interface AgentEvents {
   readonly onPassedOver?: RetryOptions["onPassedOver"];
   /** Of each file of an agent's folder that cannot be used as it is. */
   readonly onFileProblem?: (agent: AgentId, problem: string) => void;
+  /** What the MCP servers of the agents are started with; left out: none is, and agents have Weir's own tools alone. */
+  readonly servers?: Pick<ServerToolsParts, "log" | "mask" | "timing">;
 }
 
 /** The agents of a configuration, by id. */
-export class Agents {
+export class Agents implements AsyncDisposable {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
   readonly #prompts: Prompts;
@@ -102,6 +102,18 @@ export class Agents {
       await agent.folder.refresh();
       if (agent.folder.refusal !== null) throw new OperatorError(agent.folder.refusal);
     }
+  }
+
+  /** Starts the MCP servers of all agents. Waits for none. */
+  startServers(): void {
+    for (const { serverTools } of this.#byId.values()) serverTools?.start();
+  }
+
+  /** Ends the MCP servers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      Array.from(this.#byId.values(), async ({ serverTools }) => serverTools?.[Symbol.asyncDispose]()),
+    );
   }
 
   /** What keeps the notes of those that keep any. */
@@ -130,6 +142,15 @@ export class Agents {
     return [memberOf(config, null), ...others.map(({ agent }) => memberOf(agent.config, agent.config.id))];
   }
 
+  /**
+   * Who answers a channel that the log knows. A channel follows its binding with its next message; one whose agent has another id by
+   * now does so at once.
+   */
+  bound(id: AgentId, binding?: { readonly agent: AgentId; readonly also: readonly AgentId[] }): StaffedAgent {
+    const own = this.#byId.has(id) ? id : (binding?.agent ?? id);
+    return this.with(own, binding?.also ?? []);
+  }
+
   /** The agent of a channel in which others answer as well. The same object for the same agents. */
   with(id: AgentId, also: readonly AgentId[]): StaffedAgent {
     const alone = this.of(id);
@@ -142,14 +163,14 @@ export class Agents {
   }
 
   #together({ agent: host, compactorAgent, guests: { nameOf } }: StaffedAgent, team: Team): StaffedAgent {
-    const toolsOf = ({ config, tools }: Agent, self: AgentId | null): readonly Tool[] => {
+    const withHandOff = ({ config }: Agent, self: AgentId | null): MoreTools => {
       const others = team.filter(({ agent }) => agent !== self);
       const handOff = handOffTool(
         this.#prompts,
         config.name,
         others.map(({ agent, name }) => ({ id: agent ?? host.config.id, name })),
       );
-      return [...tools, handOff].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
+      return (tools) => [...tools, handOff].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
     };
     const invited = team.flatMap(({ agent: self }) => {
       const one = self === null ? undefined : this.#byId.get(self)?.agent;
@@ -158,12 +179,13 @@ export class Agents {
         self,
         nameOf: (agent) => (agent === null ? host.config.name : nameOf(agent)),
       };
-      const guest = createAgent({ ...one, tools: toolsOf(one, self) }, perspective);
+      const more = withMoreTools(one, withHandOff(one, self));
+      const guest = createAgent(more, perspective, more.changingTools);
       return [[one.config.id, guest] as const];
     });
     const byId: ReadonlyMap<AgentId, Agent> = new Map(invited);
     const guests = { team, nameOf, agent: (id: AgentId) => byId.get(id) };
-    return { agent: { ...host, tools: toolsOf(host, null) }, compactorAgent, guests };
+    return { agent: withMoreTools(host, withHandOff(host, null)), compactorAgent, guests };
   }
 }
 
@@ -181,7 +203,7 @@ export function createAgents(
   prompts: Prompts,
   told: AgentEvents = {},
 ): Agents {
-  const { onPassedOver = () => undefined, onFileProblem = () => undefined } = told;
+  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
   const nameOf = (id: AgentId): string => names.get(id) ?? id;
   const agents = config.agents.map((one) => {
@@ -194,29 +216,41 @@ export function createAgents(
         ? NO_FOLDER
         : createFolder(one.id, config.agentsDir, {
             today,
-            refusalOf: (files) => fixedPartProblem({ ...agent, folder: { ...NO_FOLDER, current: files } }),
+            refusalOf: (files) =>
+              fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
             onProblem: (problem) => onFileProblem(one.id, problem),
           });
     const notes = noteKeeperOf(one.id, config.agentsDir, {
       today,
       onProblem: (problem) => onFileProblem(one.id, problem),
     });
-    const tools = createTools(prompts, {
+    const needs = {
       keepsNotes: one.notes && notes !== null,
       recall: one.memory.recall,
       setsReminders: one.reminders.enabled,
       hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
       subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
       approvals: one.approvals.tools,
-    });
+    };
+    const tools = createTools(prompts, needs);
+    const serverTools =
+      servers === undefined || one.mcp.length === 0
+        ? null
+        : new ServerTools({
+            ...servers,
+            servers: one.mcp,
+            own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
+            room: () => roomForServers(agent, tools),
+          });
     const agent = createAgent(
       { config: one, models: agentModels, tools, texts, folder, notes },
       { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
+      serverTools,
     );
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);
     const compactorAgent = compactorAgentOf(agent, models, prompts, nameOf);
-    return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf } };
+    return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools };
   });
   const [first, ...rest] = agents;
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
@@ -351,40 +385,4 @@ function noteKeeperOf(
   if (agentsDir === undefined || !existsSync(join(agentsDir, id))) return null;
   const root = join(agentsDir, id);
   return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
-}
-
-/**
- * What is in every request, and all summaries together, must leave a conversation room under the target: else each
- * compaction would only make another one due. A mistake to report, never a reason to compact.
- * @returns null: there is room
- */
-function fixedPartProblem(agent: Agent): string | null {
-  const { config, tools, folder } = agent;
-  const budget = budgetOf(agent, config.model);
-  const usable = usableTokens(budget);
-  const { enabled, target } = config.compaction;
-  const limits = sectionLimits(usable);
-  const nowhere = { platform: "", names: [], fileNames: [] };
-  const sections = chooseSections(folder.current, nowhere, [], limits).static;
-  const whole = sections.filter(({ isProtected }) => isProtected);
-  const wholeTokens = whole.reduce((sum, { tokens }) => sum + tokens.after, 0);
-  if (wholeTokens > limits.tokens) {
-    const names = whole.map(({ source }) => source).join(" and ");
-    return (
-      `Agent "${config.id}": ${names} are never cut, take about ${wholeTokens} tokens, and may take ` +
-      `${limits.tokens}, a quarter of ${usable} usable tokens. Shorten them, or set context_window to what the model really holds.`
-    );
-  }
-  const fixed = estimateTokens(
-    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
-  );
-  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
-  if (fixed < room) return null;
-  const limit = enabled
-    ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
-    : `${room}, half of the window`;
-  return (
-    `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
-    "Shorten its instructions and the files of its folder, raise compaction.target, or set context_window to what the model really holds."
-  );
 }

@@ -2,12 +2,15 @@ import type { Logger } from "pino";
 import { withoutApprovers } from "./admin/approvals.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
+import { StatusKeeper } from "./admin/daemon-status.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, type Answering, answeringOf, createAgents } from "./agents.ts";
+import { type Budgets, createBudgets } from "./budget/budgets.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
+import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
@@ -67,14 +70,13 @@ async function whileStarting<Result>(work: () => Promise<Result>): Promise<Resul
 }
 
 /** All parts of a running Weir, joined. */
-export interface Daemon extends AsyncDisposable, Pick<Answering, "staffOf" | "digesterOf"> {
+export interface Daemon
+  extends AsyncDisposable, Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
-  readonly platforms: readonly Platform[];
-  readonly breaker: Breaker;
   /** Asks the database which schema it has. */
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
@@ -90,6 +92,7 @@ function agentEvents(config: Config, log: Logger): AgentEvents {
   const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
   return {
     onPassedOver: fallbackLog(log, masked),
+    servers: { log, mask: masked },
     onFileProblem: (agent, problem) => log.warn({ agent, problem: masked(problem) }, "agent_file_not_used"),
   };
 }
@@ -109,10 +112,10 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
 const MOST_TOLD = 10_000;
 
 /** The store, which tells the log, once each, of wishes that it does not believe. */
-function openStore({ database: { dataDir } }: Config, database: Database, log: Logger): Store {
+async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
-  return createStore(database, {
-    signer: fileSigner(dataDir),
+  const store = createStore(database, {
+    signer: fileSigner(config.database.dataDir),
     onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
     onDoubted(channel, wishes) {
       for (const { id, why } of wishes) {
@@ -121,6 +124,9 @@ function openStore({ database: { dataDir } }: Config, database: Database, log: L
       }
     },
   });
+  await warnOfScripts(store, log);
+  await openSharedMemories(config, store);
+  return store;
 }
 
 /** The models, which tell the database what they learn. */
@@ -128,7 +134,9 @@ async function openLearningModels(config: Config, { learnedModels }: Store, log:
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  return openModels(config.llm, { learned: learnedModels, onNotKept });
+  const models = await openModels(config.llm, { learned: learnedModels, onNotKept });
+  log.info({ models: models.describe() }, "models_open");
+  return models;
 }
 
 /** Tells the database which agents are told of others' memories: the scope of every look-up asks for it there. */
@@ -149,6 +157,8 @@ async function openAgents(
   // Only now: a window that was learned to be small is no reason not to start.
   for (const { model, window } of await whileStarting(async () => models.recallLearned()))
     if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
+  // Last, and nobody waits for them: where the start fails, none is left behind.
+  agents.startServers();
   return agents;
 }
 
@@ -164,12 +174,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const prompts = openPrompts(config, log);
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
-  const store = openStore(config, opened.database, log);
-  await warnOfScripts(store, log);
+  const store = await openStore(config, opened.database, log);
   const models = stack.use(await openLearningModels(config, store, log));
-  log.info({ models: models.describe() }, "models_open");
-  await openSharedMemories(config, store);
-  const agents = await openAgents(config, { models, prompts, log });
+  const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
   const events = new Events(log);
   const platforms = options.platforms(events);
@@ -186,8 +193,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reminders = new ReminderDesk(store.reminders, now);
   const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
+  const { status, vitals, enter } = new StatusKeeper({ ...channels, platforms, models, registry, events });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, log }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
@@ -200,6 +208,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
+  stack.defer(() => enter("draining"));
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -210,28 +219,32 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox: router,
     registry,
-    platforms,
-    breaker: channels.breaker,
     ...answering,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
+    status,
+    vitals,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
-      await takeUp(options, { router, registry, platforms });
+      await openIntake(options, { ...channels, registry }, platforms, router);
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
+      enter("serving");
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
-async function takeUp(
+async function openIntake(
   { config, log }: DaemonOptions,
-  { router, registry, platforms }: { readonly router: Router } & Pick<Daemon, "registry" | "platforms">,
+  { registry, budgets }: Pick<Channels, "registry" | "budgets">,
+  platforms: readonly Platform[],
+  router: Router,
 ): Promise<void> {
+  if (budgets !== null) await whileStarting(async () => budgets.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const served = platforms.map(({ name }) => name);
@@ -259,21 +272,27 @@ interface Channels {
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
+  /** Null: none is configured. */
+  readonly budgets: Budgets | null;
 }
 
 function createRegistry(
   options: DaemonOptions,
-  { staffOf, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+  { agents, staffOf, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
   stack: AsyncDisposableStack,
 ): Channels {
   const { config, log, compaction } = options;
   const { store } = base;
   const subagents = new SubagentDesk(store);
   const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
+  const { priceOf } = agents.first.agent.models;
+  const budgets = createBudgets({ ...base, agents: config.agents, usage: store.usage, priceOf, log });
+  stack.use(budgets);
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const registry = new ChannelRegistry({
     ...base,
     subagents,
+    ...(budgets !== null && { budgets }),
     ...config.daemon,
     contexts,
     log,
@@ -297,10 +316,11 @@ function createRegistry(
     approvals: store.approvals,
     registry,
     dueWork,
+    mayBeAsked: [...agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
     log,
   });
-  return { registry, contexts, approvals: stack.use(approvals), breaker };
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals) };
 }
 
 type RouterBase = Omit<RegistryBase, "indexer"> &
@@ -340,7 +360,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     registry,
     approvals,
     contexts,
-    agentOf: (channel) => staffOf(channel).agent,
+    agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     guestsOf: (channel) => staffOf(channel).guests,
     digesterOf,
     owners: { ...config.platforms, holds },

@@ -3,10 +3,9 @@ import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
 import { CommanderError } from "commander";
-import { LONGEST_TIMER_MS } from "./async/clock.ts";
+import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { MAX_DRAIN_MS } from "./config/schema/file.ts";
 import { errorMessage, WeirError } from "./core/errors.ts";
 import { displayable } from "./text/displayable.ts";
 

@@ -10,8 +10,9 @@ const LAYERS: readonly (readonly string[])[] = [
   ["text"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
-  ["memory", "context"],
+  ["memory", "context", "budget"],
   ["tools", "agent-files"],
+  ["mcp"],
   ["turn", "compactor"],
   ["channel"],
   ["router"],
@@ -35,6 +36,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
+  "@modelcontextprotocol/client": "mcp",
 };
 
 /** Parts that decide and do nothing else. */

@@ -1,6 +1,8 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
+import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
+import type { Asker } from "../platforms/platform.ts";
 import type { ApprovalRow } from "../store/turns/approvals.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../text/text.ts";
@@ -64,17 +66,25 @@ export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
   return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
 }
 
-/** Null: the asker may decide. Whoever is in a direct message with the agent is no approver for that. Pure. */
+/** Whether an agent of the channel names this person as an approver. */
+export function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
+  const { platform } = channel.address;
+  return agentsOf(parts, { channel }).some((agent) => namedOn(agent, platform).includes(`${platform}:${id}`));
+}
+
+/** Null: the asker may decide about calls of one of these agents. Whoever is in a direct message with one is no approver for that. */
 function refusal(
-  agent: Agent,
+  agents: readonly Agent[],
   { asker, channel: { address }, isNamedOwner }: AskedCommand,
   owners: CommandParts["owners"],
 ): string | null {
   const { platform } = address;
-  const named = namedOn(agent, platform);
-  const isApprover = named.length === 0 ? isNamedOwner : named.includes(`${platform}:${asker.id}`);
-  if (isApprover) return null;
-  const isSomebody = hasApprover(agent, platform, owners);
+  const mayDecide = agents.some((agent) => {
+    const named = namedOn(agent, platform);
+    return named.length === 0 ? isNamedOwner : named.includes(`${platform}:${asker.id}`);
+  });
+  if (mayDecide) return null;
+  const isSomebody = agents.some((agent) => hasApprover(agent, platform, owners));
   const who = isSomebody ? "That is for approvers only." : "Nobody may approve anything here yet.";
   return `${who} Whoever runs Weir names them in config.toml, as approvers under [agents.approvals]; without any, the owners are. ${howToOwn(platform)}`;
 }
@@ -107,10 +117,8 @@ async function decide(
   wanted: { readonly state: "allowed" | "denied"; readonly isAlways: boolean; readonly reason: string },
 ): Promise<string> {
   const { channel, asker } = command;
-  const refused = refusal(parts.agentOf(channel), command, parts.owners);
-  if (refused !== null) return refused;
-  const found = await parts.store.approvals.find(channel.id, id);
-  if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
+  const found = await findFor(parts, command, id);
+  if (typeof found === "string") return found;
   if (found.state !== "open") return decidedBefore(found);
   const { state, reason, isAlways } = wanted;
   const name = await parts.nameIn(channel, { id: asker.id, name: asker.name, isBot: false });
@@ -127,6 +135,26 @@ async function decide(
     : `Allowed: #${id}.`;
 }
 
+/** An approval that the asker may decide about, or why there is none for them: each agent has its approvers. */
+async function findFor(
+  parts: CommandParts,
+  command: AskedCommand,
+  id: number,
+): Promise<ApprovalRow | string> {
+  const { channel } = command;
+  const refused = refusal(agentsOf(parts, command), command, parts.owners);
+  if (refused !== null) return refused;
+  const found = await parts.store.approvals.find(channel.id, id);
+  if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
+  const own = parts.agentOf(channel);
+  const asking = agentHere(own, parts.guestsOf(channel), found.agent) ?? own;
+  return refusal([asking], command, parts.owners) ?? found;
+}
+
+function agentsOf(parts: CommandParts, { channel }: Pick<AskedCommand, "channel">): Agent[] {
+  return agentsHere(parts.agentOf(channel), parts.guestsOf(channel));
+}
+
 function decidedBefore(approval: ApprovalRow): string {
   const { id, state } = approval;
   return state === "open" ? `#${id} has expired.` : `#${id} is decided already. ${outcomeOf(approval)}`;
@@ -135,7 +163,7 @@ function decidedBefore(approval: ApprovalRow): string {
 /** `/approvals`, `/approvals 7`, `/approvals forget 3` */
 async function approvals(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
-  const refused = refusal(parts.agentOf(channel), command, parts.owners);
+  const refused = refusal(agentsOf(parts, command), command, parts.owners);
   if (refused !== null) return refused;
   if (argument === "") return list(parts, command);
   const [, ended] = /^forget\s+#?(\d{1,15})$/i.exec(argument) ?? [];
@@ -148,8 +176,8 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
   const [, id] = /^#?(\d{1,15})$/.exec(argument) ?? [];
   if (id === undefined)
     return `This is ${typed("approvals [NUMBER]")} or ${typed("approvals forget NUMBER")}.`;
-  const found = await parts.store.approvals.find(channel.id, Number(id));
-  if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
+  const found = await findFor(parts, command, Number(id));
+  if (typeof found === "string") return found;
   return `#${id}: ${outcomeOf(found)}\n${codeBlock(`tool: ${found.tool}\n${shown(parts, found.arguments, LONGEST_WHOLE)}`)}`;
 }
 

@@ -5,7 +5,7 @@ import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
-import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
+import { approvalsCommand, approveCommand, denyCommand, isApprover } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
@@ -17,6 +17,7 @@ import { resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { usageCommand } from "./usage.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { codeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   remindCommand,
   remindersCommand,
   statusCommand,
+  usageCommand,
   stopCommand,
   askCommand,
   agentsCommand,
@@ -81,6 +83,9 @@ export function helpLines(
   }));
 }
 
+const NOT_MET =
+  "Nothing has been said to me here yet. Write me something first: then commands work here, too.";
+
 /** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
 export function createCommands(parts: CommandParts): Commands {
   const run = async (command: InboundCommand): Promise<CommandAnswer> => {
@@ -96,7 +101,7 @@ export function createCommands(parts: CommandParts): Commands {
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
-    if (channel === undefined) return "Nothing has been said in this channel yet.";
+    if (channel === undefined) return NOT_MET;
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;
@@ -116,8 +121,14 @@ export function createCommands(parts: CommandParts): Commands {
     keepsMessage: (name) =>
       [rememberCommand, remindCommand, askCommand].some((one) => one === commandNamed(name)),
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
-    isNamedOwner: ({ address: { platform }, workspace }, asker) =>
-      isNamedOwner(asker, { platform, workspace }, parts.owners),
+    isNamedFor(name, channel, asker) {
+      const { address, workspace } = channel;
+      if (isNamedOwner(asker, { platform: address.platform, workspace }, parts.owners)) return true;
+      const decides = [approveCommand, denyCommand, approvalsCommand].some(
+        (one) => one === commandNamed(name),
+      );
+      return decides && isApprover(parts, channel, asker);
+    },
   };
 }
 

@@ -6,8 +6,9 @@ import type { CompactionStore } from "../store/compaction/compactions.ts";
 import type { JobId } from "../core/ids.ts";
 import { redactPerson, type RedactionParts } from "../router/redact-messages.ts";
 import type { ChannelStore } from "../store/channels/channels.ts";
+import type { DaemonStatus } from "./daemon-status.ts";
 import type { ForgetAnswer } from "./forget-answer.ts";
-import type { RequestStore, WaitingRequest } from "../store/commands/requests.ts";
+import type { ChannelRequest, RequestStore, WaitingRequest } from "../store/commands/requests.ts";
 import {
   type CompactAnswer,
   forceCompaction,
@@ -26,6 +27,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store" | "regi
   readonly registry: RedactionParts["registry"] & Pick<ChannelRegistry, "visit">;
   /** See `GoneNotesSweeper`. */
   readonly sweepNotes: () => Promise<void>;
+  /** What this daemon knows of itself. */
+  readonly status: () => DaemonStatus;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -40,7 +43,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`), and answers in the same row. It
+ * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`, `weir status`), and answers in the same row. It
  * hears of a request by NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
@@ -99,7 +102,8 @@ export class RequestServer implements AsyncDisposable {
     await this.#listen();
     let nextMs = POLL_MS;
     for (const request of await store.requests.waiting()) {
-      const waitMs = serves(request.address) ? 0 : OTHERS_FIRST_MS - request.ageMs;
+      const isOurs = request.channel === null || serves(request.address);
+      const waitMs = isOurs ? 0 : OTHERS_FIRST_MS - request.ageMs;
       if (waitMs > 0) nextMs = Math.min(nextMs, waitMs);
       else if (await store.requests.take(request.id)) this.#begin(request);
     }
@@ -141,18 +145,21 @@ export class RequestServer implements AsyncDisposable {
   async #answer(request: WaitingRequest): Promise<void> {
     let answer: object = { kind: "failed" };
     try {
-      const { wish } = request;
-      answer =
-        wish.kind === "forget"
-          ? await this.#forget(request, wish.person)
-          : storableAnswer(await this.#compact(request, wish.kind === "redo" ? wish.job : null));
+      answer = await this.#answerTo(request);
     } catch (error) {
       this.#warn(error);
     }
     await this.#parts.store.requests.answer(request.id, answer);
   }
 
-  async #compact({ channel }: WaitingRequest, redo: JobId | null): Promise<CompactAnswer> {
+  async #answerTo(request: WaitingRequest): Promise<object> {
+    if (request.channel === null) return this.#parts.status();
+    const { wish } = request;
+    if (wish.kind === "forget") return this.#forget(request, wish.person);
+    return storableAnswer(await this.#compact(request, wish.kind === "redo" ? wish.job : null));
+  }
+
+  async #compact({ channel }: ChannelRequest, redo: JobId | null): Promise<CompactAnswer> {
     const { store, registry } = this.#parts;
     return registry.visit(channel, async ({ compactor }) => {
       if (redo !== null) return redoCompaction(compactor, store, channel, redo);
@@ -160,7 +167,7 @@ export class RequestServer implements AsyncDisposable {
     });
   }
 
-  async #forget({ address }: WaitingRequest, person: string): Promise<ForgetAnswer> {
+  async #forget({ address }: ChannelRequest, person: string): Promise<ForgetAnswer> {
     const row = await this.#parts.store.channels.find(address);
     if (row === undefined) throw new Error("a channel with a request has no row");
     const taken = await redactPerson(this.#parts, row, person, () => !this.#isClosed);

@@ -10,7 +10,8 @@ export function secretsOf({
   llm,
   platforms,
   http,
-}: Pick<Config, "database" | "llm" | "platforms" | "http">): string[] {
+  agents = [],
+}: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
@@ -23,6 +24,7 @@ export function secretsOf({
     discord?.token,
     slack?.botToken,
     http?.token,
+    ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
     intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,
   ];
   return values.flatMap((value) => (value != null && value.length >= MIN_LENGTH ? [value] : []));

@@ -2,8 +2,11 @@ import type { Landed } from "../core/compaction.ts";
 import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import type { Agent } from "../turn/agent.ts";
 import type { ActorParts } from "./channel-context.ts";
 import { QuestionBoard } from "./approvals/question-board.ts";
+import { freezeTools } from "./frozen-tools.ts";
+import { withinBudget } from "./compaction/within-budget.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -16,6 +19,8 @@ import { billLine, storeBillLine } from "./model-usage.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */
 export interface ActorRooms {
+  /** With the tools that this channel has. */
+  readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly outbox: Outbox;
   readonly questions: QuestionBoard;
@@ -28,10 +33,12 @@ export function buildRooms(
   snapshot: ChannelSnapshot,
   onLost: (error: StaleEpochError) => void,
 ): ActorRooms {
-  const { owner, address, platform, streams, events, store, agent } = parts;
+  const { owner, address, platform, streams, events, store } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
-  if (lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
+  if (lastUsage !== null) parts.agent.models.learnFactor(lastUsage.model, lastUsage);
   const history = new GuardedHistory(store, owner, snapshot.history, parts.createMutex?.());
+  const frozen = freezeTools(parts.agent, () => history.current.coveredTo);
+  const { agent } = frozen;
   const outbox = new Outbox({
     owner,
     address,
@@ -46,20 +53,24 @@ export function buildRooms(
   const last = new LastRequest(lastUsage?.model ?? agent.config.model);
   const onRequest = (): void => compactor.consider();
   const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);
-  const runner = new TurnRunner(parts, history, outbox, { usage, last, onRequest, onLanded });
-  const target = { ...parts, history, usage, lastRequest: last, onLostBy: onLost };
+  const own = { ...parts, agent };
+  const { renewTools } = frozen;
+  const runner = new TurnRunner(own, history, outbox, { usage, last, onRequest, onLanded, renewTools });
+  const target = { ...own, history, usage, lastRequest: last, onLostBy: onLost };
   const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
-  return { history, outbox, questions: new QuestionBoard(parts, outbox), runner, compactor };
+  const questions = new QuestionBoard(own, outbox);
+  return { agent, history, outbox, questions, runner, compactor };
 }
 
 /** The compactor of one channel, joined with its parts. */
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);
+  const breaker = withinBudget(parts, compaction.breaker);
   const runner = new JobRunner({
     store,
     agent: compactorAgent,
-    breaker: compaction.breaker,
+    breaker,
     onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
     onCall: (job, record, estimatedTokens) =>
       storeBillLine(parts, billLine(parts, { job: job.id }, record, estimatedTokens)),
@@ -70,7 +81,7 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
       jobs: store.jobs,
       runner,
       queue: compaction.queue,
-      breaker: compaction.breaker,
+      breaker,
       summarisers: compactorAgent.modelNames(),
       events,
       timing: compaction.timing,

@@ -7,9 +7,11 @@ import { formatAddress, type Seq } from "../core/ids.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
+import type { Agent } from "../turn/agent.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { QuestionBoard } from "./approvals/question-board.ts";
+import { agentsHere } from "./guests.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
@@ -34,6 +36,8 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  */
 export class ChannelActor {
   readonly #parts: ActorParts;
+  /** As this channel has it. */
+  readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
   readonly questions: QuestionBoard;
@@ -58,6 +62,7 @@ export class ChannelActor {
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
     this.#parts = parts;
     const rooms = buildRooms(parts, snapshot, (error) => this.#lose(error));
+    this.agent = rooms.agent;
     this.history = rooms.history;
     this.#outbox = rooms.outbox;
     this.questions = rooms.questions;
@@ -69,7 +74,8 @@ export class ChannelActor {
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
-    if (mayAskApprovals(this.#parts.agent)) this.questions.show();
+    const { agent, guests } = this.#parts;
+    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
 
   get lastUsedAt(): number {

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Budgets } from "../budget/budgets.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
@@ -31,6 +32,8 @@ export interface SharedParts {
   readonly compaction: Compaction;
   /** Default: there are none. */
   readonly subagents?: SubagentDesk;
+  /** Default: no budget is configured. */
+  readonly budgets?: Budgets;
   /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
   /** Wake-ups that wait in one mailbox. */

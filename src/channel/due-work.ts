@@ -1,5 +1,5 @@
 import { retryWrite } from "../async/retry.ts";
-import type { ChannelId, Seq } from "../core/ids.ts";
+import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
 import { OWN_AUTHOR } from "../core/message.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
@@ -15,6 +15,8 @@ export interface DueWork {
   readonly at: Date;
   /** The id of the person whose words it has: it goes with everything that they have said. Default: it is nobody's. */
   readonly by?: string;
+  /** Who answers it: the agent that has begun it. Default: the channel's own, as for one that answers there no more. */
+  readonly agent?: AgentId | undefined;
 }
 
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
@@ -31,11 +33,10 @@ export class DueWorkDesk {
    * Appends it once, however often it is called. Resolves when it is in the log.
    * @throws WeirError if the log cannot be written
    */
-  async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR }: DueWork): Promise<Seq> {
+  async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR, agent }: DueWork): Promise<Seq> {
     const author = { id: by, name: title, isBot: true };
-    const { result: appended } = await retryWrite(async () =>
-      this.#log.appendMessage(channel, { id, author, text, at, addressed: true }),
-    );
+    const message = { id, author, text, at, addressed: true, ...(agent !== undefined && { agent }) };
+    const { result: appended } = await retryWrite(async () => this.#log.appendMessage(channel, message));
     this.#registry.announce(channel, appended);
     return appended.seq;
   }

@@ -11,4 +11,19 @@ export interface Guests {
   readonly nameOf: (id: AgentId) => string;
 }
 
+/** Who answers what is meant for an agent; undefined: the channel's own, also for one that answers there no more. Pure. */
+export function answererOf(guests: Pick<Guests, "agent">, agent: AgentId | undefined): AgentId | undefined {
+  return agent === undefined || guests.agent(agent) === undefined ? undefined : agent;
+}
+
+/** An agent of a channel by its id; undefined: it does not answer there, or not any more. Pure. */
+export function agentHere(own: Agent, guests: Pick<Guests, "agent">, id: AgentId): Agent | undefined {
+  return id === own.config.id ? own : guests.agent(id);
+}
+
+/** All that answer in a channel, its own agent first. Pure. */
+export function agentsHere(own: Agent, { team, agent }: Pick<Guests, "team" | "agent">): Agent[] {
+  return [own, ...team.flatMap((member) => (member.agent === null ? [] : (agent(member.agent) ?? [])))];
+}
+
 export const NO_GUESTS: Guests = { team: [], agent: () => undefined, nameOf: (id) => id };

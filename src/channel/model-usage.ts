@@ -49,12 +49,18 @@ export class LastRequest {
 }
 
 /**
- * Emits `model_call`, and makes the call's row.
+ * Emits `model_call`, counts it for the budgets, and makes the call's row.
  * @param purpose the turn, itself or by a subagent, or the compaction's job that it was for
  * @param estimatedTokens what we had estimated for the whole request
  */
 export function billLine(
-  { owner, address, events }: Pick<ActorParts, "owner" | "address" | "events">,
+  {
+    owner,
+    address,
+    events,
+    agent,
+    budgets,
+  }: Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">,
   purpose: { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId },
   record: ModelCallRecord,
   estimatedTokens: number,
@@ -71,6 +77,17 @@ export function billLine(
   const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
   const kind = whose.job === null ? ofTurn : "compaction";
   events.emit({ type: "model_call", channel, purpose: kind, model, outcome, ...tokens, totalMs });
+  budgets?.count({
+    agent: agent.config.id,
+    channel: owner.channel,
+    address: channel,
+    turn: whose.turn,
+    model,
+    // A provider that reports nothing is paid all the same.
+    promptTokens: tokens.promptTokens ?? (outcome === "answered" ? estimatedTokens : 0),
+    cachedTokens: tokens.cachedTokens ?? 0,
+    completionTokens: tokens.completionTokens ?? 0,
+  });
   return {
     channel: owner.channel,
     ...whose,

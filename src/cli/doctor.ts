@@ -13,6 +13,7 @@ import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
 import { counted } from "../text/text.ts";
 import { formatNumber } from "../text/format.ts";
+import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
@@ -48,6 +49,7 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
     ["database", async () => lookAtDatabase(io, config)],
     ["models", async () => lookAtModels(config)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
+    ["MCP servers", async () => lookAtServers(io, config)],
     [
       "Discord",
       async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),

@@ -1,11 +1,12 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
-import { OperatorError } from "../core/errors.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
-import { openDatabase } from "../store/database/open.ts";
+import { NotMigratedError } from "../store/database/migrate.ts";
+import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { createLog, type LogTarget } from "../telemetry/log.ts";
@@ -43,6 +44,26 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
   const list = known.map(({ address }) => formatAddress(address)).join(", ");
   const hint = list === "" ? "Nothing has been said anywhere yet." : `The newest channels are: ${list}.`;
   throw new OperatorError(`There is no channel ${formatAddress(parseAddress(name))}. ${hint}`);
+}
+
+/**
+ * For a command that tells of all channels: in a folder that is not Weir's there is nothing to tell.
+ * @throws OperatorError if there is no database
+ */
+export async function assertHasRun({ database, file }: Config): Promise<void> {
+  try {
+    await assertExists(database);
+  } catch (error) {
+    if (!(error instanceof NotMigratedError) || file !== null) throw error;
+    throw new OperatorError(
+      `${errorMessage(error)} Is this the right folder? There is no config.toml in it either.`,
+    );
+  }
+}
+
+/** Times as the first agent sees them. */
+export function firstTimeFormat(config: Config): TimeFormat {
+  return timeFormatOf(config, config.agents[0]?.id ?? "");
 }
 
 /** Times as an agent sees them; those of the first agent if the configuration no longer has this one. */

@@ -1,5 +1,9 @@
+import { CHANNEL_ORDERS } from "../admin/channel-list.ts";
+import { USAGE_KEYS } from "../store/turns/usage.ts";
+import { readVersion } from "../admin/version.ts";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
+import type { ChannelsOptions } from "./channels.ts";
 import type { CompactOptions } from "./compact.ts";
 import type { CompactionsOptions } from "./compactions.ts";
 import type { ContextOptions } from "./context.ts";
@@ -11,8 +15,9 @@ import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
+import type { StatusOptions } from "./status.ts";
 import type { TuneOptions } from "./tune.ts";
-import { readVersion } from "./version.ts";
+import type { UsageOptions } from "./usage.ts";
 
 const MAX_PORT = 65_535;
 const EXAMPLES = `
@@ -41,6 +46,8 @@ export function createProgram(io: Io): Command {
   program.commandsGroup("Talk:");
   addDaemon(program, io);
   addChat(program, io);
+  program.commandsGroup("Look at all of it:");
+  addOverviews(program, io);
   program.commandsGroup("Look at a channel:");
   addViews(program, io);
   addCompactions(program, io);
@@ -96,6 +103,40 @@ function addChat(program: Command, io: Io): void {
     .action(async (file: string, options: ReplayOptions) => {
       const { replay } = await import("./replay/replay.ts");
       await replay(io, file, options);
+    });
+}
+
+function addOverviews(program: Command, io: Io): void {
+  withConfig(program.command("status"))
+    .description("show the daemon, its platforms and models, what waits, and the fullest channels")
+    .option("--json", "as JSON")
+    .action(async (options: StatusOptions) => {
+      const { showStatus } = await import("./status.ts");
+      await showStatus(io, options);
+    });
+  withConfig(program.command("channels"))
+    .description("list the channels: messages, level at the last answer, last heard, due")
+    .option("--json", "a JSON object a line")
+    .option("--limit <n>", "so many at most, 1 or more", positiveNumber, 50)
+    .addOption(
+      new Option("--sort <by>", "the highest, the newest and the largest first")
+        .choices(CHANNEL_ORDERS)
+        .default("heard"),
+    )
+    .action(async (options: ChannelsOptions) => {
+      const { showChannels } = await import("./channels.ts");
+      await showChannels(io, options);
+    });
+  withConfig(program.command("usage"))
+    .description(
+      "show what the models were sent and have answered, and what that cost by the prices of today",
+    )
+    .addOption(new Option("--by <key>", "told apart by this").choices(USAGE_KEYS).default("agent"))
+    .option("--since <time>", "a length of time, as 12h, or a day, as 2026-11-01", "7d")
+    .option("--json", "as JSON")
+    .action(async (options: UsageOptions) => {
+      const { showUsage } = await import("./usage.ts");
+      await showUsage(io, options);
     });
 }
 
@@ -230,8 +271,17 @@ function addUpkeep(program: Command, io: Io): void {
       const { checkConfig } = await import("./config-check.ts");
       await checkConfig(io, options);
     });
+  withConfig(program.command("tools"))
+    .argument("[agent]", "its id; default: all agents")
+    .description("list the tools that each agent may call, where they come from and whether they ask first")
+    .action(async (agent: string | undefined, options: CommonOptions) => {
+      const { showTools } = await import("./tools.ts");
+      await showTools(io, agent, options);
+    });
   withConfig(program.command("doctor"))
-    .description("look at database, models, Discord and Slack, and say what to do about what is wrong")
+    .description(
+      "look at database, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
+    )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);

@@ -17,7 +17,7 @@ import { closeDataFolder } from "../store/database/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
-import { readVersion } from "./version.ts";
+import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
 export type ChatOptions = CommonOptions & {
@@ -104,9 +104,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
   await daemon.open();
-  http?.enter("serving");
   await until(io, daemon, shown, mode === null ? agents(config) : null);
-  http?.enter("draining");
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();

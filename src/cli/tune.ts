@@ -78,7 +78,9 @@ export async function tune(io: Io, name: string, options: TuneOptions): Promise<
     );
     if (columns === null) return;
     if (options.at !== undefined && columns.every(({ visible }) => visible === null))
-      throw new OperatorError("That turn has sent no request: all that it was to answer is deleted.");
+      throw new OperatorError(
+        "That turn has sent no request of this agent: all that it was to answer is deleted, or another agent has answered it.",
+      );
     const report: TuneReport = {
       channel: formatAddress(channel.address),
       agent: now.id,

@@ -3,6 +3,12 @@ const MAX_FAILURES = 3;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
+/** What tells whether a model may be asked for a compaction. */
+export interface Circuit extends Pick<Breaker, "mayTry" | "admit" | "succeeded" | "failed"> {
+  /** Why no model may be asked; null, and by default: a circuit is open. */
+  readonly whyNot?: () => string | null;
+}
+
 interface ModelState {
   failures: number;
   /** 0: closed. */
@@ -58,9 +64,11 @@ export class Breaker {
     state.isTrying = false;
   }
 
-  /** The models whose circuit is open now. */
-  open(): string[] {
-    return [...this.#models.keys()].filter((model) => !this.mayTry(model));
+  /** The models that have failed since their last success. */
+  states(): { readonly model: string; readonly failures: number; readonly waitMs: number }[] {
+    return Array.from(this.#models, ([model, { failures }]) => {
+      return { model, failures, waitMs: this.waitMs(model) };
+    });
   }
 
   /** Until the next trial; 0: a call may be made. */

@@ -7,7 +7,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
-import type { Breaker } from "./breaker.ts";
+import type { Circuit } from "./breaker.ts";
 import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
@@ -40,7 +40,7 @@ export type JobEnd =
 export interface JobRunnerParts {
   readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls" | "memories">;
   readonly agent: Summariser;
-  readonly breaker: Breaker;
+  readonly breaker: Circuit;
   /** Called for each attempt that brought no summary. */
   readonly onRefused: (job: Job, why: string) => void;
   readonly onCall: (job: Job, record: ModelCallRecord, estimatedTokens: number) => void;
@@ -140,7 +140,7 @@ export class JobRunner {
   ): Promise<AttemptOutcome> {
     const { agent, breaker, store, onCall } = this.#parts;
     if (!breaker.admit(modelName))
-      return { kind: "unavailable", why: "the summariser is away (circuit open)" };
+      return { kind: "unavailable", why: breaker.whyNot?.() ?? "the summariser is away (circuit open)" };
     const deadline = AbortSignal.timeout(agent.compaction.deadlineMs);
     const signal = AbortSignal.any([run.signal, deadline]);
     const name = await agent.resolve(modelName, signal).catch(() => null);
@@ -309,7 +309,7 @@ function within({ fromSeq, toSeq }: Job, summaries: readonly Summary[]): Summary
   return summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
 }
 
-function unreachableModel(breaker: Breaker, modelName: string): AttemptOutcome {
+function unreachableModel(breaker: Circuit, modelName: string): AttemptOutcome {
   breaker.failed(modelName);
   return { kind: "unavailable", why: "the model server does not say which model it has" };
 }

@@ -4,7 +4,7 @@ import type { Owner } from "../core/ids.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { JobStore } from "../store/compaction/jobs.ts";
 import type { Events } from "../telemetry/events.ts";
-import type { Breaker } from "./breaker.ts";
+import type { Circuit } from "./breaker.ts";
 import type { JobRunner } from "./job-runner.ts";
 import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
@@ -48,7 +48,7 @@ export interface CompactorParts {
   readonly jobs: JobStore;
   readonly runner: JobRunner;
   readonly queue: CompactionQueue;
-  readonly breaker: Breaker;
+  readonly breaker: Circuit;
   readonly summarisers: readonly string[];
   readonly events: Events;
   readonly timing: CompactorTiming;

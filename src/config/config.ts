@@ -139,7 +139,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "schedules"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "schedules" | "mcp"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -151,11 +151,42 @@ export interface AgentConfig extends Omit<
   readonly approvals: ApprovalsConfig;
   /** What it does again and again, each with the time zone that holds for it. */
   readonly schedules: readonly CompleteAgent["schedules"][number][];
+  /** The servers whose tools it may call. */
+  readonly mcp: readonly McpServerConfig[];
 }
 
 /** `tools`: by name. `approvers`: as `discord:ID`. */
 export interface ApprovalsConfig extends Omit<CompleteAgent["approvals"], "tools"> {
   readonly tools: Readonly<Record<string, ApprovalMode>>;
+}
+
+/** One `[[agents.mcp]]`. */
+export interface McpServerConfig {
+  readonly name: string;
+  readonly reach:
+    | {
+        readonly kind: "command";
+        readonly command: string;
+        readonly args: readonly string[];
+        /** What it is given beside what every program is. Never print its values. */
+        readonly env: Readonly<Record<string, string>>;
+        /** Absolute path of the folder in which it runs. */
+        readonly folder: string;
+      }
+    | {
+        readonly kind: "url";
+        /** May hold a secret: never print it. */
+        readonly url: string;
+        /** Never print their values. */
+        readonly headers: Readonly<Record<string, string>>;
+      };
+  /** Names of its tools that may be called; empty: all. */
+  readonly tools: readonly string[];
+  /** Null: as long as any tool may take. */
+  readonly timeoutMs: number | null;
+  readonly approve: "always" | "never" | "writes";
+  /** Values that nobody is shown. */
+  readonly secrets: readonly string[];
 }
 
 /** Thresholds are shares of the usable window: 0 < target < background < aggressive < emergency < 1. */

@@ -7,6 +7,7 @@ import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
+import { resolveMcpServers } from "./mcp-servers.ts";
 import { resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
@@ -46,13 +47,16 @@ export function loadConfig(options: LoadOptions): Config {
     environment,
     problemAt,
   );
-  const config = resolveConfig(checked.config, references, { path: source.exists ? path : null, folder });
+  const mcp = resolveMcpServers(checked.config, { environment, folder, problemAt });
+  const place = { path: source.exists ? path : null, folder };
+  const config = resolveConfig(checked.config, references, place, mcp.servers);
   const problems = [
     ...source.problems,
     ...checked.problems,
     // With a broken .env, every variable that is missing is missing because of it.
     ...envProblems,
-    ...(envProblems.length > 0 ? [] : referenceProblems),
+    ...(envProblems.length > 0 ? [] : [...referenceProblems, ...mcp.unset]),
+    ...mcp.problems,
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkEmbeddings(config, problemAt) : []),

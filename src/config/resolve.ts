@@ -14,6 +14,7 @@ import type {
   SlackConfig,
 } from "./config.ts";
 import type { References } from "./references.ts";
+import type { McpServers } from "./mcp-servers.ts";
 import { agentSchema, isAgentId } from "./schema/agents.ts";
 import { modelSchema } from "./schema/models.ts";
 import { bindingSchema, CHAT_PLATFORMS } from "./schema/platforms.ts";
@@ -27,17 +28,19 @@ type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
 
 /**
  * A checked file with all defaults: an agent's value goes over `[defaults]`, which go over the built-in ones.
- * @param folder relative paths are relative to it
+ * @param place.folder relative paths are relative to it
+ * @param mcp the servers of each agent, by its place
  */
 export function resolveConfig(
   file: FileConfig,
   references: References,
   place: { readonly path: string | null; readonly folder: string },
+  mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
   const { database, llm, log, daemon, http, prompts, platforms } = camelCased(fileSchema.parse(rest));
-  const agents = (written ?? [{ id: mainAgent() }]).map((agent) =>
-    resolveAgent(agent, defaults, place.folder),
+  const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
+    resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
   );
   return {
     file: place.path,
@@ -94,8 +97,14 @@ function pathOrNull(path: string, folder: string): string | null {
 
 function resolveAgent(
   written: FileAgent,
-  defaults: NonNullable<FileConfig["defaults"]>,
-  folder: string,
+  {
+    defaults,
+    folder,
+    mcp,
+  }: { readonly defaults: NonNullable<FileConfig["defaults"]>; readonly folder: string } & Pick<
+    AgentConfig,
+    "mcp"
+  >,
 ): AgentConfig {
   const compaction = { ...defaults.compaction, ...written.compaction };
   const pruning = { ...defaults.pruning, ...written.pruning };
@@ -103,10 +112,12 @@ function resolveAgent(
   const subagents = { ...defaults.subagents, ...written.subagents };
   const approvals = { ...defaults.approvals, ...written.approvals };
   const reminders = { ...defaults.reminders, ...written.reminders };
-  const tables = { compaction, pruning, memory, subagents, approvals, reminders };
+  const budget = { ...defaults.budget, ...written.budget };
+  const tables = { compaction, pruning, memory, subagents, approvals, reminders, budget };
   const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
   return {
     ...agent,
+    mcp,
     name: agent.name.trim() || agent.id,
     instructions: agent.instructions.trim(),
     prompt: pathOrNull(agent.prompt, folder),

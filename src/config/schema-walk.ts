@@ -45,13 +45,18 @@ export function expectationAt(path: KeyPath): string | null {
 /** A key whose values never show, whatever stands there, and in whatever table. */
 export function isSecretPath(path: KeyPath): boolean {
   const key = path.findLast((part) => typeof part === "string");
-  return typeof key === "string" && secretKeys().has(key);
+  return isUnderSecret(path) || (typeof key === "string" && secretKeys().has(key));
+}
+
+/** A name that people choose has no schema of its own: that of its table tells. */
+function isUnderSecret(path: KeyPath): boolean {
+  return HIDDEN.has(schemaAt(path));
 }
 
 function secretKeys(): ReadonlySet<unknown> {
   return new Set(
     leafPaths()
-      .filter((path) => HIDDEN.has(schemaAt(path)))
+      .filter((path) => isUnderSecret(path) || isUnderSecret([...path, 0]))
       .map((path) => path.at(-1)),
   );
 }

@@ -1,13 +1,22 @@
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
+import { type ListedChannel, listChannel } from "../admin/channel-list.ts";
 import { type ChannelReport, reportChannel } from "../admin/channel-report.ts";
 import { type PricedCompaction, readCompactions } from "../admin/compaction-list.ts";
-import { formatAddress, parseAddress } from "../core/ids.ts";
+import { usableTokens } from "../context/usage.ts";
+import { parseAddress } from "../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
-import type { ListedChannel } from "./openapi.ts";
+import type { ChannelOverview } from "../store/channels/overview.ts";
+import { budgetOf } from "../turn/agent.ts";
 
 export type ReportedDaemon = Pick<Daemon, "store" | "models" | "registry" | "staffOf" | "digesterOf">;
+
+/** A channel as `weir channels --json` shows it, and what scripts ask of its row. */
+type ChannelOnPage = ListedChannel &
+  Pick<ChannelRow, "kind" | "workspace" | "place" | "isPrivate" | "settledTo" | "coveredTo" | "omittedTo"> & {
+    readonly loaded: boolean;
+  };
 
 /** Reports that may wait for the one that is being made. */
 const MAX_WAITING = 16;
@@ -25,11 +34,11 @@ export class ChannelReports {
   async list(
     limit: number,
     before: number | undefined,
-  ): Promise<{ readonly channels: readonly ListedChannel[]; readonly next: number | null }> {
-    return this.#one(async ({ store, registry }) => {
-      const rows = await store.channels.newest(limit, before);
-      const next = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
-      return { channels: rows.map((row) => listed(row, registry.loaded(row.id) !== undefined)), next };
+  ): Promise<{ readonly channels: readonly ChannelOnPage[]; readonly next: number | null }> {
+    return this.#one(async (daemon) => {
+      const page = await daemon.store.overview.channels({ limit, before });
+      const next = page.length < limit ? null : (page.at(-1)?.channel.id ?? null);
+      return { channels: page.map((one) => onPage(one, daemon)), next };
     });
   }
 
@@ -75,8 +84,11 @@ async function findChannel({ store }: ReportedDaemon, name: string): Promise<Cha
   return channel;
 }
 
-function listed(row: ChannelRow, loaded: boolean): ListedChannel {
-  const { address, kind, workspace, place, isPrivate, agent, lastSeq, settledTo, coveredTo, omittedTo } = row;
-  const id = formatAddress(address);
-  return { id, kind, workspace, place, isPrivate, agent, lastSeq, settledTo, coveredTo, omittedTo, loaded };
+function onPage(overview: ChannelOverview, { registry, staffOf }: ReportedDaemon): ChannelOnPage {
+  const { id, kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo } = overview.channel;
+  const listed = listChannel(overview, (channel, model) =>
+    usableTokens(budgetOf(staffOf(channel).agent, model)),
+  );
+  const row = { kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo };
+  return { ...listed, ...row, loaded: registry.loaded(id) !== undefined };
 }

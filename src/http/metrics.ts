@@ -9,9 +9,8 @@ import type { Readiness } from "./readiness.ts";
 export interface MeasuredDaemon {
   readonly events: Daemon["events"];
   readonly models: Pick<Daemon["models"], "priceOf">;
-  readonly store: { readonly channels: Pick<Daemon["store"]["channels"], "waiting"> };
-  readonly registry: Pick<Daemon["registry"], "size">;
-  readonly breaker: Pick<Daemon["breaker"], "open">;
+  readonly store: { readonly overview: Pick<Daemon["store"]["overview"], "due"> };
+  readonly vitals: Daemon["vitals"];
 }
 
 /** For so long a rendered page is shown again, ms: many scrapes at a time cost as much as one. */
@@ -74,9 +73,10 @@ export class Metrics {
     check.reset();
     for (const { name, state } of checks) check.set({ check: name }, CHECKED[state]);
     if (this.#daemon === null) return;
-    const { registry, breaker } = this.#daemon;
-    loaded.set(registry.size);
-    const open = new Set(breaker.open().map((model) => this.#modelLabel(model)));
+    const { circuits, channels } = this.#daemon.vitals();
+    loaded.set(channels);
+    const resting = circuits.filter(({ waitMs }) => waitMs > 0);
+    const open = new Set(resting.map(({ model: name }) => this.#modelLabel(name)));
     for (const model of this.#models) circuit.set({ model }, open.has(model) ? 1 : 0);
     await this.#waiting.get("", async () => {
       await this.#lookWhoWaits();
@@ -86,12 +86,13 @@ export class Metrics {
 
   async #lookWhoWaits(): Promise<void> {
     const { waiting, longest } = this.#gauges;
-    const found = await this.#daemon?.store.channels.waiting().catch(() => null);
+    const found = await this.#daemon?.store.overview.due().catch(() => null);
     waiting.reset();
     longest.reset();
     // Nobody knows, and no number says so.
     if (found === null || found === undefined) return;
-    const platforms = this.#readiness.platforms.map((platform) => {
+    const known = this.#daemon?.vitals().platforms ?? [];
+    const platforms = known.map(({ name: platform }) => {
       return found.find((one) => one.platform === platform) ?? { platform, channels: 0, longestMs: 0 };
     });
     for (const { platform, channels, longestMs } of platforms) {

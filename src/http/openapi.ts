@@ -6,6 +6,7 @@ import { z } from "zod";
  */
 
 const seq = z.int().nonnegative();
+const moment = z.iso.datetime().nullable();
 const checkState = z.enum(["ok", "degraded", "failed"]);
 
 export const aliveAnswer = z.strictObject({
@@ -33,7 +34,17 @@ export const readyAnswer = z.strictObject({
 });
 
 const listedChannel = z.strictObject({
-  id: z.string().describe("its address, discord:1234567890: the ID of the other paths"),
+  channel: z.string().describe("its address, discord:1234567890: the ID of the other paths"),
+  agent: z.string(),
+  entries: seq.describe("in its log"),
+  level: z
+    .number()
+    .nullable()
+    .describe("share of the usable window that the last answered request took; null: there was none"),
+  answeredAt: moment.describe("when that was"),
+  heardAt: moment.describe("when somebody last said something there; null: nobody has"),
+  due: z.int().describe("messages that wait for a turn"),
+  dueSince: moment.describe("since when the oldest of them does"),
   kind: z.enum(["dm", "channel", "thread"]),
   workspace: z.string().describe("the server's or team's id; empty where there is none"),
   place: z
@@ -45,14 +56,11 @@ const listedChannel = z.strictObject({
     .nullable()
     .describe("names, where the platform tells them"),
   isPrivate: z.boolean().nullable().describe("null: its platform has not told, and it counts as private"),
-  agent: z.string(),
-  lastSeq: seq.describe("entries in its log"),
   settledTo: seq.describe("up to here messages are answered"),
   coveredTo: seq.describe("up to here entries are summarised"),
   omittedTo: seq.describe("up to here entries have left the view"),
   loaded: z.boolean().describe("it is in memory"),
 });
-export type ListedChannel = Readonly<z.output<typeof listedChannel>>;
 
 export const channelsAnswer = z.strictObject({
   channels: z.array(listedChannel).describe("the newest first"),

@@ -1,11 +1,10 @@
 import { Cache } from "../async/cache.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { steadyNow } from "../async/clock.ts";
+import { describeCircuit, describeConnection, describeOutage, type Vitals } from "../admin/daemon-status.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { Daemon } from "../daemon.ts";
 import type { SchemaState } from "../store/database/migrate.ts";
-import type { WeirEvent } from "../telemetry/events.ts";
-import { counted } from "../text/text.ts";
 
 /** One thing that a daemon needs. `degraded`: it goes on without it. */
 export interface Check {
@@ -21,46 +20,24 @@ export interface ReadyReport {
   readonly checks: readonly Check[];
 }
 
-type Phase = "starting" | "serving" | "draining";
-export interface WatchedDaemon extends Pick<Daemon, "readSchema" | "lost" | "events"> {
-  readonly platforms: readonly Pick<Daemon["platforms"][number], "name" | "whyOffline">[];
-  readonly breaker: Pick<Daemon["breaker"], "open" | "waitMs">;
-}
+export type WatchedDaemon = Pick<Daemon, "readSchema" | "lost" | "vitals">;
 
 /** How long the database may take to answer, ms. */
 const DATABASE_MS = 2000;
 /** For so long an answer of the database is not asked for again, ms: whoever asks without a token costs it one statement a second. */
 const FRESH_MS = 1000;
-/** Failed calls in a row after which a model counts as down: retries of one call are such calls. */
-const MODEL_FAILURES = 3;
-/** Outcomes that say nothing of whether the model can be had. */
-const NEUTRAL: ReadonlySet<string> = new Set(["aborted", "context_length"]);
 
-/** Whether a daemon can take messages and answer them, and why not. It is told of model calls, and asks no model itself. */
+/** Whether a daemon can take messages and answer them, and why not: judged by what `weir status` shows, and by its database. */
 export class Readiness {
   readonly #startedAt = steadyNow();
   readonly #database = new Cache<readonly Check[]>(1);
-  /** Failures in a row, by model. */
-  readonly #failures = new Map<string, { readonly count: number; readonly outcome: string }>();
   /** A database that does not answer is asked once, and not by each probe on a connection of its own. */
   #asking: Promise<SchemaState> | null = null;
-  #phase: Phase = "starting";
   #daemon: WatchedDaemon | null = null;
 
   /** From now on there is a daemon, which opens its platforms next. */
   watch(daemon: WatchedDaemon): void {
     this.#daemon = daemon;
-    daemon.events.on((event) => this.#note(event));
-  }
-
-  /** The phases only go forward. */
-  enter(phase: Exclude<Phase, "starting">): void {
-    if (this.#phase !== "draining") this.#phase = phase;
-  }
-
-  /** Names of the platforms that are configured. */
-  get platforms(): readonly string[] {
-    return this.#daemon?.platforms.map(({ name }) => name) ?? [];
   }
 
   get uptimeMs(): number {
@@ -69,29 +46,15 @@ export class Readiness {
 
   async report(): Promise<ReadyReport> {
     const daemon = this.#daemon;
+    const database = daemon === null ? [DATABASE_CLOSED] : await this.#databaseChecks(daemon);
+    const vitals = daemon?.vitals() ?? null;
     const checks = [
-      ...phaseChecks(this.#phase),
-      ...(daemon === null ? [DATABASE_CLOSED] : await this.#databaseChecks(daemon)),
-      ...(daemon?.platforms.map(platformCheck) ?? []),
-      ...(daemon === null ? [] : [this.#modelCheck(), summariesCheck(daemon)]),
+      ...phaseChecks(vitals?.phase ?? "starting"),
+      ...database,
+      ...(vitals === null ? [] : vitalChecks(vitals)),
     ];
     const has = (state: Check["state"]): boolean => checks.some((check) => check.state === state);
     return { state: has("failed") ? "not ready" : has("degraded") ? "degraded" : "ready", checks };
-  }
-
-  #note(event: WeirEvent): void {
-    if (event.type !== "model_call" || event.purpose === "compaction" || NEUTRAL.has(event.outcome)) return;
-    const { model, outcome } = event;
-    if (outcome === "answered") this.#failures.delete(model);
-    else this.#failures.set(model, { count: (this.#failures.get(model)?.count ?? 0) + 1, outcome });
-  }
-
-  #modelCheck(): Check {
-    const down = [...this.#failures].filter(([, { count }]) => count >= MODEL_FAILURES);
-    const detail = down.map(
-      ([model, { count, outcome }]) => `the last ${counted(count, "call")} of ${model} failed (${outcome})`,
-    );
-    return { name: "model", state: down.length > 0 ? "degraded" : "ok", detail: detail.join("; ") };
   }
 
   async #databaseChecks(daemon: WatchedDaemon): Promise<readonly Check[]> {
@@ -118,7 +81,7 @@ const DATABASE_CLOSED: Check = {
   detail: "it is not open yet: it is being started, migrated or waited for, and the log says which",
 };
 
-function phaseChecks(phase: Phase): Check[] {
+function phaseChecks(phase: Vitals["phase"]): Check[] {
   if (phase === "serving") return [];
   const detail =
     phase === "starting" ? "the daemon is still starting" : "the daemon is ending: it takes nothing new";
@@ -140,15 +103,28 @@ function schemaChecks(schema: SchemaState | null): Check[] {
   ];
 }
 
-function platformCheck(platform: WatchedDaemon["platforms"][number]): Check {
-  const why = platform.whyOffline?.() ?? null;
-  return { name: platform.name, state: why === null ? "ok" : "failed", detail: why ?? "" };
+/** Platforms, models and summaries. Pure. */
+function vitalChecks({ platforms, calls, circuits }: Vitals): Check[] {
+  const down = calls.flatMap((call) => {
+    const outage = describeOutage(call);
+    return outage === null ? [] : [`${call.model}: ${outage}`];
+  });
+  const open = circuits.filter(({ waitMs }) => waitMs > 0);
+  return [
+    ...platforms.map(platformCheck),
+    degradedBy("model", down),
+    degradedBy(
+      "summaries",
+      open.map((circuit) => `${circuit.model}: ${describeCircuit(circuit)}`),
+    ),
+  ];
 }
 
-function summariesCheck({ breaker }: WatchedDaemon): Check {
-  const open = breaker.open();
-  const detail = open.map(
-    (model) => `${model} is left alone for ${Math.ceil(breaker.waitMs(model) / 1000)} s`,
-  );
-  return { name: "summaries", state: open.length > 0 ? "degraded" : "ok", detail: detail.join("; ") };
+function platformCheck({ name, connection }: Vitals["platforms"][number]): Check {
+  if (connection === null || connection.kind === "connected") return { name, state: "ok", detail: "" };
+  return { name, state: "failed", detail: describeConnection(connection, (at) => at.toISOString()) };
+}
+
+function degradedBy(name: string, reasons: readonly string[]): Check {
+  return { name, state: reasons.length > 0 ? "degraded" : "ok", detail: reasons.join("; ") };
 }

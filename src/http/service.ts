@@ -20,12 +20,10 @@ export interface HttpService extends AsyncDisposable {
   readonly newToken: { readonly text: string; readonly file: string } | null;
   /** From now on it tells of this daemon. */
   watch(daemon: Daemon): void;
-  /** The daemon takes messages, or takes none any more. */
-  enter(phase: "serving" | "draining"): void;
 }
 
 export interface HttpServiceOptions {
-  readonly config: Pick<Config, "database" | "llm" | "platforms" | "http">;
+  readonly config: Pick<Config, "database" | "llm" | "platforms" | "http" | "agents">;
   readonly http: HttpConfig;
   readonly version: string;
   readonly log: Logger;
@@ -89,7 +87,6 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
       metrics.watch(daemon);
       channels.watch(daemon);
     },
-    enter: (phase) => readiness.enter(phase),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

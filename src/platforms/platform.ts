@@ -28,11 +28,6 @@ export interface Platform extends AsyncDisposable {
    */
   start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void>;
   /**
-   * Why nothing can be heard or said there just now, in words for an operator; null: it is connected. Must not throw. Default: there
-   * is no connection that could be lost.
-   */
-  whyOffline?(): string | null;
-  /**
    * Stops the intake; sending still works, so that a drain can deliver.
    * @param deadline until then it may wait for the answers to commands that are under way
    */
@@ -79,6 +74,24 @@ export interface Platform extends AsyncDisposable {
    * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
    */
   showTyping?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
+  /** How its connection stands. Must not throw. Default: it has none that could be cut. */
+  connection?(): ConnectionState;
+}
+
+/** How the connection to a platform stands. */
+export interface ConnectionState {
+  /** `interrupted`: the platform's own client mends it; `waiting`: it is over, and is opened again after a pause. */
+  readonly kind: "connecting" | "connected" | "interrupted" | "waiting";
+  readonly since: Date;
+  /** Why the last connection could not be opened, or ended; null: it is connected, or there was none yet. */
+  readonly why: string | null;
+  /** Of `waiting`: an operator has to mend something. */
+  readonly isOperators: boolean;
+}
+
+/** Before the first attempt. */
+export function notConnectedYet(): ConnectionState {
+  return { kind: "connecting", since: new Date(), why: null, isOperators: false };
 }
 
 /** What a link to a message is made of. */
@@ -242,6 +255,8 @@ export interface InboundCommand {
   readonly asker: Asker;
   /** The message in which it was typed; default: it stands in none, as a slash command. */
   readonly said?: Pick<InboundMessage, "id" | "text" | "at">;
+  /** The channel as its messages tell it: a command may be the first thing there that is kept. Default: nothing is known of it. */
+  readonly where?: ChannelOnPlatform;
 }
 
 /** Who gives a command. */

@@ -15,6 +15,9 @@ export const FAILURE_KINDS = [
   "internal",
   "gave_up",
   "too_often",
+  "spent_agent",
+  "spent_channel",
+  "spent_person",
 ] as const;
 
 const SYSTEM = {

@@ -137,7 +137,16 @@ export class Router implements PlatformInbox {
   }
 
   async command(command: InboundCommand): Promise<CommandAnswer> {
+    const { name, where } = command;
+    const binding = where === undefined ? undefined : this.#find(where);
+    if (where !== undefined && binding !== undefined) await this.#openFor(name, where, binding);
     return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
+  }
+
+  /** What a command keeps has its place in the log, also where it is the first thing that is said in a channel. */
+  async #openFor(command: string, where: ChannelOnPlatform, binding: Binding): Promise<void> {
+    if (!this.#parts.commands.keepsMessage(command)) return;
+    await retryWrite(async () => this.#channelIds.of(where, binding));
   }
 
   /** Applies the channel's binding and the rate limit. @returns null: the command may run */
@@ -150,7 +159,7 @@ export class Router implements PlatformInbox {
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
     const binding = this.#find(where);
     if (binding === undefined) return NOBODY_HERE;
-    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedOwner(row, asker))
+    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedFor(name, row, asker))
       return NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
     const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
@@ -199,7 +208,12 @@ export class Router implements PlatformInbox {
     const isAsked = admission.outcome === "turn";
     const mayRun = (): boolean => this.#isWithinRate(binding, message, () => NOT_RUN);
     const mayBeCommand = isAsked && addressee?.isAsk !== true;
-    if (mayBeCommand && (await this.#commands.run(message, mayRun))) return { outcome: "command" };
+    const command = mayBeCommand ? this.#commands.find(message) : null;
+    if (command !== null) {
+      await this.#openFor(command.name, message, binding);
+      await this.#commands.run(message, command, mayRun);
+      return { outcome: "command" };
+    }
     const agent = addressee?.member.agent ?? null;
     const role = this.#turnRole(binding, message, isAsked, agent);
     const id = await this.#messageChanges.idOf(message);

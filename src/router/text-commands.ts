@@ -17,8 +17,11 @@ export interface Commands {
   keepsMessage(name: string): boolean;
   /** The memory that the author of a message asks for; null: none. */
   memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
-  /** Whether the operator has named somebody as an owner, who may give commands anywhere. */
-  isNamedOwner(channel: ChannelRow, asker: Asker): boolean;
+  /**
+   * Whether the operator has named somebody for a command, whoever is answered in the channel: owners for all, approvers for those
+   * by which they decide.
+   */
+  isNamedFor(name: string, channel: ChannelRow, asker: Asker): boolean;
 }
 
 /** What a memory takes from its message. */
@@ -58,13 +61,11 @@ export class TextCommands {
    * finds it there. The answer comes later.
    * @param isWithinRate counts the command; called once, however often the command is delivered. False: do
    * not run it
-   * @returns false: the message has no command
+   * @param command what {@link find} found in the message
    * @throws WeirError if the command cannot be noted as run; it did not run
    */
-  async run(message: InboundMessage, isWithinRate: () => boolean): Promise<boolean> {
+  async run(message: InboundMessage, command: TextCommand, isWithinRate: () => boolean): Promise<void> {
     const { store } = this.#parts;
-    const command = this.find(message);
-    if (command === null) return false;
     const claim = store.runCommands.newClaim();
     const { platform } = message.channel;
     const { result: isOurs } = await retryWrite(async () =>
@@ -73,7 +74,6 @@ export class TextCommands {
     const mayRun = isOurs && (command.name === UNLIMITED || isWithinRate());
     const answering = mayRun ? this.#answer(message, command) : null;
     if (this.#parts.commands.keepsMessage(command.name)) await answering;
-    return true;
   }
 
   /** Must not throw. */

@@ -24,6 +24,7 @@ import { SharedMemoryStore } from "./memory/shared-memories.ts";
 import { NoteStore } from "./memory/notes.ts";
 import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
 import type { Signer } from "./database/signing-key.ts";
+import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
@@ -37,6 +38,7 @@ import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { SubagentStore } from "./turns/subagents.ts";
 import { TurnStore } from "./turns/turns.ts";
+import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
@@ -49,6 +51,7 @@ export interface Store {
   readonly approvals: ApprovalStore;
   readonly approvalRules: ApprovalRuleStore;
   readonly modelCalls: ModelCallStore;
+  readonly usage: UsageStore;
   readonly learnedModels: LearnedModelStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
@@ -73,6 +76,7 @@ export interface Store {
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
+  readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
@@ -107,6 +111,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     approvals: new ApprovalStore(db),
     approvalRules: new ApprovalRuleStore(db),
     modelCalls: new ModelCallStore(db),
+    usage: new UsageStore(db),
     learnedModels: new LearnedModelStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
@@ -131,6 +136,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
+    overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),

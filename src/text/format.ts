@@ -10,3 +10,11 @@ export function formatDollars(dollars: number): string {
   const amount = dollars.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
   return `$${amount}`;
 }
+
+/** A length of time in its largest unit, `12 s`, `5 min`, `3 h`, `2 days`. */
+export function formatSpan(ms: number): string {
+  if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${Math.floor(ms / 3_600_000)} h`;
+  return `${Math.floor(ms / 86_400_000)} days`;
+}

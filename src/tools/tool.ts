@@ -12,7 +12,7 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** The turn waits no longer for it, ms. Default: as long as for any. `own`: it sees to that itself, and may take longer. */
   readonly timeoutMs?: number | "own";
-  /** A subagent may have it: it only looks something up, and speaks to nobody. Default: false. */
+  /** A subagent may have it where nobody has to allow its calls: it needs nothing of the conversation. Default: false. */
   readonly forSubagents?: boolean;
   /** Whether a person has to allow each call first; the configuration goes over it. Default: "never". */
   readonly approve?: ApprovalMode;
@@ -23,6 +23,8 @@ export interface Tool {
    * @throws ToolInputError
    */
   check?(input: unknown): void;
+  /** Where it comes from: the name of a server. Default: it is Weir's own. */
+  readonly server?: string;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
@@ -60,6 +62,11 @@ export interface ToolContext extends ToolKit {
   readonly signal: AbortSignal;
   /** The model's id of the call, as the log has it: what a call does is keyed by the turn and this. */
   readonly callId: string;
+  /**
+   * Names what the call does: the same where a turn that runs again asks for the same again, and another one for each other call.
+   * Models give other ids each time.
+   */
+  readonly effectKey: string;
   /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
   searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
   /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */
@@ -70,9 +77,10 @@ export interface ToolContext extends ToolKit {
 export interface ToolKit {
   /**
    * Puts an emoji under the newest message that is being answered. Once or twice is the same.
+   * @param under the platform's id of another message; null: there is none. Left out: the newest
    * @throws PlatformError if the platform does not take it
    */
-  react(emoji: string): Promise<Reaction>;
+  react(emoji: string, under?: string | null): Promise<Reaction>;
   /**
    * Changes the agent's notes of this channel. @returns what the model is told
    * @throws ToolFailure where nothing was written

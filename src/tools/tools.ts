@@ -35,6 +35,11 @@ const TOOLS = [
 const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
 /** Of an agent that has skills. */
 const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
+const SKILL_TOOL_NAMES: ReadonlySet<string> = new Set([
+  "activate_skill",
+  "deactivate_skill",
+  "read_skill_file",
+]);
 /** What each of these looks up. */
 const LOOK_UP_TOOLS: ReadonlyMap<unknown, "messages" | "memories"> = new Map([
   [searchHistory, "messages"],
@@ -52,13 +57,21 @@ export interface ToolNeeds {
   readonly recall: AgentConfig["memory"]["recall"];
   /** What a subagent of it may be; default: it has none. */
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
+  /** Of its servers: a subagent may have some of them, too. Default: none. */
+  readonly served?: readonly Tool[];
   /** What the configuration says of approvals, by tool; default: nothing. */
   readonly approvals?: AgentConfig["approvals"]["tools"];
 }
 
+/** Where a tool comes from, in a word or two. */
+export function sourceOf({ server, spec }: Pick<Tool, "server" | "spec">): string {
+  if (server !== undefined) return `server ${server}`;
+  return SKILL_TOOL_NAMES.has(spec.name) ? "skill" : "built in";
+}
+
 export function createTools(
   prompts: Prompts,
-  { keepsNotes, hasSkills, setsReminders, recall, subagents, approvals = {} }: ToolNeeds,
+  { keepsNotes, hasSkills, setsReminders, recall, subagents, served = [], approvals = {} }: ToolNeeds,
 ): readonly Tool[] {
   const mayUse = (tool: unknown): boolean => {
     const looksUp = LOOK_UP_TOOLS.get(tool);
@@ -72,7 +85,7 @@ export function createTools(
   };
   const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
   if (subagents === undefined) return tools;
-  const names = toolsOfSubagents(tools, approvals).map(({ spec }) => spec.name);
+  const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
   const spawn = spawnAgent({ ...subagents, tools: names });
   return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
 }

@@ -79,9 +79,13 @@ export function formatTuning(report: TuneReport): string {
   if (now === undefined) return "";
   const keys = [...new Set(columns.flatMap(({ settings }) => Object.keys(settings)))];
   const rows: Row[] = [...keys.map((key): Row => [key, ({ settings }) => settings[key] ?? ""]), ...ROWS];
-  const { entries, turns } = now.outcome;
+  const { entries, turns, turnsOfOthers } = now.outcome;
+  const others =
+    turnsOfOthers === 0
+      ? ""
+      : ` (${counted(turnsOfOthers, "turn")} of other agents beside, whose requests are not counted)`;
   return [
-    `${report.channel}, entries ${formatNumber(report.from)}–${formatNumber(report.to)}: ${counted(entries, "entry", "entries")} and ${counted(turns, "turn")}, played again without a model.`,
+    `${report.channel}, entries ${formatNumber(report.from)}–${formatNumber(report.to)}: ${counted(entries, "entry", "entries")} and ${counted(turns, "turn")}${others}, played again without a model.`,
     "",
     ...table(
       ["", ...columns.map(({ name }) => name)],

@@ -59,7 +59,7 @@ export type At = { readonly turn: number } | { readonly seq: Seq };
 
 /** A turn to be asked again, with what was found for it then. */
 export interface ReplayedTurn {
-  readonly turn: Pick<PastTurn, "id" | "fromSeq" | "toSeq" | "state" | "lastSeq">;
+  readonly turn: Pick<PastTurn, "id" | "fromSeq" | "toSeq" | "agent" | "state" | "lastSeq">;
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
 }
@@ -78,7 +78,7 @@ const MOST_JOBS = 1000;
  * Plays a channel's log through the deciders of a running Weir (policy, cut, merges, emergency, the requests of turns), without a
  * log, a model or a clock: time is that of the entries. It writes nothing.
  *
- * Turns happen where they happened. A summariser always works and takes `summariserMs`; how long its texts are is estimated
+ * Turns happen where they happened; those of other agents send no request of this one. A summariser always works and takes `summariserMs`; how long its texts are is estimated
  * ({@link summaryTokens}). A turn finds what it found then, as far as that is not in its view.
  */
 export class Simulation {
@@ -163,7 +163,8 @@ export class Simulation {
     if (isOwn && entry.kind === "tool_result") this.#open.delete(entry.callId);
     const isLast = entry.seq >= (running.turn.lastSeq ?? 0);
     const isAskedAgain = isOwn && entry.kind === "tool_result" && this.#open.size === 0;
-    if (isAskedAgain && !(isLast && running.turn.state === "skipped")) this.#ask(running, false);
+    if (isAskedAgain && running.turn.agent === undefined && !(isLast && running.turn.state === "skipped"))
+      this.#ask(running, false);
     if (isLast) this.#settle(running);
   }
 
@@ -174,7 +175,8 @@ export class Simulation {
       this.#turns.shift();
       this.#running = next;
       this.#open.clear();
-      if (answeredMessages(this.history, turn).length > 0) this.#ask(next, true);
+      if (turn.agent !== undefined) this.#tally.turnsOfOthers++;
+      else if (answeredMessages(this.history, turn).length > 0) this.#ask(next, true);
       if ((turn.lastSeq ?? 0) <= this.history.lastSeq) this.#settle(next);
     }
   }

@@ -12,6 +12,8 @@ export const CACHED_PRICE = 0.1;
 export interface Outcome {
   readonly entries: number;
   readonly turns: number;
+  /** Of other agents in the same channel: they send no request of this one. */
+  readonly turnsOfOthers: number;
   readonly requests: number;
   readonly tokens: {
     /** Of all requests of turns. */
@@ -83,6 +85,7 @@ export interface VisibleRange {
 export class Tally {
   entries = 0;
   turns = 0;
+  turnsOfOthers = 0;
   requests = 0;
   #sent = 0;
   #inPrefix = 0;
@@ -127,6 +130,7 @@ export class Tally {
     return {
       entries: this.entries,
       turns: this.turns,
+      turnsOfOthers: this.turnsOfOthers,
       requests: this.requests,
       tokens: {
         sent: real(this.#sent),

@@ -92,7 +92,12 @@ export const NO_FOLDER: FolderFiles = {
 export interface Agent {
   readonly config: AgentConfig;
   readonly models: AgentModels;
+  /**
+   * As they are now. Of an agent as a channel has it: as they were when the channel took them up (`channel/frozen-tools.ts`).
+   */
   readonly tools: readonly Tool[];
+  /** Where some are a server's, and may be others later; null: they never change. */
+  readonly changingTools: ChangingTools | null;
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
   /** Null: it has no folder to keep any in. */
@@ -101,13 +106,60 @@ export interface Agent {
   readonly renderer: Renderer;
 }
 
-/** @param as whose requests it makes; default: those of channels of its own */
+/**
+ * @param as whose requests it makes; default: those of channels of its own
+ * @param changingTools instead of `parts.tools`; default: they never change
+ */
 export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
   as?: Perspective,
+  changingTools: ChangingTools | null = null,
 ): Agent {
   const time = createTimeFormat(parts.config.timeZone);
-  return { ...parts, time, renderer: new Renderer(time, parts.texts, parts.config.pruning, as) };
+  const renderer = new Renderer(time, parts.texts, parts.config.pruning, as);
+  return withChangingTools({ ...parts, time, renderer, changingTools });
+}
+
+/** Tools that may be others later. */
+export interface ChangingTools {
+  /** The same list for as long as nothing changes. */
+  readonly current: readonly Tool[];
+  /** Resolves when every server has begun or failed, or has had its time; null: that is so. */
+  whenBegun(): Promise<void> | null;
+}
+
+/** Its tools are always those of now. */
+function withChangingTools(agent: Agent): Agent {
+  const { changingTools } = agent;
+  if (changingTools === null) return agent;
+  return {
+    ...agent,
+    get tools() {
+      return changingTools.current;
+    },
+  };
+}
+
+/** Puts tools of some place beside those that an agent has everywhere. */
+export type MoreTools = (tools: readonly Tool[]) => readonly Tool[];
+
+/** The same agent with more tools, which stay beside the others as these change. */
+export function withMoreTools(agent: Agent, more: MoreTools): Agent {
+  const { changingTools } = agent;
+  if (changingTools === null) return { ...agent, tools: more(agent.tools) };
+  let of = changingTools.current;
+  let made = more(of);
+  const changing: ChangingTools = {
+    get current() {
+      if (of !== changingTools.current) {
+        of = changingTools.current;
+        made = more(of);
+      }
+      return made;
+    },
+    whenBegun: () => changingTools.whenBegun(),
+  };
+  return withChangingTools({ ...agent, changingTools: changing });
 }
 
 /**
@@ -117,7 +169,7 @@ export function createAgent(
  * @param limit the largest window that the request may be made for, in tokens
  */
 export function budgetOf(
-  agent: Agent,
+  agent: { readonly config: AgentConfig; readonly models: Pick<AgentModels, "windowOf" | "factorOf"> },
   modelName: string,
   anchor: Anchor | null = null,
   limit = Infinity,

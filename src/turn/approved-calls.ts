@@ -1,6 +1,8 @@
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { approvedCallId } from "../core/approval.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
+import type { ToolKit } from "../tools/tool.ts";
 import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
 
 /** What people have to allow before a turn may do it. */
@@ -39,7 +41,7 @@ const OTHER_AGENT = "This was not run: another agent had asked for it, which doe
  */
 export async function runApprovedCalls(
   channel: ApprovedCallsChannel,
-  agent: string,
+  agent: AgentId,
   parts: ToolRunParts,
 ): Promise<void> {
   for (const approval of await channel.approvals.take()) {
@@ -55,16 +57,19 @@ export async function runApprovedCalls(
 }
 
 async function resultOf(
-  { was, agent: askedBy }: TakenApproval,
+  { was, agent: askedBy, askedFor }: TakenApproval,
   call: ToolCall,
-  agent: string,
+  agent: AgentId,
   parts: ToolRunParts,
 ): Promise<readonly [ToolCall, ToolResultDraft]> {
   if (was === "void") return [{ ...call, arguments: "{}" }, textOf(call, VOID)];
   const shown = call.arguments === "" ? { ...call, arguments: "{}" } : call;
   if (was === "running") return [shown, textOf(call, UNKNOWN)];
   if (askedBy !== agent) return [shown, textOf(call, OTHER_AGENT)];
-  const { results } = await runToolCalls([call], parts);
+  const { context } = parts;
+  // The turn answers a decision, and no message of a person's.
+  const react: ToolKit["react"] = async (emoji) => context.react(emoji, askedFor);
+  const { results } = await runToolCalls([call], { ...parts, context: { ...context, react } });
   return [shown, results[0] ?? textOf(call, UNKNOWN)];
 }
 

@@ -205,18 +205,24 @@ function plain(kind: BuiltInKind, text: string): Section {
 /** What stays the same all day. */
 type StablePart = Pick<ContextSources, "tools" | "system">;
 
-type KnownParts = WeakMap<readonly Section[], { readonly date: string; readonly part: StablePart }>;
+interface KnownPart {
+  readonly date: string;
+  readonly texts: Agent["texts"];
+  readonly part: StablePart;
+}
 
-const STABLE = new WeakMap<Agent, KnownParts>();
+/** By its tools: all channels that have the same ones of an agent share what is made of them. */
+const STABLE = new WeakMap<Agent["tools"], WeakMap<readonly Section[], KnownPart>>();
 
 /** Made once a day for each choice of sections: rendering it for each request took a tenth of a turn's processor time. */
 function stablePart(agent: Agent, date: string, sections: readonly Section[]): StablePart {
-  const parts: KnownParts = STABLE.get(agent) ?? new WeakMap();
-  STABLE.set(agent, parts);
+  const { tools, texts } = agent;
+  const parts: WeakMap<readonly Section[], KnownPart> = STABLE.get(tools) ?? new WeakMap();
+  STABLE.set(tools, parts);
   const known = parts.get(sections);
-  if (known?.date === date) return known.part;
-  const part = { tools: agent.tools.map(({ spec }) => spec), system: systemText(agent, date, sections) };
-  parts.set(sections, { date, part });
+  if (known?.date === date && known.texts === texts) return known.part;
+  const part = { tools: tools.map(({ spec }) => spec), system: systemText(agent, date, sections) };
+  parts.set(sections, { date, texts, part });
   return part;
 }
 

@@ -34,7 +34,9 @@ export interface ToolRun {
 export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
-  readonly context: Omit<ToolContext, "signal" | "callId">;
+  readonly context: Omit<ToolContext, "signal" | "callId" | "effectKey">;
+  /** A key for the effect of each call. */
+  readonly effectKeys: (calls: readonly ToolCall[]) => Promise<readonly string[]>;
   readonly signal: AbortSignal;
   /** What is told of calls that are not run, by their id. Default: all are run. */
   readonly held?: ReadonlyMap<string, string>;
@@ -52,6 +54,7 @@ type Failure = { readonly kind: "failure"; readonly text: string };
  */
 export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunParts): Promise<ToolRun> {
   const isSecond = secondHandOff(calls);
+  const keys = await parts.effectKeys(calls);
   const outcomes = await Promise.all(
     calls.map(async (call, index) => ({
       call,
@@ -60,7 +63,7 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
           ? failure(`At most ${MAX_CALLS} calls at once.`)
           : isSecond(call)
             ? failure("Your turn ends with one hand-off: choose one agent.")
-            : await runOne(call, parts),
+            : await runOne(call, keys[index] ?? call.id, parts),
     })),
   );
   const hasFailure = outcomes.some(({ outcome }) => outcome.kind === "failure");
@@ -103,7 +106,11 @@ function failure(text: string): Failure {
   return { kind: "failure", text: `Error: ${text}` };
 }
 
-async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome | Failure> {
+async function runOne(
+  call: ToolCall,
+  effectKey: string,
+  parts: ToolRunParts,
+): Promise<ToolOutcome | Failure> {
   const told = parts.held?.get(call.id);
   if (told !== undefined) return { kind: "result", text: told, references: [] };
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
@@ -118,7 +125,7 @@ async function runOne(call: ToolCall, parts: ToolRunParts): Promise<ToolOutcome 
   const signal = timeout === null ? parts.signal : AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([
-      tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, signal }),
+      tool.run(parseArguments(call.arguments), { ...parts.context, callId: call.id, effectKey, signal }),
       rejection(signal),
     ]);
   } catch (error) {

@@ -1,5 +1,7 @@
+import type { TurnRange } from "../core/history.ts";
 import type { SkillRequest } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
+import { effectKeys } from "./effect-keys.ts";
 import type { ToolRunParts } from "./tool-calls.ts";
 import type { TurnChannel } from "./turn.ts";
 
@@ -7,6 +9,7 @@ import type { TurnChannel } from "./turn.ts";
 export function toolRunParts(
   { tools, config }: Agent,
   channel: TurnChannel,
+  turn: TurnRange,
   signal: AbortSignal,
   useSkill: (request: SkillRequest) => Promise<string>,
 ): ToolRunParts {
@@ -14,6 +17,8 @@ export function toolRunParts(
     tools,
     timeoutMs: config.toolTimeoutMs,
     signal,
+    effectKeys: async (calls) =>
+      effectKeys(calls, { channel: channel.cacheKey, turn, history: await channel.snapshot() }),
     context: {
       ...channel.toolKit,
       searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),

@@ -31,7 +31,7 @@ import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
 import { runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
 import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
-import { isCredible, type SentRequest, smallerWindow } from "./window-retry.ts";
+import { askWithinWindow, type SentRequest } from "./window-retry.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
@@ -143,12 +143,6 @@ export async function runTurn(
   }
 }
 
-/** The refusal of a request as one that its length cannot have been the reason of. */
-function notForLength(error: ModelError): ModelError {
-  const { model, message, status } = error;
-  return new ModelError("rejected", model, message, { cause: error, status });
-}
-
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
@@ -159,9 +153,6 @@ function withoutImages(found: LookedUp): LookedUp {
   return { ...found, attached: { ...found.attached, images: [] } };
 }
 
-/** How often a request that is refused for its length is made shorter and sent again. */
-const MAX_RETRIES = 2;
-
 class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
@@ -169,8 +160,6 @@ class TurnRun {
   readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
-  /** The last request that was sent; null: none, or it could not be made to fit. */
-  #sent: SentRequest | null = null;
   #found: LookedUp = NOTHING_LOOKED_UP;
   modelMs = 0;
   textSoFar = "";
@@ -187,7 +176,7 @@ class TurnRun {
     this.#turn = turn;
     this.#clock = clock;
     this.#signal = signal;
-    this.#toolParts = toolRunParts(agent, channel, signal, async (request) => this.#useSkill(request));
+    this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
@@ -280,45 +269,20 @@ class TurnRun {
     }
   }
 
-  /**
-   * One answer. A request that is refused for its length is made anew for a smaller window. That window is learned once
-   * such a request was answered: a refusal is only words, and all channels would have to live with it. A fallback may
-   * have the smaller window: the request must fit it, so it bounds the agent's model as well.
-   */
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    let limit = Infinity;
-    let told: number | undefined;
-    let refusedBy: string | undefined;
-    for (let refusals = 0; ; refusals++) {
-      try {
-        const answer = await this.#askOnce(toolChoice, limit);
-        // What the provider counts, the estimate is corrected by; where it does not, the window has to stand for that.
-        if (refusals > 0) this.#learnWindow(answer.usage === undefined ? limit : (told ?? limit), refusedBy);
-        return answer;
-      } catch (error) {
-        if (!(error instanceof ModelError) || error.kind !== "context_length" || this.#sent === null)
-          throw error;
-        if (!isCredible(error.window, this.#sent)) throw notForLength(error);
-        const smaller = refusals < MAX_RETRIES ? smallerWindow(error.window, this.#sent) : null;
-        if (smaller === null) throw error;
-        limit = smaller;
-        told = error.window;
-        refusedBy = error.model;
-        this.#showNothing();
-      }
-    }
-  }
-
-  /** @param refusedBy the agent's model, or the fallback whose window was too small */
-  #learnWindow(tokens: number, refusedBy: string | undefined): void {
-    const { config, models } = this.#agent;
-    const model = this.#sent?.model;
-    if (model !== undefined && tokens < models.windowOf(model, config.contextWindow))
-      models.learnWindow(model, tokens, refusedBy);
+    return askWithinWindow(
+      this.#agent,
+      async (limit, onSend) => this.#askOnce(toolChoice, limit, onSend),
+      () => this.#showNothing(),
+    );
   }
 
   /** @param limit the largest window that the request may be made for, in tokens */
-  async #askOnce(toolChoice: "auto" | "none", limit: number): Promise<ModelAnswer> {
+  async #askOnce(
+    toolChoice: "auto" | "none",
+    limit: number,
+    onSend: (request: SentRequest) => void,
+  ): Promise<ModelAnswer> {
     const agent = this.#agent;
     const name = await agent.models.resolve(agent.config.model);
     const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
@@ -331,7 +295,6 @@ class TurnRun {
       const situation = { history, turn: this.#turn, ...found, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
     };
-    this.#sent = null;
     let fit = await fitNow();
     if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
     if (fit.omitTo !== null) {
@@ -345,7 +308,7 @@ class TurnRun {
     // A fallback that does not see pictures is not sent them.
     const estimatedFor = (model: string): number =>
       agent.models.seesImages(model) ? estimated : estimated - pictures;
-    this.#sent = { model: name, estimated, budget };
+    onSend({ model: name, estimated, budget });
     this.#channel.onRequest(name, fit.context, { history: fit.history, budget });
     return agent.models.model.answer(
       {

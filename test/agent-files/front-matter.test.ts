@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { readFrontMatter } from "../../src/agent-files/front-matter.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 test("front matter is taken off the text, with its values", () => {
   const read = readFrontMatter('---\nname: sails\npaths: ["src/**", docs/*]\n---\n# Sails\n\n---\nmore\n');
@@ -28,9 +29,8 @@ test("what is wrong in it is told with its line", () => {
     "a: &a [x]",
     ...Array.from("bcdefghi", (key, at) => `${key}: &${key} [*${"abcdefghi"[at]},*${"abcdefghi"[at]}]`),
   ];
-  const startedAt = performance.now();
-  readFrontMatter(`---\n${bomb.join("\n")}\n---\nx`);
-  assert.ok(performance.now() - startedAt < 2000);
+  const ms = cpuMs(() => void readFrontMatter(`---\n${bomb.join("\n")}\n---\nx`));
+  assert.ok(ms < 2000, `${ms} ms`);
 });
 
 test("whatever a file holds, reading it does not throw", () => {

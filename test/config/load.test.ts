@@ -21,6 +21,7 @@ const DEFAULT_AGENTS = [
     maxOutputTokens: 2048,
     generationReserve: 4096,
     maxToolIterations: 8,
+    mcp: [],
     toolTimeoutMs: 20_000,
     notes: true,
     sharedMemory: [],
@@ -38,6 +39,15 @@ const DEFAULT_AGENTS = [
       maxSteps: 16,
       timeoutMs: 900_000,
       personas: {},
+    },
+    budget: {
+      tokens: 0,
+      dollars: 0,
+      channelTokens: 0,
+      channelDollars: 0,
+      personTokens: 0,
+      personDollars: 0,
+      warnAt: 0.8,
     },
     timeZone: "UTC",
     compaction: {

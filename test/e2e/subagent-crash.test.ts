@@ -2,11 +2,28 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { prepareBlanking } from "../../src/store/log/deletion.ts";
+import { type OpenStore, openStore } from "../store/open-store.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
+import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
 import { type LogEntry, openHome, openSeed } from "../support/e2e.ts";
-import { openLoopbackWorld } from "../support/e2e-loopback.ts";
+import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
-import { type ChatRequest, startModelServer } from "../support/model-server.ts";
-import { isSubagents, lastWords, results, spawn, taskOf } from "../support/subagents.ts";
+import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import { gateRows } from "../support/row-gate.ts";
+import {
+  askedBySubagents,
+  assertBlank,
+  isSubagents,
+  lastWords,
+  results,
+  scriptBoth,
+  spawn,
+  taskOf,
+  until,
+  untilClosed,
+} from "../support/subagents.ts";
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
@@ -77,4 +94,80 @@ test("killed twice while subagents are at work, each is begun once, and its repo
     const named = log.flatMap((entry) => [...entry.text.matchAll(/Subagent (\d+) /g)]);
     assert.deepEqual(new Set(named.map(([, number]) => number)), new Set(["1", "2"]), room);
   }
+});
+
+interface BesideScene extends AsyncDisposable {
+  readonly model: ModelServer;
+  readonly world: LoopbackWorld;
+  readonly beside: OpenStore;
+  readonly home: MainHome;
+}
+
+/** A daemon whose database can be looked into, and whose agent begins a subagent that reports once `report` says so. */
+async function openBeside(report: Promise<void>): Promise<BesideScene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  scriptBoth(
+    model,
+    () => async (exchange) => {
+      await report;
+      return text("Seven zxqboats.")(exchange);
+    },
+    (request) => {
+      if (lastWords(request).includes("is over")) return text("told");
+      return results(request).length > 0 ? text("begun") : spawn("count the zxqboats");
+    },
+  );
+  const world = stack.use(await openLoopbackWorld());
+  const { connection } = stack.use(await createTestDatabase());
+  const beside = stack.use(openStore(connection));
+  const config = `${world.config}[defaults.subagents]\nenabled = true\nwait_ms = 0\n`;
+  const home = stack.use(await openMainHome(config, envOf(connection, model.url)));
+  const kept = stack.move();
+  return { model, world, beside, home, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+test("killed between taking a report back and telling what is left, the agent is told what is left, once", async () => {
+  const report = Promise.withResolvers<void>();
+  await using scene = await openBeside(report.promise);
+  const { model, world, beside, home } = scene;
+  const daemon = await home.start();
+  await world.say("room", "ask", "how many zxqboats?");
+  await world.untilAnswered();
+  await until(() => askedBySubagents(model).length === 1);
+  const channel = await beside.store.channels.find({ platform: "loopback", name: "room" });
+  assert.ok(channel !== undefined);
+  const takeBack = await prepareBlanking(beside.db, channel.id, ["ask"], TEST_DIGESTER);
+  await using first = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1'");
+  await using again = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1/again'");
+  report.resolve();
+  await first.reached();
+  // Its report is read, and what it tells of is taken back before anybody looks whether it is.
+  await beside.db.transaction(async (client) => {
+    await client.query({ name: "", text: "lock table subagents in access exclusive mode" });
+    await first.open();
+    await until(async () => {
+      const looks = "wait_event_type = 'Lock' and query like '%notes_taken_back%'";
+      return (
+        (await beside.sql(`select from pg_stat_activity where datname = current_database() and ${looks}`))
+          .length > 0
+      );
+    });
+    await takeBack(client);
+  });
+  await again.reached();
+  await daemon.kill();
+  await again.cut();
+  const due = async (): Promise<{ message_id: string; text: string }[]> =>
+    beside.sql("select message_id, text from entries where message_id like 'subagent/%' order by seq");
+  assert.deepEqual(await due(), [{ message_id: "subagent/1", text: "" }]);
+  await home.start();
+  const told = async (): Promise<number> =>
+    (await world.bot("room")).filter((one) => one.text === "told").length;
+  await until(async () => (await told()) > 0);
+  assertBlank(await untilClosed(beside, "room"));
+  const [, left, ...more] = await due();
+  assert.equal(left?.message_id, "subagent/1/again");
+  assert.match(left.text, /Subagent 1 was ended without a report/);
+  assert.deepEqual([more, await told()], [[], 1]);
 });

@@ -69,7 +69,7 @@ const NO_COMMANDS = {
   run: async () => "",
   keepsMessage: () => false,
   memoryIn: () => null,
-  isNamedOwner: () => false,
+  isNamedFor: () => false,
 };
 
 /** As a mutant has it. */

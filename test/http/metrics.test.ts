@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { StatusKeeper } from "../../src/admin/daemon-status.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";
 import { Metrics } from "../../src/http/metrics.ts";
 import { Readiness } from "../../src/http/readiness.ts";
+import { notConnectedYet } from "../../src/platforms/platform.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { SILENT } from "../store/open-store.ts";
 
@@ -54,27 +56,30 @@ interface Scene {
   readonly samples: () => Promise<Map<string, number>>;
 }
 
-function openScene(
-  waiting: () => Promise<{ platform: string; channels: number; longestMs: number }[]>,
-): Scene {
+function openScene(due: () => Promise<{ platform: string; channels: number; longestMs: number }[]>): Scene {
   const events = new Events(SILENT);
   const breaker = new Breaker(() => performance.now());
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, "1.2.3");
-  readiness.watch({
-    events,
+  const { vitals, enter } = new StatusKeeper({
+    platforms: [{ name: "discord" }, { name: "slack", connection: notConnectedYet }],
+    models: { describe: () => "" },
     breaker,
+    budgets: null,
+    registry: { size: 3 },
+    events,
+  });
+  enter("serving");
+  readiness.watch({
     lost: new AbortController().signal,
-    platforms: [{ name: "discord" }, { name: "slack", whyOffline: () => "it is being connected" }],
+    vitals,
     readSchema: async () => ({ current: 9, known: 9 }),
   });
-  readiness.enter("serving");
   metrics.watch({
     events,
-    breaker,
+    vitals,
     models: { priceOf: (model) => (model === "priced" ? PRICE : undefined) },
-    store: { channels: { waiting } },
-    registry: { size: 3 },
+    store: { overview: { due } },
   });
   return {
     events,

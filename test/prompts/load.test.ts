@@ -141,6 +141,13 @@ test("a failure is one or two plain sentences that say what to do, different for
   }
 });
 
+test("what may be spent today is spent: three sentences, by whose it is", () => {
+  const kinds: FailureKind[] = ["spent_agent", "spent_channel", "spent_person"];
+  const texts = kinds.map((kind) => prompts.render("failure", { kind }));
+  assert.equal(new Set(texts).size, kinds.length);
+  for (const text of texts) assert.match(text.trim(), /^(?:I|What I) [^]* today[^]*; please ask again tomorrow\.$/);
+});
+
 test("the help lists every command", () => {
   const text = prompts.render("help", { commands: [
     { name: "stop", help: "ends the answer" },

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { agentId } from "../../src/core/ids.ts";
 import type { Team } from "../../src/core/team.ts";
 import { type Addressed, addresseeOf } from "../../src/router/addressee.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const team: Team = [
   { agent: null, name: "Weir", names: ["main", "Weir"], roles: [] },
@@ -55,10 +56,11 @@ describe("a message means", () => {
   test("the first of those it names, however many", () => {
     assert.equal(meant("@ann and @res"), "ann");
     assert.equal(meant("@nobody @@res @ann"), "researcher");
-    const startedAt = performance.now();
-    assert.equal(meant("@re ".repeat(400_000)), undefined);
-    assert.equal(meant(`${"@res-".repeat(3)}${"@".repeat(400_000)}`), "researcher");
-    assert.ok(performance.now() - startedAt < 2000);
+    const ms = cpuMs(() => {
+      assert.equal(meant("@re ".repeat(400_000)), undefined);
+      assert.equal(meant(`${"@res-".repeat(3)}${"@".repeat(400_000)}`), "researcher");
+    });
+    assert.ok(ms < 2000, `${ms} ms`);
   });
 
   test("nobody by what stands in code", () => {

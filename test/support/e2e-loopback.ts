@@ -46,6 +46,12 @@ export class LoopbackWorld implements AsyncDisposable {
     await this.#post(`/channels/${channel}/messages`, { author: "Ann", id, text });
   }
 
+  /** Somebody gives a command, as `approve 1`. */
+  async command(channel: string, typed: string): Promise<void> {
+    const [name, ...rest] = typed.split(" ");
+    await this.#post(`/channels/${channel}/commands`, { name, argument: rest.join(" "), asker: "Ben" });
+  }
+
   async fault(fault: object): Promise<void> {
     await this.#post("/faults", fault);
   }

@@ -1,14 +1,26 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Connection } from "../../src/store/database/database.ts";
 import { environment } from "./e2e.ts";
 import { TestProcess } from "./process.ts";
+import { connectionUrl } from "./weir.ts";
 
 const MAIN = path.join(import.meta.dirname, "..", "..", "src", "main.ts");
 const AGENT = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
 
+/** What joins a daemon to a database and a model server of the test's. */
+export function envOf(connection: Connection, modelUrl: string): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: connectionUrl(connection),
+    OPENAI_BASE_URL: modelUrl,
+    OPENAI_API_KEY: "sk-e2e-secret",
+  };
+}
+
 /** A folder from which `weir start` runs as a process, again and again. */
 export interface MainHome extends AsyncDisposable {
+  readonly folder: string;
   /** Resolves when it is ready; it is killed at the latest when the home is disposed of. */
   start(): Promise<TestProcess>;
 }
@@ -21,6 +33,7 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv): Prom
   await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}`);
   const kept = stack.move();
   return {
+    folder,
     async start() {
       const surroundings = { cwd: folder, env: environment(env) };
       const started = kept.use(new TestProcess(process.execPath, [MAIN, "start"], surroundings));

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { copyFolder } from "./embedded-folder.ts";
 import { type Ending, TestProcess } from "./process.ts";
-import { endGuardian, startGuardian } from "./test-server.ts";
+import { CODE_CACHE, endGuardian, SEED_VARIABLE, startGuardian } from "./test-server.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const MAIN = path.join(ROOT, "src", "main.ts");
-/** As `npm start` has it: half of what a start takes is reading the code. */
-const CODE_CACHE = path.join(ROOT, "node_modules", ".cache", "weir-code");
 
 /** Variables by which a developer's own surroundings would reach into a test. */
 const FOREIGN = new Set([
@@ -110,12 +109,25 @@ export async function openHome({ modelUrl, config = "", seed }: HomeOptions): Pr
   return new Home(folder, environment({ OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "sk-e2e-secret" }));
 }
 
-/** A home to copy: its database is made and migrated, nothing runs in it. */
+/** A home to copy: its database is made and migrated, nothing runs in it. The first test file that wants one makes it for all. */
 export async function openSeed(): Promise<Home> {
+  const shared = process.env[SEED_VARIABLE];
   const home = await openHome({ modelUrl: "http://127.0.0.1:9/v1" });
+  if (shared !== undefined && existsSync(shared)) {
+    await copyFolder(shared, home.dataDir);
+    return home;
+  }
   const { code, stderr } = await home.run("migrate");
   assert.equal(code, 0, stderr);
+  if (shared !== undefined) await share(home.dataDir, shared);
   return home;
+}
+
+/** Puts a copy of a folder in place, whole or not at all; of two who do so at once the first one's stays. */
+async function share(folder: string, shared: string): Promise<void> {
+  const unfinished = `${shared}.${process.pid}`;
+  await copyFolder(folder, unfinished);
+  await rename(unfinished, shared).catch(async () => rm(unfinished, { recursive: true }));
 }
 
 const logEntry = z.looseObject({

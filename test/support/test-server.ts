@@ -10,8 +10,13 @@ import { type Connection, Database } from "../../src/store/database/database.ts"
 
 /** The variable by which test processes learn where the server is: a Connection as JSON. */
 export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";
+/** The variable by which test processes learn where the data folder lies that the first of them made for all, see `openSeed`. */
+export const SEED_VARIABLE = "WEIR_TEST_SEED";
 /** Set by whoever wants the tests to run on a server of theirs. */
 export const URL_VARIABLE = "WEIR_TEST_DATABASE_URL";
+
+/** As `npm start` has it: half of what a start takes is reading the code, and a test file is a start as a daemon is. */
+export const CODE_CACHE = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "weir-code");
 
 /** The migrated database of which every test file gets a copy. Nobody stays connected to it. */
 export const TEMPLATE_NAME = "weir";
@@ -58,6 +63,8 @@ rm -rf "$folder"
 
 export interface TestServer extends AsyncDisposable {
   readonly connection: Connection;
+  /** It goes with the server. */
+  readonly folder: string;
 }
 
 /** Starts the one server of a test run, with its template migrated. Disposing removes every trace of it. */
@@ -72,7 +79,7 @@ export async function startTestServer(): Promise<TestServer> {
     const { connection } = await startEmbeddedPostgres({ dataDir, log, settings: SETTINGS });
     await using database = new Database(connection, log, { maxConnections: 1 });
     await migrate(database, log);
-    return { connection, [Symbol.asyncDispose]: async () => endGuardian(guardian) };
+    return { connection, folder: dataDir, [Symbol.asyncDispose]: async () => endGuardian(guardian) };
   } catch (error) {
     await endGuardian(guardian);
     throw error;

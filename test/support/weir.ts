@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import type { Compaction } from "../../src/channel/compaction/compaction.ts";
-import type { Config } from "../../src/config/config.ts";
+import type { Config, McpServerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
@@ -23,6 +23,8 @@ export interface TestWeirOptions {
   readonly now?: () => Date;
   /** Text of config.toml. */
   readonly config?: string;
+  /** More variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The folder with the agents' folders; default: there is none. */
   readonly agentsDir?: string;
   readonly platform?: TestPlatform;
@@ -57,7 +59,8 @@ export async function readConfig({
   modelUrl,
   apiKey = "",
   config = "",
-}: Pick<TestWeirOptions, "connection" | "modelUrl" | "apiKey" | "config">): Promise<Config> {
+  env: more = {},
+}: Pick<TestWeirOptions, "connection" | "modelUrl" | "apiKey" | "config" | "env">): Promise<Config> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-config-"));
   try {
     await writeFile(path.join(folder, "config.toml"), config);
@@ -65,6 +68,7 @@ export async function readConfig({
       DATABASE_URL: connectionUrl(connection),
       OPENAI_BASE_URL: modelUrl,
       OPENAI_API_KEY: apiKey,
+      ...more,
     };
     return loadConfig({ cwd: folder, env });
   } finally {
@@ -75,7 +79,9 @@ export async function readConfig({
 /** Starts it; disposing drains it. */
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const read = await readConfig(options);
-  const config = { ...read, agentsDir: options.agentsDir ?? read.agentsDir };
+  // The folder of the configuration is gone by now: servers run elsewhere.
+  const agents = read.agents.map((agent) => ({ ...agent, mcp: agent.mcp.map(inTemporaryFolder) }));
+  const config = { ...read, agents, agentsDir: options.agentsDir ?? read.agentsDir };
   const platform = options.platform ?? new TestPlatform();
   const { onLog } = options;
   const log =
@@ -120,6 +126,11 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     },
     [Symbol.asyncDispose]: async () => daemon[Symbol.asyncDispose](),
   };
+}
+
+function inTemporaryFolder(server: McpServerConfig): McpServerConfig {
+  const { reach } = server;
+  return reach.kind === "url" ? server : { ...server, reach: { ...reach, folder: tmpdir() } };
 }
 
 function isOfType<Type extends WeirEvent["type"]>(

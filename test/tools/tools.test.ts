@@ -39,6 +39,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
   return {
     signal,
     callId: "call-1",
+    effectKey: "key-1",
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",

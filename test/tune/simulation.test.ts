@@ -4,6 +4,8 @@ import * as fc from "fast-check";
 import { tokenBudgetAt, usableTokens } from "../../src/context/usage.ts";
 import { contextMessages } from "../../src/core/context.ts";
 import { MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
+import { agentId } from "../../src/core/ids.ts";
+import type { Outcome } from "../../src/tune/tally.ts";
 import type { History } from "../../src/core/history.ts";
 import { budgetOf } from "../../src/turn/agent.ts";
 import { assertPaired } from "../context/agent.ts";
@@ -119,6 +121,25 @@ describe("what a simulated channel tells", () => {
     assert.ok(small.outcome.tokens.mean < large.outcome.tokens.mean);
     assert.ok(small.outcome.compactions.landed > 0 && small.outcome.compactions.merges > 0);
     assert.equal(small.outcome.emergencies.omissions, 0);
+  });
+
+  test("is that turns of other agents send no request of this one, and settle what they have answered", () => {
+    const { entries, turns } = talk(200);
+    const by = turns.map((one, index) =>
+      index % 2 === 0 ? one : { ...one, turn: { ...one.turn, agent: agentId("guest") } },
+    );
+    const [all, own] = [simulationOf({ window: 8192 }), simulationOf({ window: 8192 })];
+    play(all, { entries, turns });
+    play(own, { entries, turns: by });
+    const counted = ({ turns: number, turnsOfOthers, requests }: Outcome): number[] => [
+      number,
+      turnsOfOthers,
+      requests,
+    ];
+    assert.deepEqual(counted(all.outcome), [20, 0, 20]);
+    assert.deepEqual(counted(own.outcome), [10, 10, 10]);
+    assert.ok(own.outcome.tokens.sent < all.outcome.tokens.sent * 0.7);
+    assert.equal(own.history.settledTo, all.history.settledTo);
   });
 
   test("is that a slow summariser leaves messages out, and summaries bring them back", () => {

@@ -41,6 +41,7 @@ async function run(
     tools: options.tools ?? shipped,
     timeoutMs: options.timeoutMs ?? 10_000,
     signal: options.signal ?? new AbortController().signal,
+    effectKeys: async (made) => made.map(({ id }) => `key of ${id}`),
     context: {
       searchHistory: options.found ?? (async () => []),
       recallMemories: async () => [],

@@ -16,6 +16,8 @@ export interface ApprovalDeskParts {
   readonly approvals: ApprovalStore;
   readonly registry: Pick<ChannelRegistry, "loaded" | "showQuestions">;
   readonly dueWork: Pick<DueWorkDesk, "add">;
+  /** Whether an agent of the configuration may ask for approvals. */
+  readonly mayBeAsked: boolean;
   /** Whether an adapter of this process delivers to a channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -39,6 +41,8 @@ export class ApprovalDesk implements AsyncDisposable {
   readonly #retry = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
+  /** There may be some that an earlier configuration has left. */
+  #hasLeft = true;
   #isDisposed = false;
 
   constructor(parts: ApprovalDeskParts) {
@@ -48,6 +52,7 @@ export class ApprovalDesk implements AsyncDisposable {
   /** Takes up what an earlier run has left: decisions that are not told, questions that are not shown, expiries. */
   start(): void {
     this.#soon(async () => {
+      this.#hasLeft = await this.#parts.approvals.hasAny();
       for (const { channel, address } of await this.#parts.approvals.channelsToShow())
         if (this.#parts.serves(address)) void this.#parts.registry.showQuestions(channel);
     });
@@ -59,8 +64,9 @@ export class ApprovalDesk implements AsyncDisposable {
     this.#soon();
   }
 
-  /** Something was taken back in a channel: what asked for it may be void. */
+  /** Something was taken back in a channel: what asked for it may be void. Where no approvals are asked for, nothing is looked up. */
   takenBack(channel: ChannelId): void {
+    if (!this.#parts.mayBeAsked && !this.#hasLeft) return;
     const look = async (): Promise<void> => {
       const shown = await this.#parts.approvals.toShow(channel);
       if (shown.length > 0) await this.#parts.registry.showQuestions(channel);
@@ -130,6 +136,7 @@ export class ApprovalDesk implements AsyncDisposable {
       title,
       text: toldText(approval),
       at: new Date(),
+      agent: approval.agent ?? undefined,
       // What somebody has decided goes with what they have said.
       ...(decidedBy !== null && { by: decidedBy }),
     });

@@ -4,7 +4,10 @@ import type { ActorParts } from "../channel-context.ts";
 import type { Insist, Outbox } from "../delivery/outbox.ts";
 import { questionActions, questionText } from "./question-text.ts";
 
-type BoardParts = Pick<ActorParts, "store" | "owner" | "address" | "platform" | "agent" | "masked">;
+type BoardParts = Pick<
+  ActorParts,
+  "store" | "owner" | "address" | "platform" | "agent" | "guests" | "masked"
+>;
 
 /**
  * Shows a channel's approvals on its platform, each in one message: the question, later what became of it. What the message shows
@@ -58,10 +61,10 @@ export class QuestionBoard {
   }
 
   #messageOf(question: ApprovalToShow): OutboundMessage {
-    const { address, platform, agent, masked = (text) => text } = this.#parts;
+    const { address, platform, agent, guests, masked = (text) => text } = this.#parts;
     const { capabilities } = platform;
     const text = questionText(question, {
-      agent: agent.config.name,
+      agent: guests.nameOf(question.agent),
       hasButtons: capabilities.drawsActions === true,
       typed: (command) => `${capabilities.commandPrefix ?? "/"}${command}`,
       time: (at) => agent.time.full(at),

@@ -162,10 +162,13 @@ function createSizes(parts: CompactionTargetParts): Sizes {
     null;
   /** Null: nobody has looked yet. */
   let every: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
-  let files = parts.agent.folder.current;
+  const { agent } = parts;
+  let files = agent.folder.current;
+  let { tools } = agent;
   const forgetOthers = (): void => {
-    if (files === parts.agent.folder.current) return;
-    files = parts.agent.folder.current;
+    if (files === agent.folder.current && tools === agent.tools) return;
+    files = agent.folder.current;
+    ({ tools } = agent);
     measured = null;
     every = null;
   };

@@ -4,17 +4,19 @@ import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
+import { type AgentId, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Subagent, SubagentDraft } from "../../store/turns/subagents.ts";
 import { ToolFailure } from "../../tools/tool.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { DueWorkDesk } from "../due-work.ts";
+import { agentHere } from "../guests.ts";
 import { billLine, storeBillLine } from "../model-usage.ts";
-import { groupText, outcomeText, titleOf } from "./told.ts";
+import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
-/** Of the channel in which subagents are at work. */
+/** Of the channel in which subagents are at work; `agent`: its own. */
 export interface SubagentHost extends Pick<
   ActorParts,
   | "store"
@@ -23,12 +25,14 @@ export interface SubagentHost extends Pick<
   | "kind"
   | "workspace"
   | "agent"
+  | "guests"
   | "compactorAgent"
   | "recall"
   | "memories"
   | "events"
   | "log"
   | "now"
+  | "budgets"
 > {
   /** Nothing from before it is found: a reset. */
   readonly searchFrom: Seq;
@@ -53,7 +57,8 @@ export class ChannelSubagents {
   readonly #host: SubagentHost;
   readonly #dueWork: DueWorkDesk;
   readonly #onOver: () => void;
-  readonly #queue: PQueue;
+  /** Each agent has its own bound. */
+  readonly #queues = new Map<AgentId, PQueue>();
   readonly #runs = new Map<number, Run>();
   readonly #settling = new PQueue({ concurrency: 1 });
   /** They are numbered in the order of their calls. */
@@ -67,7 +72,6 @@ export class ChannelSubagents {
     this.#host = host;
     this.#dueWork = dueWork;
     this.#onOver = onOver;
-    this.#queue = new PQueue({ concurrency: host.agent.config.subagents.maxParallel });
   }
 
   get epoch(): number {
@@ -98,14 +102,12 @@ export class ChannelSubagents {
         throw new ToolFailure(`${MOST_OPEN} subagents are open here, and no more may be.`);
       if (begun === "changed")
         throw new ToolFailure("No subagent was begun: a message was edited or deleted meanwhile.");
-      const run = this.#start(begun.id);
-      const { waitMs } = this.#host.agent.config.subagents;
+      const run = this.#start(begun.id, draft.agent);
+      const { waitMs } = (this.#agentOf(draft.agent) ?? this.#host.agent).config.subagents;
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
       const told = await store.subagents.tellCall(owner, begun.id);
-      return told === null
-        ? "This is the task of another call of yours: see what that one says."
-        : outcomeText(told);
+      return told === null ? SAME_TASK : outcomeText(told);
     } finally {
       this.#spawning--;
     }
@@ -152,9 +154,11 @@ export class ChannelSubagents {
     const { store, owner } = this.#host;
     const { takenBack } = await store.subagents.look(owner.channel);
     const open = await store.subagents.settle(owner);
-    const running = new Set(open.flatMap(({ id, state }) => (state === "running" ? [id] : [])));
+    const running = new Map(
+      open.flatMap(({ id, agent, state }) => (state === "running" ? [[id, agent]] : [])),
+    );
     for (const [id, { abort }] of this.#runs) if (!running.has(id)) abort.abort();
-    for (const id of running) this.#start(id);
+    for (const [id, agent] of running) this.#start(id, agent);
     const groups = Map.groupBy(
       open.filter(({ toldWith }) => toldWith !== null),
       ({ toldWith }) => toldWith ?? 0,
@@ -164,23 +168,28 @@ export class ChannelSubagents {
     if (!isAnyLeft && this.#spawning === 0 && this.#runs.size === 0) this.#onOver();
   }
 
-  /** @param takenBack as it was before the group was read */
+  /**
+   * Tells those that are told together by a message that is due. What was taken back before it was in the log reaches it no more: then
+   * it is taken back itself, and what is left is told by another one. Whoever comes by after a crash in between finds that here.
+   * @param takenBack as it was before the group was read
+   */
   async #tell(first: number, group: readonly Subagent[], takenBack: number): Promise<void> {
-    const { store, owner, now, compactorAgent } = this.#host;
-    const id = `subagent/${first}`;
-    const add = async (as: string, told: readonly Subagent[]): Promise<unknown> =>
-      this.#dueWork.add(owner.channel, { id: as, title: titleOf(told), text: groupText(told), at: now() });
-    await add(id, group);
-    // What was taken back just before it was in the log reaches it no more.
-    if ((await store.subagents.look(owner.channel)).takenBack !== takenBack) {
-      const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
-      const isVoided = left.some(({ number, state }) => {
-        return state === "void" && group.some((one) => one.number === number && one.state !== "void");
-      });
-      if (isVoided) {
-        await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
-        await add(`${id}/again`, left);
+    const { store, owner, now, compactorAgent, agent: own } = this.#host;
+    // They are of one turn, and so of one agent, unless another one has taken the turn over.
+    const by = group.at(-1)?.agent;
+    const agent = by === own.config.id ? undefined : by;
+    let [told, seen] = [group, takenBack];
+    for (let id = `subagent/${first}`; ; id += "/again") {
+      const work = { id, title: titleOf(told), text: groupText(told), at: now(), agent };
+      const seq = await this.#dueWork.add(owner.channel, work);
+      const look = await store.subagents.look(owner.channel);
+      if (look.takenBack !== seen) {
+        const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
+        if (isVoided(told, left)) await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
+        [told, seen] = [left, look.takenBack];
       }
+      const [entry] = await store.log.readAt(owner.channel, [seq]);
+      if (entry?.deleted !== true || told.length === 0) break;
     }
     await store.subagents.close(owner.channel, first);
   }
@@ -196,11 +205,22 @@ export class ChannelSubagents {
     if (!this.#closing.signal.aborted) this.#retry.schedule(() => void this.settle());
   }
 
-  #start(id: number): Run {
+  #agentOf(id: AgentId): Agent | undefined {
+    return agentHere(this.#host.agent, this.#host.guests, id);
+  }
+
+  #queueOf(id: AgentId): PQueue {
+    const { maxParallel } = (this.#agentOf(id) ?? this.#host.agent).config.subagents;
+    const queue = this.#queues.get(id) ?? new PQueue({ concurrency: maxParallel });
+    this.#queues.set(id, queue);
+    return queue;
+  }
+
+  #start(id: number, agent: AgentId): Run {
     const known = this.#runs.get(id);
     if (known !== undefined) return known;
     const abort = new AbortController();
-    const over = this.#queue
+    const over = this.#queueOf(agent)
       .add(async () => this.#run(id, abort.signal))
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
@@ -213,13 +233,16 @@ export class ChannelSubagents {
   }
 
   async #run(id: number, aborted: AbortSignal): Promise<void> {
-    if (aborted.aborted) return;
-    const { store, owner, agent, now } = this.#host;
+    // What a look has found while all was closed is begun by the next daemon: nobody would wait for it here.
+    if (aborted.aborted || this.#closing.signal.aborted) return;
+    const { store, owner, now } = this.#host;
     const row = await store.subagents.take(owner, id);
     if (row === null) return;
+    const agent = this.#agentOf(row.agent) ?? this.#host.agent;
     const { timeoutMs } = agent.config.subagents;
     const late = AbortSignal.timeout(Math.max(1, timeoutMs - row.spentMs));
-    const channel = this.#channelOf(row);
+    const spent = new Spending();
+    const channel = this.#channelOf(row, spent);
     const why = this.#whyNot(row);
     if (why === null) await runSubagent(agent, row, channel, { now }, AbortSignal.any([aborted, late]));
     else await channel.end("failed", why, null);
@@ -229,14 +252,16 @@ export class ChannelSubagents {
         `It was at work for ${Math.round(timeoutMs / 1000)} s, and had not reported.`,
         null,
       );
+    if (this.#closing.signal.aborted) await store.subagents.leave(owner, id, spent.since());
   }
 
   /** Why one that was left behind is not gone on with; null: it is. */
   #whyNot({ begun, persona, model, agent }: Subagent): string | null {
-    const { config } = this.#host.agent;
+    const config = this.#agentOf(agent)?.config;
+    if (config === undefined)
+      return `The configuration has changed: the agent that had begun it, ${this.#host.guests.nameOf(agent)}, does not answer here any more.`;
     const { enabled, personas } = config.subagents;
-    if (agent !== config.id || !enabled)
-      return "The configuration has changed: there are no subagents here any more.";
+    if (!enabled) return "The configuration has changed: there are no subagents here any more.";
     if (persona !== null && personas[persona] === undefined)
       return `The configuration has changed: there is no persona "${persona}" any more.`;
     if (model !== null && !modelsOfSubagents(config).includes(model))
@@ -246,19 +271,17 @@ export class ChannelSubagents {
     return null;
   }
 
-  #channelOf({ id, turn, readTo, askedSeq }: Subagent): SubagentChannel {
-    const { store, owner, address, kind, workspace, agent, recall, memories, events, searchFrom } =
-      this.#host;
+  #channelOf({ id, turn, readTo, askedSeq, agent }: Subagent, spent: Spending): SubagentChannel {
+    const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = this.#host;
     const { channel } = owner;
     const name = formatAddress(address);
-    const spent = new Spending();
-    const asking = { agent: agent.config.id, channel, workspace, kind };
+    const asking = { agent, channel, workspace, kind };
     const askers = async (): Promise<string[]> => {
       const { open } = await store.subagents.look(channel);
       return open.flatMap(({ asker, seq }) => (seq === askedSeq && asker !== null ? [asker.id] : []));
     };
     return {
-      cacheKey: createHash("sha256").update(`${agent.config.id} ${name} ${id}`).digest("hex").slice(0, 32),
+      cacheKey: createHash("sha256").update(`${agent} ${name} ${id}`).digest("hex").slice(0, 32),
       look: async () => (await store.subagents.look(channel)).takenBack,
       save: async (step, read, seen) => {
         const change = { step, ...read, ...spent.since() };
@@ -283,6 +306,12 @@ export class ChannelSubagents {
       onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel: name, tool, why }),
     };
   }
+}
+
+/** Whether one of them says less by now: what it may have read was taken back. Pure. */
+function isVoided(told: readonly Subagent[], now: readonly Subagent[]): boolean {
+  const whole = new Set(told.flatMap(({ number, state }) => (state === "void" ? [] : [number])));
+  return now.some(({ number, state }) => state === "void" && whole.has(number));
 }
 
 /** What a subagent has spent since that was last kept. */

@@ -10,6 +10,9 @@ const REPORTS_LENGTH = 24_000;
 const LEAST_OF_REPORT = 500;
 const SHORT_TASK = 160;
 
+/** To the second call that wants the same. */
+export const SAME_TASK = "This is the task of another call of yours: see what that one says.";
+
 /** A task on one line. */
 export function shortTask(task: string): string {
   const line = task.replaceAll(/\s+/g, " ").trim();

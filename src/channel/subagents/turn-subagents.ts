@@ -9,16 +9,19 @@ import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type SpawnRequest, type ToolContext, ToolFailure } from "../../tools/tool.ts";
 import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
 import type { ActorParts } from "../channel-context.ts";
+import { answererOf } from "../guests.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
 import { briefOf } from "./brief.ts";
 import type { SubagentDesk } from "./subagent-desk.ts";
-import { openLines } from "./told.ts";
+import { spentBudget } from "../turns/turn-budget.ts";
+import { openLines, SAME_TASK } from "./told.ts";
 
 type TurnParts = Omit<ActorParts, "recall"> & {
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly allRecall: ActorParts["recall"];
+  readonly own: ActorParts["agent"];
 };
 
 /** What one turn may do with subagents. */
@@ -27,6 +30,8 @@ export class TurnSubagents {
   readonly #desk: SubagentDesk;
   /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
   #takenBack: number | null = null;
+  /** Of the tasks that the turn has called for since it was begun: one that is told already is not told by another call. */
+  readonly #keys = new Set<string>();
 
   constructor(parts: TurnParts, desk: SubagentDesk) {
     this.#parts = parts;
@@ -35,10 +40,15 @@ export class TurnSubagents {
 
   /** Lines about those for which the agent waits; none where they are slow to read, and then none is begun either. */
   async lines(): Promise<readonly string[]> {
-    const { store, owner, agent } = this.#parts;
+    const { store, owner, agent, guests, turn } = this.#parts;
     const found = await withDeadline(store.subagents.look(owner.channel), LOOKED_UP_WITHIN_MS);
     this.#takenBack = found?.takenBack ?? null;
-    return openLines(found?.open ?? [], agent.time);
+    const open = found?.open ?? [];
+    // Another agent's are no business of this one; those of an agent that is gone are the channel's own agent's.
+    return openLines(
+      open.filter((one) => answererOf(guests, one.agent) === turn.agent),
+      agent.time,
+    );
   }
 
   /** @throws ToolFailure where none was begun */
@@ -46,12 +56,24 @@ export class TurnSubagents {
     request: SpawnRequest,
     { callId, signal }: Pick<ToolContext, "callId" | "signal">,
   ): Promise<string> {
-    const { history, turn, allRecall, ...parts } = this.#parts;
+    const { history, turn, allRecall, own, ...parts } = this.#parts;
+    if (spentBudget(this.#parts, turn) !== null)
+      throw new ToolFailure(
+        "What may be spent today is spent: no subagent is begun. Say so, and go on without.",
+      );
     const takenBack = this.#takenBack;
     if (takenBack === null) throw new ToolFailure("No subagent can be begun just now. Go on without.");
     const draft = await this.#draftOf(request, callId);
-    const subagents = this.#desk.of({ ...parts, recall: allRecall }, history.current);
-    return subagents.spawn(turn.id, draft, takenBack, signal);
+    if (this.#keys.has(draft.key)) return SAME_TASK;
+    this.#keys.add(draft.key);
+    try {
+      const subagents = this.#desk.of({ ...parts, agent: own, recall: allRecall }, history.current);
+      return await subagents.spawn(turn.id, draft, takenBack, signal);
+    } catch (error) {
+      // It may be called again.
+      this.#keys.delete(draft.key);
+      throw error;
+    }
   }
 
   async #draftOf(request: SpawnRequest, callId: string): Promise<SubagentDraft> {

@@ -4,6 +4,8 @@ import type { Settlement } from "../../store/turns/turns.ts";
 import type { TurnChannel, TurnOutcome } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
+import { type FrozenTools, freezeTools } from "../frozen-tools.ts";
+import { agentHere, answererOf } from "../guests.ts";
 import { LastRequest, UsageAnchor } from "../model-usage.ts";
 import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
@@ -23,6 +25,7 @@ export class GuestTurns {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
   readonly #request: RequestParts;
+  readonly #frozen = new Map<AgentId, FrozenTools>();
   readonly #briefs = new Map<AgentId, KeptBrief>();
   readonly #prefixes = new Map<AgentId | null, PrefixChain>();
 
@@ -34,24 +37,34 @@ export class GuestTurns {
 
   /** Who answers what is meant for an agent; undefined: the channel's own, also for one that answers here no more. */
   answerer(agent: AgentId | undefined): AgentId | undefined {
-    return agent === undefined || this.#parts.guests.agent(agent) === undefined ? undefined : agent;
+    return answererOf(this.#parts.guests, agent);
   }
 
   /** The parts of an agent's turns. What a guest asks its model says nothing of the channel's own requests. */
   partsOf(agent: AgentId | undefined): ActorParts {
+    const guest = this.#guest(agent);
+    return guest === null ? this.#parts : { ...this.#parts, agent: guest.agent };
+  }
+
+  /** A guest with the tools that it has in this channel; null: the channel's own agent answers. */
+  #guest(agent: AgentId | undefined): FrozenTools | null {
     const guest = agent === undefined ? undefined : this.#parts.guests.agent(agent);
-    return guest === undefined ? this.#parts : { ...this.#parts, agent: guest };
+    if (agent === undefined || guest === undefined) return null;
+    const frozen = this.#frozen.get(agent) ?? freezeTools(guest, () => this.#history.current.coveredTo);
+    this.#frozen.set(agent, frozen);
+    return frozen;
   }
 
   of(turn: TurnRange): TurnParts {
+    const guest = this.#guest(turn.agent);
     const parts = this.partsOf(turn.agent);
-    if (turn.agent === undefined || parts === this.#parts)
-      return { parts, request: this.#request, view: null };
+    if (turn.agent === undefined || guest === null) return { parts, request: this.#request, view: null };
     const request: RequestParts = {
       usage: new UsageAnchor(null),
       last: new LastRequest(parts.agent.config.model),
       onRequest: () => undefined,
       onLanded: () => undefined,
+      renewTools: guest.renewTools,
     };
     const view = new GuestView(parts, this.#history, turn, this.#briefs.get(turn.agent) ?? null);
     return { parts, request, view };
@@ -60,8 +73,9 @@ export class GuestTurns {
   /** Names of the agents that what a turn answers is meant for, and that answer here no more. */
   missed(turn: TurnRange): string[] {
     const asked = answeredMessages(this.#history.current, turn).flatMap(({ agent }) => agent ?? []);
-    const gone = asked.filter((agent) => this.answerer(agent) === undefined);
-    return [...new Set(gone)].map((agent) => this.#parts.guests.nameOf(agent));
+    const { agent: own, guests } = this.#parts;
+    const gone = asked.filter((agent) => agentHere(own, guests, agent) === undefined);
+    return [...new Set(gone)].map((agent) => guests.nameOf(agent));
   }
 
   /** What a turn's end puts into the log where it hands over. */

@@ -1,6 +1,7 @@
 import { type Budget, partAt } from "../../context/usage.ts";
 import { dueMessages, type History } from "../../core/history.ts";
 import type { AgentId, Seq } from "../../core/ids.ts";
+import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
 /** Most messages that one turn answers. */
 const MAX_MESSAGES = 100;
@@ -45,4 +46,17 @@ export function nextTurn(
   }
   const chosen = { fromSeq: first.seq, toSeq };
   return agent === undefined ? chosen : { ...chosen, agent };
+}
+
+/**
+ * An earlier run of the turn has called tools, or it is to run some that somebody has allowed. Pure.
+ * @param allowed the decisions that it answers
+ */
+export function needsItsTools(
+  { entries }: Pick<History, "entries">,
+  { id, attempts }: Pick<RunningTurn, "id" | "attempts">,
+  allowed: readonly number[],
+): boolean {
+  if (allowed.length > 0) return true;
+  return attempts > 1 && entries.some((entry) => entry.kind === "tool_call" && entry.turnId === id);
 }

@@ -22,9 +22,12 @@ type Parts = Pick<ActorParts, "store" | "owner" | "agent"> & {
   readonly turn: TurnRange;
 };
 
-/** Whether any call of the agent may have to wait. */
+/** Whether any call of the agent may have to wait: also of a server that has not told yet what tools it has. */
 export function mayAskApprovals({ tools, config }: Pick<ActorParts["agent"], "tools" | "config">): boolean {
-  return tools.some((tool) => needsApproval(tool, config.approvals.tools));
+  return (
+    config.mcp.some(({ approve }) => approve !== "never") ||
+    tools.some((tool) => needsApproval(tool, config.approvals.tools))
+  );
 }
 
 /** A call that needs an approval, and what tells it from others. */

@@ -35,6 +35,8 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
   /** For what outlives the turn. */
   readonly allRecall: ActorParts["recall"];
+  /** The channel's own agent, whoever answers this turn. */
+  readonly own: ActorParts["agent"];
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
   readonly draft: Draft | null;
@@ -160,16 +162,17 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   };
 }
 
-/** Puts emoji under the newest message that the turn answers. */
+/** Puts emoji under the newest message that the turn answers, or under another one. */
 function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKit["react"] {
   const tried = new Set<string>();
-  return async (emoji) => {
+  return async (emoji, under) => {
     if (platform.react === undefined) return "unsupported";
     const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isOwnId(messageId));
-    if (newest === undefined) return "gone";
+    const messageId = under === undefined ? newest?.messageId : under;
+    if (messageId === undefined || messageId === null) return "gone";
     if (tried.size >= MAX_REACTIONS && !tried.has(emoji)) return "enough";
     tried.add(emoji);
-    await platform.react(address, newest.messageId, emoji);
+    await platform.react(address, messageId, emoji);
     return "shown";
   };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
-import { isOwnId } from "../../core/message.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
@@ -12,36 +11,26 @@ import { budgetOf } from "../../turn/agent.ts";
 import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import type { FrozenTools } from "../frozen-tools.ts";
 import { LastSent } from "./context-record.ts";
 import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
-import { nextTurn } from "./next-turn.ts";
+import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../model-usage.ts";
-import { storeBillLine } from "../model-usage.ts";
+import { type LastRequest, storeBillLine, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { decidedIn } from "./turn-approvals.ts";
+import { refusedForBudget, tellBudgets } from "./turn-budget.ts";
+import { type Asked, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../model-usage.ts";
 import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 
 const STOP = "stop";
 /** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
 export type Interruption = typeof STOP | "redo" | "close";
-
-/** Whose messages a turn answers. */
-interface Asked {
-  readonly inReplyTo: string[];
-  readonly acceptedAt: Date;
-  /** Messages that still have a text. */
-  readonly count: number;
-  /** The approvals of whose decisions they tell. */
-  readonly approvals: readonly number[];
-}
 
 /** What a turn's draft has shown of its answer. */
 interface Opened {
@@ -60,7 +49,7 @@ interface RunParts {
 }
 
 /** What a channel keeps of its model requests. */
-export interface RequestParts {
+export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;
   /** Must neither throw nor wait. */
@@ -257,7 +246,7 @@ export class TurnRunner {
   }
 
   async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address, platform } = this.#parts;
+    const { events, address, platform, store, owner } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     const by = this.#guests.of(turn);
@@ -267,7 +256,7 @@ export class TurnRunner {
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
-    const asked = await this.#askedBy(turn);
+    const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt);
     const bill: ModelCallRow[] = [];
     const sent = new LastSent();
     const draft = this.#outbox.openDraft(turn, idempotencyKey, asked.inReplyTo);
@@ -285,12 +274,12 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
-      const { store, owner } = this.#parts;
       if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
       if (sent.current !== null) {
         const context = { sent: sent.current, turn, recalled: recall.found };
         this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
       }
+      tellBudgets(this.#parts);
       return true;
     } finally {
       for (const line of bill) storeBillLine(this.#parts, line);
@@ -305,17 +294,21 @@ export class TurnRunner {
     signal: AbortSignal,
   ): Promise<TurnResult> {
     const { parts, request, view } = by;
-    const { agent, now } = parts;
     if (signal.aborted) return { outcome: { kind: "stopped", text: "" }, modelMs: 0 };
     if (asked.count === 0)
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
+    const isUnderWay = turn.attempts > 1 || asked.approvals.length > 0;
+    const refused = refusedForBudget({ ...parts, history: this.#history }, turn, isUnderWay);
+    if (refused !== null) return refused;
+    await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
     await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...parts,
       recall,
       allRecall: this.#parts.recall,
+      own: this.#parts.agent,
       history: this.#history,
       turn,
       draft,
@@ -326,7 +319,7 @@ export class TurnRunner {
       onRequest: request.onRequest,
       onLanded: request.onLanded,
     });
-    return runTurn(agent, asGuest(channel, view), turn, { now }, signal);
+    return runTurn(parts.agent, asGuest(channel, view), turn, { now: parts.now }, signal);
   }
 
   async #settle(
@@ -385,16 +378,5 @@ export class TurnRunner {
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
     events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
-  }
-
-  /** Whose messages a turn answers. */
-  async #askedBy(turn: RunningTurn): Promise<Asked> {
-    const history = await this.#history.snapshot();
-    const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
-    const times = messages.map(({ seq }) => this.#acceptedAt.get(seq) ?? new Date(steadyNow()));
-    const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
-    const count = messages.filter(({ deleted }) => !deleted).length;
-    const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
-    return { inReplyTo, acceptedAt, count, approvals: decidedIn(messages) };
   }
 }

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { budget } from "./budget.ts";
 import { reminders, scheduleSchema } from "./reminders.ts";
+import { mcp } from "./mcp.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -313,6 +315,7 @@ export const agentOptions = {
   subagents,
   approvals,
   reminders,
+  budget,
 };
 
 export function isAgentId(value: unknown): value is AgentId {
@@ -378,4 +381,5 @@ export const agentSchema = z.strictObject({
         },
       ],
     }),
+  mcp,
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_DRAIN_MS } from "../../async/clock.ts";
 import { agentOptions, agentSchema } from "./agents.ts";
 import { modelSchema } from "./models.ts";
 import { bindingSchema, chatOptions } from "./platforms.ts";
@@ -25,9 +26,6 @@ import {
  */
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-
-/** Who waits for an end for longer kills: process managers do by then, and so does Weir itself. */
-export const MAX_DRAIN_MS = 100_000;
 
 /** All that the service takes in one message. */
 const MAX_LOOPBACK_TEXT = 1_000_000;

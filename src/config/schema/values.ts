@@ -108,6 +108,13 @@ export const listenAddress = (sample: string): z.ZodString =>
     .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
     .describe(`an address to listen on, such as "${sample}", with a port up to ${MAX_PORT}`);
 
+export const mcpUrl = z
+  .string()
+  .refine((value) => value === "" || isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .describe(
+    'an address such as "https://mcp.example/mcp", without user, password and query, or "env:NAME" for one that has them',
+  );
+
 /** An address that holds no secret in a place for one, and that a path may be put behind. */
 export function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
@@ -135,5 +142,30 @@ export function oneOf<const Values extends readonly string[]>(
   return z.enum(values).describe(`one of ${values.map((value) => `"${value}"`).join(", ")}`);
 }
 
+/** `env:NAME` at the end of a header's value: `Bearer env:NAME`. */
+export const header = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[\t -~]+$/)
+  .describe('the value of a header, as "env:NAME" or "Bearer env:NAME" where it is a secret');
+
+/** A variable that a program is given. */
+export const passedVariable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*(?:=env:[A-Za-z_][A-Za-z0-9_]*)?$/)
+  .describe('the name of a variable, as "NAME", or "NAME=env:OTHER" for what Weir knows as OTHER');
+
+/** An argument of a program: what should not stand there may be a secret. */
+export const argument = z.string().max(4096).describe("a text, in quotes");
+
 /** Schemas whose values never show, whatever stands there. */
-export const HIDDEN: ReadonlySet<unknown> = new Set([secret, httpUrl, loopbackUrl]);
+export const HIDDEN: ReadonlySet<unknown> = new Set([
+  secret,
+  httpUrl,
+  loopbackUrl,
+  mcpUrl,
+  header,
+  passedVariable,
+  argument,
+]);

@@ -14,7 +14,14 @@ import { notify } from "../notify.ts";
 import { findMemories } from "./memories.ts";
 import { findQuotes, isGood } from "./quotes.ts";
 import type { Quote } from "./quotes.ts";
-import { agentNames, numberedLines, OWN_SENTENCES, readTranscript, spokenLines } from "./transcript.ts";
+import {
+  agentNames,
+  DUE_WORK_AUTHOR,
+  numberedLines,
+  OWN_SENTENCES,
+  readTranscript,
+  spokenLines,
+} from "./transcript.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** The model name in all answers of the offline model. */
@@ -87,6 +94,8 @@ interface Reply {
 
 function reply(request: ModelRequest): Reply {
   const transcript = readTranscript(request.messages);
+  const due = transcript.questions.filter(({ author }) => author === DUE_WORK_AUTHOR);
+  if (due.length > 0) return { text: due.map(({ text }) => text).join("\n"), calls: [] };
   const quotes = findQuotes(transcript.questions, transcript.sources, MAX_QUOTES);
   const search = isGood(quotes[0]) ? undefined : searchCall(request, transcript);
   if (search !== undefined) return { text: "", calls: [search] };

@@ -8,6 +8,10 @@ import type { SpokenLine } from "../../text/rank-sentences.ts";
  */
 const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
+/** What such a line says where Weir itself says it, behind the colon: that a reminder is due, and its text. */
+const DUE_WORK = /^(?<title>[^\]\n]*)\] (?<text>.*)$/;
+/** The author of such lines; no person is shown with this name. */
+export const DUE_WORK_AUTHOR = "[Weir]";
 /** The number before such a line, once its head is written out. */
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
@@ -198,7 +202,10 @@ function parseLine(raw: string): SpokenLine | null {
   const groups = LINE.exec(raw)?.groups;
   if (groups === undefined) return null;
   const { time = "", author = "", text = "" } = groups;
-  return { time, author, text };
+  const due = author === "[Weir" ? DUE_WORK.exec(text)?.groups : undefined;
+  return due === undefined
+    ? { time, author, text }
+    : { time, author: DUE_WORK_AUTHOR, text: `${due["title"]}: ${due["text"]}` };
 }
 
 /** @param parse null: the line continues the line before it */

@@ -4,15 +4,17 @@ import type { ChannelAddress } from "../../core/ids.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-import { Connection, NOT_STARTED, type Session } from "../shared/connection.ts";
+import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type {
-  Platform,
-  PlatformCapabilities,
-  PlatformCommand,
-  PlatformInbox,
-  CatchUpLedger,
-  LinkedChannel,
+import {
+  type CatchUpLedger,
+  type ConnectionState,
+  type LinkedChannel,
+  notConnectedYet,
+  type Platform,
+  type PlatformCapabilities,
+  type PlatformCommand,
+  type PlatformInbox,
 } from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
@@ -148,10 +150,6 @@ class DiscordPlatform implements Platform {
     await this.#connection.start();
   }
 
-  whyOffline(): string | null {
-    return this.#connection === null ? NOT_STARTED : this.#connection.whyOffline;
-  }
-
   async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#intaking?.intake.close();
     await this.#connection?.[Symbol.asyncDispose]();
@@ -180,6 +178,10 @@ class DiscordPlatform implements Platform {
 
   showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
     this.#poster.showTyping(channel, isWorking);
+  }
+
+  connection(): ConnectionState {
+    return this.#connection?.state ?? notConnectedYet();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -240,8 +242,8 @@ class DiscordPlatform implements Platform {
         const { user, application } = readyPayload.parse(d);
         const bot = { user, applicationId: application.id };
         this.#identity.set(bot);
-        intake.resume();
         this.#connection?.resumed();
+        intake.resume();
         recentActivity.begin(d);
         replayBuffer.release();
         void commands.register(bot);
@@ -251,8 +253,8 @@ class DiscordPlatform implements Platform {
         recentActivity.take(d);
         return;
       case "RESUMED":
-        intake.resume();
         this.#connection?.resumed();
+        intake.resume();
         replayBuffer.release();
         return;
       case "INTERACTION_CREATE":

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { originOf } from "../../text/displayable.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import type { Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";
+import type { ConnectionState, Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";
 import { LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventFeed, type FeedLog } from "./event-feed.ts";
 import { MAX_TEXT_LENGTH, type Reply, replyReceipt } from "./protocol.ts";
@@ -72,10 +72,6 @@ class LoopbackPlatform implements Platform {
     await this.#feed.start(inbox);
   }
 
-  whyOffline(): string | null {
-    return this.#feed.isReachable ? null : "its service cannot be reached: is `weir loopback` running there?";
-  }
-
   async stopIntake(): Promise<void> {
     await this.#feed.stop();
   }
@@ -98,6 +94,10 @@ class LoopbackPlatform implements Platform {
       { method: "PATCH", path, body: toReply(message), timeoutMs: this.#timeoutMs },
       z.object({}),
     );
+  }
+
+  connection(): ConnectionState {
+    return this.#feed.state;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

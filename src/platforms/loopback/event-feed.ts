@@ -4,7 +4,7 @@ import { z } from "zod";
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import { PlatformError, type PlatformInbox } from "../platform.ts";
+import { type ConnectionState, notConnectedYet, PlatformError, type PlatformInbox } from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
 
@@ -41,14 +41,14 @@ export class EventFeed {
   /** The last event that is durable here; undefined: the service knows. */
   #last: number | undefined;
   #isReachable: boolean | undefined;
+  #state: ConnectionState = notConnectedYet();
 
   constructor(options: EventFeedOptions) {
     this.#options = options;
   }
 
-  /** Whether the last attempt to reach the service has. */
-  get isReachable(): boolean {
-    return this.#isReachable === true;
+  get state(): ConnectionState {
+    return this.#state;
   }
 
   /** Resolves after the first attempt to reach the service. */
@@ -96,6 +96,7 @@ export class EventFeed {
         eventPage,
       );
       if (this.#isReachable === false) log.info({}, `The loopback service at ${url} answers again.`);
+      if (this.#isReachable !== true) this.#become("connected", null);
       this.#isReachable = true;
       this.#meet(page.server);
       return page.events;
@@ -105,10 +106,15 @@ export class EventFeed {
         const what =
           "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
         log.warn({ why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
+        this.#become("waiting", error.message);
       }
       this.#isReachable = false;
       return null;
     }
+  }
+
+  #become(kind: ConnectionState["kind"], why: string | null): void {
+    this.#state = { kind, since: new Date(), why, isOperators: false };
   }
 
   /** A service that was started anew counts its events anew, and has answered as if nothing were known of it. */

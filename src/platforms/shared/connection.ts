@@ -3,7 +3,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
-import { PlatformError } from "../platform.ts";
+import { type ConnectionState, notConnectedYet, PlatformError } from "../platform.ts";
 
 /** One connection to a platform, from its opening to its end. */
 export interface Session {
@@ -30,8 +30,6 @@ export interface ConnectionParts {
   readonly startMs?: number;
 }
 
-/** Why a platform is offline to which nobody has connected. */
-export const NOT_STARTED = "it has not been connected yet";
 /** A session that lasted so long was a good one: the next wait is the first again. */
 const GOOD_MS = 60_000;
 /** The longest wait where an operator has to mend something is so many times the other: 5 min. */
@@ -49,26 +47,28 @@ export class Connection implements AsyncDisposable {
   readonly #closing = new AbortController();
   #running: Promise<void> | null = null;
   #session: Session | null = null;
-  /** Why there is no session; null: there is one. */
-  #why: string | null = NOT_STARTED;
-  #isInterrupted = false;
+  #state: ConnectionState = notConnectedYet();
+  /** Also of a session that is being opened: it may be cut before it is handed over. */
+  #isCut = false;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
   }
 
-  /** Why nothing can be heard now, in words; null: it is connected. */
-  get whyOffline(): string | null {
-    return this.#why ?? (this.#isInterrupted ? "its connection was lost, and is taken up again" : null);
+  get state(): ConnectionState {
+    return this.#state;
   }
 
-  /** The session has lost its connection, and mends that itself, or ends: nothing is heard until `resumed`. */
+  /** The session was cut, and mends itself. */
   interrupted(): void {
-    this.#isInterrupted = true;
+    this.#isCut = true;
+    if (this.#state.kind === "connected") this.#become("interrupted");
   }
 
+  /** The session that was cut is whole again. */
   resumed(): void {
-    this.#isInterrupted = false;
+    this.#isCut = false;
+    if (this.#state.kind === "interrupted") this.#become("connected");
   }
 
   /** Resolves after the first attempt, whatever became of it, or when that takes too long; work goes on. */
@@ -103,10 +103,11 @@ export class Connection implements AsyncDisposable {
 
   /** @returns why it is over */
   async #once(onOpen: () => void): Promise<unknown> {
+    this.#isCut = false;
     try {
       const session = await this.#parts.open(this.#closing.signal);
       this.#session = session;
-      this.#why = null;
+      this.#become(this.#isCut ? "interrupted" : "connected");
       this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
       onOpen();
       if (this.#closing.signal.aborted) await session.close();
@@ -120,11 +121,15 @@ export class Connection implements AsyncDisposable {
     }
   }
 
+  #become(kind: "connected" | "interrupted"): void {
+    this.#state = { kind, since: new Date(), why: null, isOperators: false };
+  }
+
   #tell(why: unknown, retryInMs: number): void {
     const { log, platform } = this.#parts;
     const isOperators = why instanceof OperatorError;
-    this.#why = errorMessage(why);
-    const fields = { platform, why: this.#why, retryInMs };
+    const fields = { platform, why: errorMessage(why), retryInMs };
+    this.#state = { kind: "waiting", since: new Date(), why: fields.why, isOperators };
     if (isOperators) log.error(fields, "platform_refused");
     else log.warn(fields, "platform_disconnected");
   }

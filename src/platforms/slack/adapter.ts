@@ -5,15 +5,17 @@ import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-import { Connection, NOT_STARTED, type Session } from "../shared/connection.ts";
+import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
-import type {
-  CatchUpLedger,
-  LinkedChannel,
-  Platform,
-  PlatformCapabilities,
-  PlatformCommand,
-  PlatformInbox,
+import {
+  type CatchUpLedger,
+  type ConnectionState,
+  type LinkedChannel,
+  notConnectedYet,
+  type Platform,
+  type PlatformCapabilities,
+  type PlatformCommand,
+  type PlatformInbox,
 } from "../platform.ts";
 import { linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
@@ -136,10 +138,6 @@ class SlackPlatform implements Platform {
     await this.#connection.start();
   }
 
-  whyOffline(): string | null {
-    return this.#connection === null ? NOT_STARTED : this.#connection.whyOffline;
-  }
-
   async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#intake?.close();
     await this.#connection?.[Symbol.asyncDispose]();
@@ -179,6 +177,10 @@ class SlackPlatform implements Platform {
     this.#poster.showTyping(channel, isWorking);
   }
 
+  connection(): ConnectionState {
+    return this.#connection?.state ?? notConnectedYet();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#poster.close();
     await this.stopIntake(AbortSignal.abort());
@@ -205,8 +207,8 @@ class SlackPlatform implements Platform {
       command: async (command, acknowledge) => slash.run(command, acknowledge),
       press: async (press, acknowledge) => slash.press(press, acknowledge),
       connected: () => {
-        intake.resume();
         this.#connection?.resumed();
+        intake.resume();
         intake.search(async () => {
           const joined = await findJoinedChannels(api, this.#names);
           inbox.meetChannels(
@@ -219,8 +221,8 @@ class SlackPlatform implements Platform {
         });
       },
       disconnected: () => {
-        intake.interrupt();
         this.#connection?.interrupted();
+        intake.interrupt();
       },
     };
   }

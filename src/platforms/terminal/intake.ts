@@ -1,6 +1,6 @@
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
-import type { InboundMessage, Receipt } from "../../core/message.ts";
+import type { ChannelOnPlatform, InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import type { Session } from "./presenter.ts";
 import { SESSION_HELP } from "./typed-line.ts";
@@ -36,13 +36,20 @@ async function receive(inbox: PlatformInbox, message: InboundMessage): Promise<I
   }
 }
 
+/** The session's own channel. */
+function placeOf({ channel, multi }: Session): ChannelOnPlatform {
+  return {
+    channel: { platform: PLATFORM_NAME, name: channel },
+    kind: multi ? "channel" : "dm",
+    workspace: "",
+  };
+}
+
 /** A message that a person typed into the session's own channel. */
 export function typedMessage(session: Session, speaker: string, text: string): InboundMessage {
   return {
     type: "message",
-    channel: { platform: PLATFORM_NAME, name: session.channel },
-    kind: session.multi ? "channel" : "dm",
-    workspace: "",
+    ...placeOf(session),
     id: session.newId(),
     author: { id: speaker, name: speaker, isBot: false },
     text,
@@ -78,14 +85,15 @@ export async function runCommand(
     readonly name: string;
     readonly argument: string;
     readonly asker: string;
-    readonly channel?: string;
+    /** Default: the session's own channel. */
+    readonly where?: ChannelOnPlatform;
   },
 ): Promise<CommandAnswer> {
-  const { name, argument } = command;
-  const channel = { platform: PLATFORM_NAME, name: command.channel ?? session.channel };
+  const { name, argument, where = placeOf(session) } = command;
   try {
     const answer = await inbox.command({
-      channel,
+      channel: where.channel,
+      where,
       name,
       argument,
       asker: { id: command.asker, name: command.asker, roles: [] },

@@ -1,4 +1,10 @@
-import type { InboundEvent, InboundMessage, OutboundMessage, Receipt } from "../../core/message.ts";
+import type {
+  ChannelOnPlatform,
+  InboundEvent,
+  InboundMessage,
+  OutboundMessage,
+  Receipt,
+} from "../../core/message.ts";
 import { answerText } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { PlatformInbox } from "../platform.ts";
@@ -121,15 +127,21 @@ export class JsonlPresenter implements Presenter {
   #toMessage(command: JsonlCommand & { type: "message" }): InboundMessage {
     return {
       type: "message",
-      channel: { platform: PLATFORM_NAME, name: command.channel ?? this.#session.channel },
-      kind: "channel",
-      workspace: "",
+      ...this.#placeOf(command),
       id: command.id ?? this.#session.newId(),
       author: { id: command.author, name: command.author, isBot: false },
       text: command.text,
       at: command.at ?? this.#session.now(),
       addressed: command.addressed,
     };
+  }
+
+  #placeOf({
+    channel = this.#session.channel,
+  }: {
+    readonly channel?: string | undefined;
+  }): ChannelOnPlatform {
+    return { channel: { platform: PLATFORM_NAME, name: channel }, kind: "channel", workspace: "" };
   }
 
   async #say(message: InboundMessage, line: number, inbox: PlatformInbox): Promise<void> {
@@ -175,7 +187,12 @@ export class JsonlPresenter implements Presenter {
   }
 
   async #stop(channel: string, inbox: PlatformInbox): Promise<void> {
-    const command = { name: "stop", argument: "", asker: this.#session.speaker, channel };
+    const command = {
+      name: "stop",
+      argument: "",
+      asker: this.#session.speaker,
+      where: this.#placeOf({ channel }),
+    };
     const text = answerText(await runCommand(inbox, this.#session, command));
     await this.#tell({ type: "command", channel, name: "stop", text });
   }

@@ -90,14 +90,6 @@ export interface ChannelDescription {
   readonly agent: AgentId;
 }
 
-/** The channels of a platform that wait for an answer. */
-export interface WaitingChannels {
-  readonly platform: string;
-  readonly channels: number;
-  /** Age of the oldest message that is to be answered, ms. */
-  readonly longestMs: number;
-}
-
 /** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
 export interface ResetTurn {
   readonly id: TurnId;
@@ -167,14 +159,11 @@ export class ChannelStore {
     return row && toChannel(row);
   }
 
-  /** The channels that were made last. @param before only those that were made before this one */
-  async newest(limit: number, before = Number.MAX_SAFE_INTEGER): Promise<ChannelRow[]> {
+  /** The channels that were made last. */
+  async newest(limit: number): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
-      {
-        name: "channels_newest",
-        text: `select ${COLUMNS} from channels where id < $2 order by id desc limit $1`,
-      },
-      [limit, before],
+      { name: "channels_newest", text: `select ${COLUMNS} from channels order by id desc limit $1` },
+      [limit],
     );
     return rows.map(toChannel);
   }
@@ -270,31 +259,19 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
-  /** By platform, how many channels wait for an answer, and since when the one that waits longest does. */
-  async waiting(): Promise<WaitingChannels[]> {
-    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
-      name: "channels_waiting",
-      text: `select c.platform, count(*) as channels,
-                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
-               from channels c cross join lateral (
-                      select appended_at from entries
-                       where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
-              where c.settled_to < c.last_seq group by c.platform`,
-    });
-  }
-
   /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
   async unfinished(id: ChannelId): Promise<string | null> {
     const [row] = await this.#db.query<{ told: string }>(
       {
         name: "channel_unfinished",
-        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent, subagents %s', c.epoch, c.settled_to,
                         (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) as told
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending, coalesce(s.told, 'none')) as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
-                where c.id = $1 and (d.pending > 0 or t.id is not null
-                   or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null) or exists (
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
+                      lateral (select count(*) || ' at ' || sum(s.spent_ms + s.begun) as told
+                                 from subagents s where s.channel_id = c.id and s.closed_at is null) s
+                where c.id = $1 and (d.pending > 0 or t.id is not null or s.told is not null or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       },
       [id],

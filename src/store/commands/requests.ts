@@ -11,14 +11,22 @@ export type Wish =
   /** Everything is to go that this person has said there, by the platform's id. */
   | { readonly kind: "forget"; readonly person: string };
 
-/** A wish before anybody has taken it. */
-export interface WaitingRequest {
+/** A wish of a channel before anybody has taken it. */
+export interface ChannelRequest {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
   readonly wish: Wish;
 }
+
+/** The same of what a daemon knows of itself: whichever takes it tells of itself. */
+export interface StatusRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
+  readonly wish: { readonly kind: "status" };
+  readonly channel: null;
+}
+
+export type WaitingRequest = ChannelRequest | StatusRequest;
 
 /** How a request stands, for whoever asked. */
 export interface RequestState {
@@ -36,8 +44,9 @@ const TOPIC = "weir_requests";
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
+type Kind = WaitingRequest["wish"]["kind"];
 /** Other kinds are left to daemons of a later version. */
-const KNOWN_KINDS = ["compact", "redo", "forget"] as const satisfies readonly Wish["kind"][];
+const KNOWN_KINDS = ["compact", "redo", "forget", "status"] as const satisfies readonly Kind[];
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -52,6 +61,15 @@ export class RequestStore {
    * @returns the request's id
    */
   async add(channel: ChannelId, wish: Wish): Promise<number> {
+    return this.#add(channel, wish);
+  }
+
+  /** Asks whichever daemon takes it for its status. @returns the request's id */
+  async addStatus(): Promise<number> {
+    return this.#add(null, { kind: "status" });
+  }
+
+  async #add(channel: ChannelId | null, wish: WaitingRequest["wish"]): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "request_add",
@@ -80,6 +98,14 @@ export class RequestStore {
     return rows.length === 1;
   }
 
+  /** Removes a request that is answered: whoever only looks leaves nothing behind. */
+  async remove(id: number): Promise<void> {
+    await this.#db.query(
+      { name: "request_remove", text: "delete from requests where id = $1 and ended_at is not null" },
+      [id],
+    );
+  }
+
   /** @throws Error if there is no such request any more */
   async state(id: number): Promise<RequestState> {
     const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
@@ -99,11 +125,11 @@ export class RequestStore {
   async waiting(): Promise<WaitingRequest[]> {
     const rows = await this.#db.query<{
       id: number;
-      channel_id: number;
+      channel_id: number | null;
       platform: string;
       name: string;
       age_ms: number;
-      kind: Wish["kind"];
+      kind: Kind;
       job_id: number | null;
       person: string | null;
     }>(
@@ -111,13 +137,14 @@ export class RequestStore {
         name: "requests_waiting",
         text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
-               from requests r join channels c on c.id = r.channel_id
+               from requests r left join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
                 and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
       },
       [KNOWN_KINDS],
     );
     return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
+      if (channel === null) return { id, channel, ageMs, wish: { kind: "status" } };
       return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
     });
   }
@@ -164,7 +191,7 @@ export class RequestStore {
 
 /** The constraints of the table say which kind has what. */
 function toWish(row: {
-  readonly kind: Wish["kind"];
+  readonly kind: Kind;
   readonly job_id: number | null;
   readonly person: string | null;
 }): Wish {

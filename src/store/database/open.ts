@@ -15,7 +15,7 @@ import {
   startEmbeddedPostgres,
 } from "./embedded/embedded-postgres.ts";
 import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
-import { type Connection, DAEMON_NAME, Database, type DatabaseOptions } from "./database.ts";
+import { type Connection, DAEMON_NAME, Database, type DatabaseOptions, type Queryable } from "./database.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
@@ -133,7 +133,7 @@ const BESIDE =
   "that is safe from one version to the next.";
 
 /** @returns words for the daemons on that database; null: there are none */
-async function findDaemons(database: Database): Promise<string | null> {
+export async function findDaemons(database: Queryable): Promise<string | null> {
   const rows = await database.query<{ host: string | null }>(
     {
       name: "",

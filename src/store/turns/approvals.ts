@@ -1,6 +1,14 @@
 import type { ApprovalState } from "../../core/approval.ts";
-import { type AgentId, type ChannelAddress, channelId, type ChannelId, type Owner } from "../../core/ids.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelAddress,
+  channelId,
+  type ChannelId,
+  type Owner,
+} from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
+import { OWN_IDS } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 
 /** A call that waits for a person, as it is stored with the call itself. */
@@ -38,15 +46,18 @@ export interface ApprovalLook {
 export interface TakenApproval {
   readonly id: number;
   readonly was: ApprovalState;
-  readonly agent: string;
+  readonly agent: AgentId;
   readonly tool: string;
   readonly arguments: string;
+  /** The platform's id of the newest message that the turn has answered which made the call; null: nobody's. */
+  readonly askedFor: string | null;
 }
 
 /** What people are told of an approval. */
 export interface ApprovalRow {
   readonly id: number;
-  readonly agent: string;
+  /** Whose call it is. */
+  readonly agent: AgentId;
   readonly tool: string;
   /** "": they tell of what was taken back. */
   readonly arguments: string;
@@ -73,6 +84,8 @@ export interface UntoldApproval {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
+  /** Who had asked for it; null: the channel's own agent. */
+  readonly agent: AgentId | null;
   readonly state: ApprovalState;
   readonly tool: string;
   readonly decidedBy: string | null;
@@ -112,7 +125,7 @@ function toApproval(row: RawApproval): ApprovalRow {
   const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
   return {
     id,
-    agent,
+    agent: agentId(agent),
     tool,
     arguments: json,
     state,
@@ -173,14 +186,30 @@ export class ApprovalStore {
    * @throws StaleEpochError
    */
   async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
-    const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: ApprovalState }>(
+    const rows = await this.#db.query<
+      Omit<TakenApproval, "was" | "agent" | "askedFor"> & {
+        agent: string;
+        state: ApprovalState;
+        asked_for: string | null;
+      }
+    >(
       {
         name: "approvals_take",
-        text: "select id, state, agent, tool, arguments from take_approvals($1, $2, $3)",
+        text: `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments, (
+                 select e.message_id from approvals a join turns t on t.id = a.turn_id
+                   join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+                  where a.id = taken.id and e.addressed and e.deleted_at is null and not (e.message_id like any ($4))
+                  order by e.seq desc limit 1) as asked_for
+                 from take_approvals($1, $2, $3) taken`,
       },
-      [channel, epoch, ids],
+      [channel, epoch, ids, OWN_IDS],
     );
-    return rows.map(({ state: was, ...row }) => ({ ...row, was }));
+    return rows.map(({ state: was, agent, asked_for: askedFor, ...row }) => ({
+      ...row,
+      agent: agentId(agent),
+      was,
+      askedFor,
+    }));
   }
 
   /** Decided calls whose turn has ended without running them are not run any more. */
@@ -290,6 +319,7 @@ export class ApprovalStore {
       channel_id: number;
       platform: string;
       name: string;
+      agent: string | null;
       state: ApprovalState;
       tool: string;
       decided_by: string | null;
@@ -298,7 +328,7 @@ export class ApprovalStore {
     }>(
       {
         name: "approvals_untold",
-        text: `select a.id, a.channel_id, c.platform, c.name, a.state, a.tool, a.decided_by, a.decided_name, a.reason
+        text: `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as agent, a.state, a.tool, a.decided_by, a.decided_name, a.reason
                  from approvals a join channels c on c.id = a.channel_id
                 where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
       },
@@ -306,6 +336,7 @@ export class ApprovalStore {
     );
     return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
       id: row.id,
+      agent: row.agent === null ? null : agentId(row.agent),
       state: row.state,
       tool: row.tool,
       reason: row.reason,
@@ -325,6 +356,15 @@ export class ApprovalStore {
       },
       [id],
     );
+  }
+
+  /** Whether there are any that tell something. */
+  async hasAny(): Promise<boolean> {
+    const rows = await this.#db.query(
+      { name: "approvals_any", text: "select from approvals where arguments <> '' limit 1" },
+      [],
+    );
+    return rows.length > 0;
   }
 
   /** Questions of a channel that its platform does not show as they are. */

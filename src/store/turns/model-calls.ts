@@ -55,16 +55,23 @@ export interface ModelCallTotals {
   readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
-type RawSpending = Record<"calls" | "uncounted" | "prompt" | "cached" | "completion", number> & {
+export type RawSpending = Record<"calls" | "uncounted" | "prompt" | "cached" | "completion", number> & {
   model: string;
 };
 
-const SPENDING = `model, count(*) as calls,
+export const SPENDING = `model, count(*) as calls,
   count(*) filter (where outcome = 'answered' and prompt_tokens is null) as uncounted,
   coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
   coalesce(sum(completion_tokens), 0)::bigint as completion`;
 
-function toSpending({ model, calls, uncounted, prompt, cached, completion }: RawSpending): ModelSpending {
+export function toSpending({
+  model,
+  calls,
+  uncounted,
+  prompt,
+  cached,
+  completion,
+}: RawSpending): ModelSpending {
   return {
     model,
     calls,

@@ -1,7 +1,15 @@
 import type { JobKind } from "../../core/compaction.ts";
 import type { RecalledIds, RememberedStatement } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { type AgentId, type ChannelId, type MemoryId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelId,
+  type MemoryId,
+  memoryId,
+  type Seq,
+  turnId,
+} from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { TurnState } from "./turns.ts";
@@ -28,7 +36,7 @@ export interface SummaryLengths {
   readonly tokens: number;
 }
 
-/** What a channel's model calls were like. */
+/** What the model calls of a channel's own agent were like. */
 export interface PastCalls {
   /** The model of the last turn; null: no turn was answered. */
   readonly model: string | null;
@@ -43,6 +51,7 @@ interface RawPastTurn {
   id: number;
   from_seq: number;
   to_seq: number;
+  agent: string | null;
   state: TurnState;
   last_seq: number | null;
   recalled: { entries: number[]; memories: number[] } | null;
@@ -61,7 +70,7 @@ export class PastStore {
     const rows = await this.#db.query<RawPastTurn & Record<string, unknown>>(
       {
         name: "past_turns",
-        text: `select t.id, t.from_seq, t.to_seq, t.state, w.last_seq, w.recalled
+        text: `select t.id, t.from_seq, t.to_seq, t.agent, t.state, w.last_seq, w.recalled
                  from turns t left join (
                    select e.turn_id, max(e.seq) as last_seq,
                           (array_agg(e.data->'recalled') filter (where e.kind = 'assistant'))[1] as recalled
@@ -71,10 +80,11 @@ export class PastStore {
       },
       [channel, from, to],
     );
-    return rows.map(({ id, from_seq: fromSeq, to_seq: toSeq, state, last_seq: lastSeq, recalled }) => {
+    return rows.map(({ id, from_seq: fromSeq, to_seq: toSeq, agent, state, last_seq: lastSeq, recalled }) => {
       const { entries = [], memories = [] } = recalled ?? {};
       const found = { entries, memories: memories.map(memoryId) };
-      return { id: turnId(id), fromSeq, toSeq, state, lastSeq, recalled: found };
+      const by = agent === null ? {} : { agent: agentId(agent) };
+      return { id: turnId(id), fromSeq, toSeq, ...by, state, lastSeq, recalled: found };
     });
   }
 
@@ -135,12 +145,13 @@ export class PastStore {
     }>(
       {
         name: "past_calls",
-        text: `select (array_agg(model order by id desc) filter (where purpose = 'turn'))[1] as model,
+        text: `select (array_agg(m.model order by m.id desc) filter (where purpose = 'turn'))[1] as model,
                       coalesce(sum(estimated_tokens) filter (where purpose = 'turn' and prompt_tokens is not null), 0)::bigint
                         as estimated,
                       coalesce(sum(prompt_tokens) filter (where purpose = 'turn'), 0)::bigint as reported,
                       percentile_cont(0.5) within group (order by total_ms) filter (where purpose = 'compaction') as median
-                 from model_calls where channel_id = $1 and outcome = 'answered'`,
+                 from model_calls m left join turns t on t.id = m.turn_id
+                where m.channel_id = $1 and m.outcome = 'answered' and t.agent is null`,
       },
       [channel],
     );

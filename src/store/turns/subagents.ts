@@ -1,5 +1,14 @@
 import type { ToolCall } from "../../core/entry.ts";
-import { type ChannelId, type MemoryId, type Owner, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import {
+  type AgentId,
+  agentId,
+  type ChannelId,
+  type MemoryId,
+  type Owner,
+  type Seq,
+  type TurnId,
+  turnId,
+} from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
@@ -15,7 +24,7 @@ export type SubagentState = "running" | "done" | "failed" | "stopped" | "void";
 
 /** What an agent wants of a subagent. */
 export interface SubagentDraft {
-  readonly agent: string;
+  readonly agent: AgentId;
   /** Tells it from others of the same turn. */
   readonly key: string;
   readonly callId: string;
@@ -41,7 +50,7 @@ export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
   readonly state: SubagentState;
   readonly result: string;
   readonly steps: readonly SubagentStep[];
-  /** How often it was begun since its last step. */
+  /** How often it was begun since its last step; a daemon that ended in peace is not counted. */
   readonly begun: number;
   readonly spentMs: number;
   /** Number of the first of those that are to be told together by a message; null: it is not time for that. */
@@ -65,6 +74,8 @@ export type SaveOutcome = "saved" | "changed" | "over";
 /** A subagent as people and its agent are shown it. */
 export interface OpenSubagent {
   readonly number: number;
+  /** Whose it is. */
+  readonly agent: AgentId;
   readonly task: string;
   readonly state: SubagentState;
   readonly startedAt: Date;
@@ -104,6 +115,7 @@ function toSubagent(row: RawSubagent): Subagent {
   const { told_with: toldWith, ...rest } = same;
   return {
     ...rest,
+    agent: agentId(rest.agent),
     turn: turnId(turn),
     askedSeq,
     readTo,
@@ -114,6 +126,7 @@ function toSubagent(row: RawSubagent): Subagent {
 
 interface RawOpen {
   number: number;
+  agent: string;
   task: string;
   state: SubagentState;
   started_at: string;
@@ -125,6 +138,7 @@ interface RawOpen {
 
 function toOpen({
   number,
+  agent,
   task,
   state,
   started_at: at,
@@ -136,6 +150,7 @@ function toOpen({
   const startedAt = new Date(at);
   return {
     number,
+    agent: agentId(agent),
     task,
     state,
     startedAt,
@@ -163,7 +178,7 @@ export class SubagentStore {
         name: "subagents_look",
         text: `select notes_taken_back($1) as taken_back, coalesce((
                  select jsonb_agg(jsonb_build_object(
-                          'number', s.number, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
+                          'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
                           'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
                    from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
                   where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
@@ -212,6 +227,23 @@ export class SubagentStore {
       [id, epoch],
     );
     return row === undefined ? null : toSubagent(row);
+  }
+
+  /** A run that was taken is left as it is by a daemon that ends in peace: that was no attempt, and what it has cost stays counted. */
+  async leave(
+    { epoch }: Owner,
+    id: number,
+    { tokensIn, tokensOut, spentMs }: Required<Pick<SubagentChange, "tokensIn" | "tokensOut" | "spentMs">>,
+  ): Promise<void> {
+    await this.#db.query(
+      {
+        name: "subagent_leave",
+        text: `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
+                                    spent_ms = spent_ms + $5
+                where id = $1 and epoch = $2 and state = 'running'`,
+      },
+      [id, epoch, tokensIn, tokensOut, Math.round(spentMs)],
+    );
   }
 
   /**

@@ -1,7 +1,8 @@
 import { escapeLabels } from "../../context/labels.ts";
+import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
-import type { EntryReference } from "../../core/entry.ts";
+import type { EntryReference, ToolCall } from "../../core/entry.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
@@ -12,10 +13,11 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
 import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type Agent, budgetOf } from "../agent.ts";
+import { keysBehind } from "../effect-keys.ts";
 import { failureKind } from "../failure-kind.ts";
 import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
-import { isCredible, smallerWindow } from "../window-retry.ts";
+import { askWithinWindow, type SentRequest } from "../window-retry.ts";
 import { subagentMessages } from "./request.ts";
 
 /** Models that a subagent of an agent may use, as the configuration names them. */
@@ -51,9 +53,6 @@ const LONGEST_REPORT = 8000;
 const LONGEST_RESULT = 20_000;
 /** How often a step is made again because something was taken back meanwhile, in a row. */
 const MOST_CHANGES = 5;
-/** How often a request that is refused for its length is made shorter and sent again. */
-const MAX_RETRIES = 2;
-
 /** Why there is no report, as the agent is told. */
 const WHY_NOT = {
   too_long: "Its task is too long for its model.",
@@ -90,7 +89,9 @@ export async function runSubagent(
   clock: { now: () => Date },
   signal: AbortSignal,
 ): Promise<void> {
-  const run = new SubagentRun(agent, subagent, channel, signal);
+  const tools = await toolsOf(agent, subagent, signal);
+  if (signal.aborted) return;
+  const run = new SubagentRun(agent, tools, subagent, channel, signal);
   try {
     await run.untilOver(clock.now());
   } catch (error) {
@@ -100,6 +101,18 @@ export async function runSubagent(
   }
 }
 
+/** What it may call, as it is now. One that a restart has cut waits for the servers that its tools come from. */
+async function toolsOf(
+  { tools, changingTools, config }: Agent,
+  { tools: names }: Subagent,
+  signal: AbortSignal,
+): Promise<readonly Tool[]> {
+  const begun = changingTools?.whenBegun() ?? null;
+  if (begun !== null) await unlessAborted(begun, signal);
+  const mayHave = toolsOfSubagents(changingTools?.current ?? tools, config.approvals.tools);
+  return mayHave.filter(({ spec }) => names.includes(spec.name));
+}
+
 class SubagentRun {
   readonly #agent: Agent;
   readonly #subagent: Subagent;
@@ -107,17 +120,20 @@ class SubagentRun {
   readonly #signal: AbortSignal;
   readonly #tools: readonly Tool[];
   readonly #steps: SubagentStep[];
-  #limit = Infinity;
 
-  constructor(agent: Agent, subagent: Subagent, channel: SubagentChannel, signal: AbortSignal) {
+  constructor(
+    agent: Agent,
+    tools: readonly Tool[],
+    subagent: Subagent,
+    channel: SubagentChannel,
+    signal: AbortSignal,
+  ) {
     this.#agent = agent;
     this.#subagent = subagent;
     this.#channel = channel;
     this.#signal = signal;
     this.#steps = [...subagent.steps];
-    this.#tools = toolsOfSubagents(agent.tools, agent.config.approvals.tools).filter(({ spec }) =>
-      subagent.tools.includes(spec.name),
-    );
+    this.#tools = tools;
   }
 
   async untilOver(now: Date): Promise<void> {
@@ -164,6 +180,7 @@ class SubagentRun {
       tools: this.#tools,
       timeoutMs: this.#agent.config.toolTimeoutMs,
       signal: this.#signal,
+      effectKeys: async (wanted) => this.#effectKeys(wanted),
       context: {
         ...NO_KIT,
         searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
@@ -191,44 +208,36 @@ class SubagentRun {
     return outcome;
   }
 
-  async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    for (let refusals = 0; ; refusals++) {
-      const sent: { estimated: number } = { estimated: 0 };
-      try {
-        return await this.#askOnce(first, toolChoice, sent);
-      } catch (error) {
-        if (!(error instanceof ModelError) || error.kind !== "context_length" || refusals >= MAX_RETRIES)
-          throw error;
-        const { config } = this.#agent;
-        const name = this.#subagent.model ?? config.model;
-        const request = {
-          model: name,
-          estimated: sent.estimated,
-          budget: budgetOf(this.#agent, name, null, this.#limit),
-        };
-        const smaller = isCredible(error.window, request) ? smallerWindow(error.window, request) : null;
-        if (smaller === null) throw error;
-        this.#limit = smaller;
-      }
-    }
+  #effectKeys(wanted: readonly ToolCall[]): string[] {
+    const { turn, task } = this.#subagent;
+    const made = this.#steps.flatMap(({ calls }) => calls);
+    // Two databases number their subagents alike; tasks tell them apart.
+    return keysBehind(made, wanted, `${this.#channel.cacheKey}\n${turn}\n${task}`);
   }
 
-  /** @param sent told how large the request is */
+  async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
+    return askWithinWindow(this.#agent, async (limit, onSend) =>
+      this.#askOnce(first, toolChoice, limit, onSend),
+    );
+  }
+
+  /** @param limit the largest window that the request may be made for, in tokens */
   async #askOnce(
     first: readonly ModelMessage[],
     toolChoice: "auto" | "none",
-    sent: { estimated: number },
+    limit: number,
+    onSend: (request: SentRequest) => void,
   ): Promise<ModelAnswer> {
     const agent = this.#agent;
     const { models, config } = agent;
     const name = await models.resolve(this.#subagent.model ?? config.model);
-    const budget = budgetOf(agent, name, null, this.#limit);
+    const budget = budgetOf(agent, name, null, limit);
     const tools = this.#tools.map(({ spec }) => spec);
     const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
     const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
     if (made === null) throw new ModelError("context_length", name, "the task is over the window");
     const estimated = made.tokens + described;
-    sent.estimated = estimated;
+    onSend({ model: name, estimated, budget });
     return models.model.answer(
       {
         model: name,

@@ -6,11 +6,12 @@ import {
   questionText,
   type QuestionStyle,
 } from "../../../src/channel/approvals/question-text.ts";
+import { agentId } from "../../../src/core/ids.ts";
 import type { ApprovalRow } from "../../../src/store/turns/approvals.ts";
 
 const APPROVAL: ApprovalRow = {
   id: 7,
-  agent: "main",
+  agent: agentId("main"),
   tool: "note",
   arguments: '{"text":"buy milk"}',
   state: "open",

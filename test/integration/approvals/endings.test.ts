@@ -223,3 +223,62 @@ test("a deletion that waits for a decision under way leaves no rule of it", asyn
   assert.deepEqual(await scene.open.sql("select from approval_rules"), []);
   assert.equal(await state(scene, 1), "void");
 });
+
+test("a deletion looks for approvals only where there may be some, once, and by an index", async () => {
+  await using scene = await openApprovals();
+  let looks = 0;
+  let count = 0;
+  const counted = (weir: TestWeir): (() => Promise<void>) => {
+    const { approvals } = weir.daemon.store;
+    const toShow = approvals.toShow.bind(approvals);
+    approvals.toShow = async (channel) => {
+      looks++;
+      return toShow(channel);
+    };
+    return async () => {
+      const id = `gone-${++count}`;
+      await weir.say("well", { id, addressed: false });
+      await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
+      await weir.daemon.registry.compactionsIdle();
+    };
+  };
+  const without = { approvals: "expire_ms = 60000" };
+  {
+    await using weir = await scene.start(without);
+    await weir.say("hello");
+    await scene.platform.until(() => shownIn(scene.platform, "room", /^fine$/).length === 1);
+    const deletes = counted(weir);
+    await until("the end of its start", async () => {
+      looks = 0;
+      for (let more = 0; more < 3; more++) await deletes();
+      return looks === 0;
+    });
+  }
+  {
+    await using weir = await scene.start();
+    looks = 0;
+    await counted(weir)();
+    await until("the look", () => looks > 0);
+    assert.equal(looks, 1);
+    await weir.say("note zxqpine", { id: "asked" });
+    await scene.platform.until(
+      () => shownIn(scene.platform, "room", /^#1: main asks[^]*zxqpine/).length === 1,
+    );
+    await until("its note", async () => (await scene.rows())[0]?.shown === "open");
+  }
+  // Left by an earlier configuration: its message goes on telling only what is true.
+  await using weir = await scene.start(without);
+  await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "asked", at: new Date() });
+  await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: Void/).length === 1);
+  assert.deepEqual(shownIn(scene.platform, "room", /zxqpine/), []);
+  const plan = await scene.open.db.transaction(async (client) => {
+    // So small a table is read as a whole otherwise.
+    await client.query({ name: "", text: "set local enable_seqscan = off" });
+    return client.query<{ "QUERY PLAN": string }>({
+      name: "",
+      text: `explain select from approvals a where a.channel_id = 1
+               and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments))`,
+    });
+  });
+  assert.match(plan.map((line) => line["QUERY PLAN"]).join("\n"), /approvals_to_show/);
+});

@@ -80,6 +80,10 @@ async function hanging(
   use: (scene: ApprovalScene, weir: TestWeir, release: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   await using scene = await openApprovals();
+  // Whoever indexes would wait for the table as well, and hold what the next daemon needs to take the channel.
+  await scene.open.sql(
+    "create or replace function index_channel(p_channel bigint, p_limit integer) returns bigint language sql as 'select 0::bigint'",
+  );
   scene.server.respond(lookingUp);
   await using weir = await scene.start({ approvals: SEARCHES });
   await weir.say("look up milk");

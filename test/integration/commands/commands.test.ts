@@ -158,7 +158,7 @@ test("an unknown command, and a channel that nobody has used, are told plainly",
     /^There is no command \/contxt\. Did you mean \/context\?/,
   );
   for (const typed of ["forget me yes", "remember tea", "why", "context list", "memory"])
-    assert.equal(await command(weir, "unheard-of", typed), "Nothing has been said in this channel yet.");
+    assert.match(await command(weir, "unheard-of", typed), /^Nothing has been said to me here yet\./);
 });
 
 test("/reset with something behind it is refused, says how it is used, and resets nothing", async () => {

@@ -278,6 +278,7 @@ test("old requests are removed while the daemon runs", async () => {
     digesterOf: () => TEST_DIGESTER,
     sweepNotes: async () => Promise.resolve(),
     serves: () => true,
+    status: () => assert.fail("nobody asks for it"),
     log: SILENT,
   };
   await using desk = new RequestServer({ ...parts, cleanEveryMs: 20 });

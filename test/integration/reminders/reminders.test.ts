@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { ReminderClock } from "../../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../../src/channel/reminders/reminder-desk.ts";
+import { answerText } from "../../../src/core/card.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { draftMessage } from "../../../src/store/log/message-rows.ts";
 import { createTimeFormat } from "../../../src/text/time.ts";
@@ -323,6 +324,28 @@ test("where the database goes away, it is told when that is back", async () => {
   await cut.done;
   assert.deepEqual(await come(world, "room", 1), ["tea"]);
   await shown(weir, "room", 2);
+});
+
+test("a reminder may be the first thing that is said in a channel, as a message and as a command", async () => {
+  await using world = await openWorld();
+  await using weir = await world.start({
+    platform: new TestPlatform({ hasTextCommands: true, serves: () => true }),
+  });
+  await weir.say("/remind in 1h the first", { room: "new" });
+  assert.match(weir.platform.texts("new").join(), /^Reminder 1 is set: /);
+  const where = { channel: { platform: "test", name: "newer" }, kind: "dm", workspace: "" } as const;
+  const answer = await weir.daemon.inbox.command({
+    channel: where.channel,
+    where,
+    name: "remind",
+    argument: "in 1h the second",
+    asker: ANN,
+  });
+  assert.match(answerText(answer), /^Reminder 2 is set: /);
+  assert.deepEqual(await world.open.sql("select name, kind from channels order by id"), [
+    { name: "new", kind: "channel" },
+    { name: "newer", kind: "dm" },
+  ]);
 });
 
 test("/reminders lists what waits in its channel alone; who asked, or an owner, may end one", async () => {

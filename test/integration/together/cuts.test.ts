@@ -2,11 +2,12 @@
 // Connections that are cut, and daemons that die, between a hand-off and its answer: it is there once, and answered once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { agentId } from "../../../src/core/ids.ts";
 import { openStore } from "../../store/open-store.ts";
 import { checkFold, hold } from "../../support/compaction.ts";
 import { cutStatements } from "../../support/cut-statements.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { handsOver, openTogether, shownIn } from "../../support/together.ts";
+import { handsOver, openTogether, shownIn, THREE } from "../../support/together.ts";
 
 const COUNTS = `select (select count(*) from entries where data ? 'chain')::integer as handed,
   (select count(*) from entries where kind = 'assistant')::integer as answers,
@@ -82,3 +83,46 @@ test("two daemons one after the other: the second takes up what was handed over 
   assert.deepEqual(await store.sql(COUNTS), [{ handed: 1, answers: 2, turns: 3 }]);
   assert.match(shownIn(scene.requests("main").at(-1)), /Researcher: I am researcher\./);
 });
+
+/** The three with one of them under another id, and another one first. */
+function renamed(id: string, to: string): string {
+  const [, main = "", researcher = "", coder = ""] = THREE.replace(`id = "${id}"`, `id = "${to}"`).split(
+    "[[agents]]",
+  );
+  return [researcher, main, coder].map((one) => `[[agents]]${one}`).join("");
+}
+
+for (const [who, id, also, expected] of [
+  [
+    "the one it was handed to",
+    "researcher",
+    ["scholar", "coder"],
+    "I am main.\n\n(researcher does not answer here any more: I have answered instead.)",
+  ],
+  ["the one that has handed over", "main", ["researcher", "coder"], "**Researcher:** I am researcher."],
+] as const) {
+  test(`${who} has another id by the time the hand-off is taken up: it is answered once, in a plain way`, async () => {
+    await using scene = await openTogether();
+    await using store = openStore(scene.connection);
+    const held = hold();
+    scene.script({ main: handsOver("res", "About the lake."), researcher: () => held.behaviour });
+    {
+      await using first = await scene.start();
+      await first.say("about the lake?");
+      await scene.server.received(2);
+    }
+    held.release(text("too late"));
+    scene.script({});
+    const now = id === "main" ? "boss" : "scholar";
+    const binding = { agent: agentId(id === "main" ? now : "main"), also: also.map(agentId) };
+    await using second = await scene.start({ config: renamed(id, now), binding });
+    await second.platform.until(() => second.platform.texts().length === 1);
+    await checkFold(second, "room");
+    assert.deepEqual(second.platform.texts(), [expected]);
+    assert.deepEqual(await store.sql(COUNTS), [{ handed: 1, answers: 1, turns: 2 }]);
+    // The channel goes on with its own agent.
+    await second.say("and now?");
+    await second.platform.until(() => second.platform.texts().length === 2);
+    assert.equal(second.platform.texts().at(-1), "I am main.");
+  });
+}

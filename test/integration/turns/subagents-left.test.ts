@@ -2,7 +2,9 @@
 // Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OpenStore } from "../../store/open-store.ts";
+import { TakeoverWatch } from "../../../src/channel/takeover-watch.ts";
+import { channelId } from "../../../src/core/ids.ts";
+import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
@@ -109,6 +111,50 @@ test("one that goes on behind its turn outlives a drain, and is told of by the n
   assert.equal(askedBySubagents(server).filter((request) => results(request).length === 0).length, 1);
 });
 
+test("a daemon that has lost a channel leaves it to the other as long as a subagent gets on there, and no longer", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "weir";
+  const steps = Array.from({ length: 5 }, () => Promise.withResolvers<Behaviour>());
+  scriptBoth(
+    server,
+    (request) => async (exchange) => (await steps[results(request).length]?.promise)?.(exchange),
+    agentThat("count the boats"),
+  );
+  await using first = await startWithSubagents(connection, server, "wait_ms = 0");
+  await first.say("how many boats?", { room });
+  await until(async () => (await toldIn(beside, room)).answers.length === 1);
+  await until(async () => (await rowsOf(beside, room))[0]?.["begun"] === 1);
+  // The other daemon takes the channel, as after a start beside.
+  await using _second = await startWithSubagents(connection, server, "wait_ms = 0");
+  await until(async () => (await rowsOf(beside, room))[0]?.["begun"] === 2);
+  const done = async (): Promise<number> => {
+    const all = (await rowsOf(beside, room))[0]?.["steps"];
+    return Array.isArray(all) ? all.length : 0;
+  };
+  const taken: number[] = [];
+  let looks = 0;
+  const watch = new TakeoverWatch({
+    async unfinished(id) {
+      looks++;
+      // One step between two looks, three times; then it hangs.
+      if (looks > 1 && looks <= 4) {
+        steps[looks - 2]?.resolve(SEARCH);
+        await until(async () => (await done()) === looks - 1);
+      }
+      return first.daemon.store.channels.unfinished(id);
+    },
+    take: async () => void taken.push(looks),
+    log: SILENT,
+    lookFromMs: 5,
+  });
+  const [channel] = await beside.sql<{ id: number }>("select id from channels where name = $1", room);
+  watch.add(channelId(channel?.id ?? 0));
+  await until(() => taken.length > 0);
+  watch.close();
+  assert.deepEqual(taken, [5]);
+});
+
 test("a shutdown does not wait for what a turn waits for: the turn says that it goes on", async () => {
   await using world = await openSubagentWorld();
   const { connection, beside, server } = world;
@@ -124,6 +170,31 @@ test("a shutdown does not wait for what a turn waits for: the turn says that it 
     [["running", "later"]],
   );
   assert.deepEqual(await toldIn(beside, room), { answers: ["answered"], due: 0 });
+});
+
+test("however often its daemons are stopped in peace before its first step, it goes on; what that has cost is counted", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "sluice";
+  let isHeld = true;
+  scriptBoth(server, () => (isHeld ? hangs : text("Four.")), agentThat("count the boats"));
+  let spent = -1;
+  for (let round = 1; round <= 5; round++) {
+    await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
+    if (round === 1) await weir.say("how many boats?", { room });
+    await until(async () => (await toldIn(beside, room)).answers.length === 1);
+    await until(() => askedBySubagents(server).length === round);
+    const [row] = await rowsOf(beside, room);
+    assert.deepEqual([row?.state, row?.["begun"]], ["running", 1]);
+    const before = spent;
+    spent = Number(row?.["spent_ms"]);
+    assert.ok(spent > before, `${spent} > ${before}`);
+  }
+  isHeld = false;
+  await using _ = await startWithSubagents(connection, server, "wait_ms = 0");
+  assertBlank(await untilClosed(beside, room));
+  await until(async () => (await toldIn(beside, room)).answers.length === 2);
+  assert.match(lastWords(server.requests.at(-1)?.body), /> Four\./);
 });
 
 /** Ends in between, as statements of the same words would stand after a crash there. */

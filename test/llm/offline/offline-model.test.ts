@@ -91,6 +91,23 @@ describe("the offline model quotes", () => {
   });
 });
 
+test("what Weir itself says is due is answered with that", async () => {
+  const due = (minute: string, title: string, what: string): ModelMessage => ({
+    role: "user",
+    text: `[2026-11-21 ${minute}] [Weir: ${title}] ${what}`,
+  });
+  const earlier = due("13:00", "reminder 2, set by Ben, was due 2026-11-20 12:00, late", "water the plants");
+  const messages = [SYSTEM, ...HISTORY, due("14:05", "reminder 3, set by Ann, is due now", "tea: now"), NOW];
+  assert.equal(
+    (await ask(createOfflineModel(), { messages })).answer?.text,
+    "reminder 3, set by Ann, is due now: tea: now",
+  );
+  assert.match(
+    firstQuote(await answerTo("what of the plants?", [...HISTORY, earlier])),
+    /^> reminder 2, set by Ben, .*: water the plants\n— \[Weir\], 2026-11-21 13:00$/,
+  );
+});
+
 describe("the offline model answers", () => {
   test("from summaries and from recalled lines", async () => {
     const summary: ModelMessage = {

@@ -7,8 +7,8 @@ import { PlatformError } from "../../../src/platforms/platform.ts";
 
 const BACK_OFF = { fromMs: 5, toMs: 20 };
 
-/** Sessions that a test ends. */
-function scripted(outcomes: readonly (Error | "open")[]): {
+/** Sessions that a test ends; `cut`: one that is cut while it is being opened. */
+function scripted(outcomes: readonly (Error | "open" | "cut")[]): {
   connection: Connection;
   lines: { level: number; msg: string; why?: string; retryInMs?: number }[];
   ends: ((why: Error | null) => void)[];
@@ -26,7 +26,8 @@ function scripted(outcomes: readonly (Error | "open")[]): {
     // oxlint-disable-next-line require-await -- as a client's would be
     async open(): Promise<Session> {
       const outcome = outcomes[opened++] ?? "open";
-      if (outcome !== "open") throw outcome;
+      if (outcome instanceof Error) throw outcome;
+      if (outcome === "cut") connection.interrupted();
       const { promise, resolve } = Promise.withResolvers<Error | null>();
       ends.push(resolve);
       return {
@@ -66,25 +67,6 @@ test("what the operator has to change is an error in words, and is tried again e
     [5, 10, 20, 40].every((ms, index) => isAbout(waits[index], ms)),
     String(waits),
   );
-  await connection[Symbol.asyncDispose]();
-});
-
-test("why it is offline is told in words, before the first session, between two of them, and in one that mends itself", async () => {
-  const refused = new OperatorError("The token is wrong: set DISCORD_TOKEN.");
-  const { connection, ends } = scripted([refused, "open"]);
-  assert.equal(connection.whyOffline, "it has not been connected yet");
-  await connection.start();
-  assert.equal(connection.whyOffline, refused.message);
-  await until(() => ends.length === 1);
-  assert.equal(connection.whyOffline, null);
-  connection.interrupted();
-  assert.match(connection.whyOffline ?? "", /lost, and is taken up again/);
-  connection.resumed();
-  assert.equal(connection.whyOffline, null);
-  ends[0]?.(new Error("closed with 4000"));
-  await until(() => connection.whyOffline === "closed with 4000");
-  await until(() => ends.length === 2);
-  assert.equal(connection.whyOffline, null);
   await connection[Symbol.asyncDispose]();
 });
 
@@ -142,4 +124,43 @@ test("disposing ends the waiting, and nothing is opened after it", async () => {
   await connection[Symbol.asyncDispose]();
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(ends.length, 0);
+});
+
+test("how it stands is told: why it waits, whether an operator has to act, and what mends itself", async () => {
+  const refused = new OperatorError("The token is wrong: set DISCORD_TOKEN.");
+  const { connection, ends } = scripted([refused, "open"]);
+  assert.deepEqual([connection.state.kind, connection.state.why], ["connecting", null]);
+  await connection.start();
+  assert.partialDeepStrictEqual(connection.state, {
+    kind: "waiting",
+    why: refused.message,
+    isOperators: true,
+  });
+  connection.interrupted();
+  assert.equal(connection.state.kind, "waiting", "there is no session that could be cut");
+  await until(() => ends.length === 1);
+  assert.partialDeepStrictEqual(connection.state, { kind: "connected", why: null, isOperators: false });
+  connection.interrupted();
+  assert.equal(connection.state.kind, "interrupted");
+  connection.resumed();
+  assert.equal(connection.state.kind, "connected");
+  ends[0]?.(new Error("the socket hung up"));
+  await until(() => connection.state.kind === "waiting");
+  assert.partialDeepStrictEqual(connection.state, { why: "the socket hung up", isOperators: false });
+  await until(() => ends.length === 2);
+  assert.partialDeepStrictEqual(connection.state, { kind: "connected", why: null });
+  await connection[Symbol.asyncDispose]();
+});
+
+test("a session that is cut before it is handed over is not called connected, and the next one knows nothing of that", async () => {
+  const { connection, ends } = scripted(["cut", "open"]);
+  await connection.start();
+  assert.equal(connection.state.kind, "interrupted");
+  connection.resumed();
+  assert.equal(connection.state.kind, "connected");
+  connection.interrupted();
+  ends[0]?.(new Error("the socket hung up"));
+  await until(() => ends.length === 2);
+  assert.equal(connection.state.kind, "connected");
+  await connection[Symbol.asyncDispose]();
 });

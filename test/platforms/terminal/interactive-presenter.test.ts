@@ -135,6 +135,7 @@ describe("what is typed into the interactive terminal", () => {
     assert.deepEqual(session.inbox.commands, [
       {
         channel: { platform: "terminal", name: "main" },
+        where: { channel: { platform: "terminal", name: "main" }, kind: "dm", workspace: "" },
         name: "status",
         argument: "now",
         asker: { id: "ana", name: "ana", roles: [] },

@@ -109,3 +109,23 @@ test("disposing ends the listening, and that is no lost connection", async () =>
   await delay(20);
   assert.equal(ends, 0);
 });
+
+test("a daemon's status is asked of no channel, and its question is gone once it is answered", async () => {
+  const id = await asked.addStatus();
+  const waiting = (await taken.waiting()).find((request) => request.id === id);
+  assert.deepEqual(waiting && { ...waiting, ageMs: 0 }, {
+    id,
+    channel: null,
+    ageMs: 0,
+    wish: { kind: "status" },
+  });
+  assert.equal(await taken.take(id), true);
+  await asked.remove(id);
+  assert.equal((await asked.state(id)).isTaken, true, "somebody is about to answer it");
+  await taken.answer(id, { version: "1" });
+  assert.deepEqual((await asked.state(id)).answer, { version: "1" });
+  await asked.remove(id);
+  await assert.rejects(asked.state(id), /does not exist/);
+  const { id: channel } = await daemon.channel("not-asked");
+  await daemon.refuses("23514", "insert into requests (channel_id, kind) values ($1, 'status')", channel);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { agentId, turnId } from "../../../src/core/ids.ts";
 import type { ModelCallRow } from "../../../src/store/turns/model-calls.ts";
 import { answered, beginTurn } from "../../support/turns.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -31,6 +32,7 @@ test("turns are told with their last entry and what was found for them, those th
   await store.turns.settle(owner, second, skip, new Date());
   await weir.say(channel, "four");
   await beginTurn(store, owner, 4, 4);
+  await weir.sql("update turns set agent = 'guest' where id = $1", second.id);
   const found = await store.past.turns(channel, 1, 100);
   assert.deepEqual(found, [
     { id: first.id, fromSeq: 1, toSeq: 1, state: "answered", lastSeq: 2, recalled },
@@ -38,6 +40,7 @@ test("turns are told with their last entry and what was found for them, those th
       id: second.id,
       fromSeq: 3,
       toSeq: 3,
+      agent: agentId("guest"),
       state: "skipped",
       lastSeq: null,
       recalled: { entries: [], memories: [] },
@@ -104,6 +107,12 @@ test("of model calls: the last turn's model, what was counted, and the summarise
   await store.modelCalls.add(call);
   await store.modelCalls.add({ ...call, promptTokens: null, model: "fallback" });
   await store.modelCalls.add({ ...call, outcome: "empty", model: "broken" });
+  const [{ id: guests } = { id: 0 }] = await weir.sql<{ id: number }>(
+    `insert into turns (channel_id, epoch, from_seq, to_seq, state, agent, settled_at)
+     values ($1, 1, 1, 1, 'answered', 'guest', now()) returning id`,
+    channel,
+  );
+  await store.modelCalls.add({ ...call, turn: turnId(guests), model: "guest", promptTokens: 9 });
   for (const totalMs of [2000, 9000, 4000])
     await store.modelCalls.add({ ...call, purpose: "compaction", model: "small", totalMs });
   assert.deepEqual(await store.past.calls(channel), {

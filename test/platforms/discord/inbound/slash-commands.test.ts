@@ -78,6 +78,13 @@ test("Discord takes all the commands that there are, and shows what goes into th
         "what",
         "NUMBER | L1 | QUERY | me | me everywhere: a number of /memory or /learned, words, or all of yours",
       ],
+      [
+        "remind",
+        "what",
+        'in 20m TEXT | 18:30 TEXT | 2026-12-01 09:00 TEXT | cron "0 9 * * 1-5" TEXT: when, and what',
+      ],
+      ["reminders", "what", "cancel NUMBER: end this one; alone: the list"],
+      ["usage", "since", "7d | 2026-11-01: since when; a day, if it is left out"],
       ["ask", "question", "AGENT TEXT: which agent, and what you ask it"],
       ["agents", "what", "stop NUMBER: end one at once"],
       ["skill", "what", "on NAME | off [NAME]: take one up here, or lay it down"],

@@ -9,8 +9,8 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 
 test("the channels that wait for an answer are counted by platform, with the age of the oldest question", async () => {
-  const { channels } = weir.store;
-  assert.deepEqual(await channels.waiting(), []);
+  const { overview } = weir.store;
+  assert.deepEqual(await overview.due(), []);
   const [asked, listening, answered] = await Promise.all(
     ["asked", "listening", "answered"].map(async (name) => weir.channel(name)),
   );
@@ -29,9 +29,25 @@ test("the channels that wait for an answer are counted by platform, with the age
     return row?.ms ?? 0;
   };
   const before = await age();
-  const [waiting, ...others] = await channels.waiting();
+  const [waiting, ...others] = await overview.due();
   const behind = await age();
   assert.deepEqual(others, []);
   assert.deepEqual([waiting?.platform, waiting?.channels], ["test", 1]);
   assert.ok(waiting !== undefined && before <= waiting.longestMs && waiting.longestMs <= behind);
+});
+
+test("channels are listed by pages, the one that was made last first, with what is due in each", async () => {
+  const { overview } = weir.store;
+  const all = await overview.channels();
+  const names = all.map(({ channel }) => channel.id);
+  assert.ok(names.length > 2);
+  assert.deepEqual(
+    names,
+    names.toSorted((a, b) => b - a),
+  );
+  const first = await overview.channels({ limit: 2 });
+  const rest = await overview.channels({ limit: 100, before: first[1]?.channel.id });
+  assert.deepEqual([first.length, [...first, ...rest]], [2, all]);
+  const due = Object.fromEntries(all.map((one) => [one.channel.address.name, one.due]));
+  assert.deepEqual(due, { asked: 2, listening: 0, answered: 0 });
 });

@@ -1,0 +1,85 @@
+import { formatDollars, formatNumber } from "../text/format.ts";
+
+/** Whether what may be spent in a day is spent. Pure. */
+
+/** Whose spendings a budget bounds: the agent's over all channels, or with it those of one channel or of one person. */
+export type BudgetScope = "agent" | "channel" | "person";
+
+export interface Amount {
+  readonly tokens: number;
+  readonly dollars: number;
+}
+
+/** 0: no limit. */
+export type Limits = Amount;
+
+/** What was spent today, and what may be. */
+export interface Purse {
+  readonly scope: BudgetScope;
+  readonly limits: Limits;
+  readonly spent: Amount;
+}
+
+/** What a configuration says of one agent's budgets. */
+export interface BudgetRules {
+  readonly tokens: number;
+  readonly dollars: number;
+  readonly channelTokens: number;
+  readonly channelDollars: number;
+  readonly personTokens: number;
+  readonly personDollars: number;
+  /** The share of a budget from which on is warned. */
+  readonly warnAt: number;
+}
+
+export function limitsOf(rules: BudgetRules, scope: BudgetScope): Limits {
+  switch (scope) {
+    case "agent":
+      return { tokens: rules.tokens, dollars: rules.dollars };
+    case "channel":
+      return { tokens: rules.channelTokens, dollars: rules.channelDollars };
+    case "person":
+      return { tokens: rules.personTokens, dollars: rules.personDollars };
+  }
+}
+
+export const SCOPES = ["agent", "channel", "person"] as const satisfies readonly BudgetScope[];
+
+/** The scopes in which an agent has any budget. */
+export function boundedScopes(rules: BudgetRules): BudgetScope[] {
+  return SCOPES.filter((scope) => Object.values(limitsOf(rules, scope)).some((limit) => limit > 0));
+}
+
+/** The larger share that is spent of the limits that there are: 1 and more is all of a budget. */
+export function shareSpent({ limits, spent }: Pick<Purse, "limits" | "spent">): number {
+  const share = (amount: number, limit: number): number => (limit > 0 ? amount / limit : 0);
+  return Math.max(share(spent.tokens, limits.tokens), share(spent.dollars, limits.dollars));
+}
+
+/** The first purse of which nothing is left, the widest scope first; null: something is left of each. */
+export function emptyPurse<One extends Purse>(purses: readonly One[]): One | null {
+  const ranked = purses.toSorted((a, b) => SCOPES.indexOf(a.scope) - SCOPES.indexOf(b.scope));
+  return ranked.find((purse) => shareSpent(purse) >= 1) ?? null;
+}
+
+/** Whether spending has just crossed the share from which on is warned. */
+export function crosses(before: Purse, after: Purse, warnAt: number): boolean {
+  return shareSpent(before) < warnAt && shareSpent(after) >= warnAt;
+}
+
+/** `82,000 of 100,000 tokens, $0.82 of $1.00`, as far as there are limits. */
+export function describePurse({ limits, spent }: Pick<Purse, "limits" | "spent">): string {
+  const parts = [
+    ...(limits.tokens > 0 ? [`${formatNumber(spent.tokens)} of ${formatNumber(limits.tokens)} tokens`] : []),
+    ...(limits.dollars > 0 ? [`${formatDollars(spent.dollars)} of ${formatDollars(limits.dollars)}`] : []),
+  ];
+  return parts.join(", ");
+}
+
+export function added(one: Amount, other: Amount): Amount {
+  return { tokens: one.tokens + other.tokens, dollars: one.dollars + other.dollars };
+}
+
+export function larger(one: Amount, other: Amount): Amount {
+  return { tokens: Math.max(one.tokens, other.tokens), dollars: Math.max(one.dollars, other.dollars) };
+}

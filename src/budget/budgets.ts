@@ -1,0 +1,249 @@
+import type { Logger } from "pino";
+import { BoundedMap } from "../async/bounded-map.ts";
+import type { AgentConfig } from "../config/config.ts";
+import { costOf, type ModelPrice, type ModelSpending } from "../core/cost.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { AgentId, ChannelId, TurnId } from "../core/ids.ts";
+import type { SpentToday, UsageStore } from "../store/turns/usage.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
+import {
+  added,
+  type Amount,
+  boundedScopes,
+  type BudgetScope,
+  crosses,
+  emptyPurse,
+  larger,
+  limitsOf,
+  type Purse,
+  shareSpent,
+} from "./budget.ts";
+
+/** For whom a model is called. */
+export interface Spender {
+  readonly agent: AgentId;
+  readonly channel: ChannelId;
+  /** As `discord:1234`; null: no person has asked. */
+  readonly person: string | null;
+}
+
+/** A purse with whose it is. */
+export interface NamedPurse extends Purse {
+  readonly agent: AgentId;
+  /** The agent's id, the channel's address, or the person, as `discord:1234`. */
+  readonly of: string;
+  /** All of it is spent. */
+  readonly isSpent: boolean;
+}
+
+/** A call of a model that has ended. */
+export interface SpentCall extends Omit<Spender, "person"> {
+  readonly address: string;
+  /** Null: of a compaction. */
+  readonly turn: TurnId | null;
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+export interface BudgetsParts {
+  readonly agents: readonly AgentConfig[];
+  readonly usage: Pick<UsageStore, "today">;
+  readonly priceOf: (model: string) => ModelPrice | undefined;
+  readonly now: () => Date;
+  readonly log: Logger;
+  /** How often the database is asked what others have spent, ms. Default: a minute. */
+  readonly refreshMs?: number;
+}
+
+interface Counter {
+  readonly agent: AgentId;
+  readonly scope: BudgetScope;
+  readonly of: string;
+  spent: Amount;
+}
+
+const REFRESH_MS = 60_000;
+/** Turns whose asker is remembered: their subagents may outlive them. */
+const MOST_TURNS = 10_000;
+const NOTHING: Amount = { tokens: 0, dollars: 0 };
+
+/** @returns null where no budget is configured: nothing is counted then, and nothing asked of the database */
+export function createBudgets(parts: BudgetsParts): Budgets | null {
+  return parts.agents.some(({ budget }) => boundedScopes(budget).length > 0) ? new Budgets(parts) : null;
+}
+
+/**
+ * What was spent today, in memory: a look costs some look-ups in a map. This daemon's own calls count as they end; what
+ * other daemons on the database spend is seen at the next refresh.
+ */
+export class Budgets implements Disposable {
+  readonly #parts: BudgetsParts;
+  readonly #agents: ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
+  readonly #askers = new BoundedMap<string>(MOST_TURNS);
+  readonly #unpriced = new Set<string>();
+  /** By agent: its day, and what was spent on it. */
+  readonly #days = new Map<AgentId, { readonly day: string; readonly counters: Map<string, Counter> }>();
+  /** Warnings that nobody was told of, by channel. */
+  #warnings = new Map<ChannelId, NamedPurse[]>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: BudgetsParts) {
+    this.#parts = parts;
+    this.#agents = new Map(
+      parts.agents.map((config) => [config.id, { config, time: createTimeFormat(config.timeZone) }]),
+    );
+  }
+
+  /** Learns what was spent today, and keeps learning it. @throws errors of the database */
+  async open(): Promise<void> {
+    await this.refresh();
+    this.#timer = setInterval(() => {
+      this.refresh().catch((error: unknown) =>
+        this.#parts.log.warn({ why: errorMessage(error) }, "budgets_not_refreshed"),
+      );
+    }, this.#parts.refreshMs ?? REFRESH_MS).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Asks the database. What this daemon has counted and not stored yet stays counted. @throws errors of the database */
+  async refresh(): Promise<void> {
+    const now = this.#parts.now();
+    const zones = Map.groupBy(this.#agents.values(), ({ config }) => config.timeZone);
+    for (const [zone, agents] of zones) {
+      const rows = await this.#parts.usage.today(zone, now);
+      for (const { config } of agents) this.#learn(config, rows);
+    }
+  }
+
+  /** Who has asked for a turn; null: no person has. */
+  begin(turn: TurnId, person: string | null): void {
+    if (person !== null) this.#askers.set(String(turn), person);
+  }
+
+  /** The first budget of which nothing is left; null: a model may be called. */
+  spent(spender: Spender): NamedPurse | null {
+    return emptyPurse(this.#keysOf(spender).flatMap((key) => this.#purse(spender.agent, key) ?? []));
+  }
+
+  count(call: SpentCall): void {
+    const known = this.#agents.get(call.agent);
+    if (known === undefined) return;
+    const person = call.turn === null ? null : (this.#askers.get(String(call.turn)) ?? null);
+    const amount = this.#amountOf({ ...call, calls: 1, uncounted: 0 });
+    const { budget } = known.config;
+    for (const key of this.#keysOf({ ...call, person })) {
+      const of = { agent: call.agent, channel: call.address, person: person ?? "" }[key.scope];
+      const before = this.#purse(call.agent, key) ?? this.#new(call.agent, key.scope, of);
+      this.#counterOf(call.agent, key, of).spent = added(before.spent, amount);
+      const after = this.#purse(call.agent, key);
+      if (after !== null && crosses(before, after, budget.warnAt)) this.#warn(call.channel, after);
+    }
+  }
+
+  /** What people in a channel are to be told now, each once a day. */
+  takeWarnings(channel: ChannelId): readonly NamedPurse[] {
+    const warnings = this.#warnings.get(channel) ?? [];
+    this.#warnings.delete(channel);
+    return warnings;
+  }
+
+  /** The purses of which the share is spent from which on is warned, the emptiest first. */
+  low(): NamedPurse[] {
+    const all = [...this.#agents.values()].flatMap(({ config }) => [...this.#today(config.id).values()]);
+    return all
+      .map((one) => this.#named(one))
+      .filter((purse) => shareSpent(purse) >= (this.#agents.get(purse.agent)?.config.budget.warnAt ?? 1))
+      .toSorted((a, b) => shareSpent(b) - shareSpent(a));
+  }
+
+  #learn(config: AgentConfig, rows: readonly SpentToday[]): void {
+    const sums = new Map<string, Counter>();
+    for (const row of rows) {
+      if (row.agent !== config.id) continue;
+      for (const { scope, key } of this.#keysOf({ ...row, agent: config.id })) {
+        const of = { agent: config.id, channel: row.address, person: row.person ?? "" }[scope];
+        const sum = sums.get(key) ?? { agent: config.id, scope, of, spent: NOTHING };
+        sum.spent = added(sum.spent, this.#amountOf(row));
+        sums.set(key, sum);
+      }
+    }
+    const counters = this.#today(config.id);
+    for (const [key, sum] of sums) {
+      const counted = counters.get(key)?.spent ?? NOTHING;
+      counters.set(key, { ...sum, spent: larger(sum.spent, counted) });
+    }
+  }
+
+  /** The counters of an agent's day; those of the day before are dropped. */
+  #today(agent: AgentId): Map<string, Counter> {
+    const day = this.#agents.get(agent)?.time.day(this.#parts.now()) ?? "";
+    const known = this.#days.get(agent);
+    if (known?.day === day) return known.counters;
+    const counters = new Map<string, Counter>();
+    this.#days.set(agent, { day, counters });
+    return counters;
+  }
+
+  #keysOf({ agent, channel, person }: Spender): { readonly scope: BudgetScope; readonly key: string }[] {
+    const known = this.#agents.get(agent);
+    if (known === undefined) return [];
+    return boundedScopes(known.config.budget)
+      .filter((scope) => scope !== "person" || person !== null)
+      .map((scope) => ({
+        scope,
+        key: { agent: "agent", channel: `channel ${channel}`, person: `person ${person}` }[scope],
+      }));
+  }
+
+  #purse(agent: AgentId, { key }: { readonly key: string }): NamedPurse | null {
+    const counter = this.#today(agent).get(key);
+    return counter === undefined ? null : this.#named(counter);
+  }
+
+  #counterOf(
+    agent: AgentId,
+    { scope, key }: { readonly scope: BudgetScope; readonly key: string },
+    of: string,
+  ): Counter {
+    const counters = this.#today(agent);
+    const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING };
+    counters.set(key, counter);
+    return counter;
+  }
+
+  #new(agent: AgentId, scope: BudgetScope, of: string): NamedPurse {
+    return this.#named({ agent, scope, of, spent: NOTHING });
+  }
+
+  #named({ agent, scope, of, spent }: Counter): NamedPurse {
+    const rules = this.#agents.get(agent)?.config.budget;
+    const limits = rules === undefined ? NOTHING : limitsOf(rules, scope);
+    return { agent, scope, of, limits, spent, isSpent: shareSpent({ limits, spent }) >= 1 };
+  }
+
+  #amountOf(spending: ModelSpending): Amount {
+    const { dollars, unpriced } = costOf([spending], this.#parts.priceOf);
+    for (const model of unpriced) this.#tellUnpriced(model);
+    return { tokens: spending.promptTokens + spending.completionTokens, dollars: dollars ?? 0 };
+  }
+
+  /** A budget of money that cannot see what is spent bounds nothing. */
+  #tellUnpriced(model: string): void {
+    const isOfMoney = this.#parts.agents.some(
+      ({ budget }) => budget.dollars + budget.channelDollars + budget.personDollars > 0,
+    );
+    if (!isOfMoney || this.#unpriced.has(model)) return;
+    this.#unpriced.add(model);
+    this.#parts.log.warn({ model }, "budget_without_price: set price_in and price_out under [models]");
+  }
+
+  #warn(channel: ChannelId, purse: NamedPurse): void {
+    this.#parts.log.warn({ ...purse }, "budget_nearly_spent");
+    this.#warnings.set(channel, [...(this.#warnings.get(channel) ?? []), purse]);
+  }
+}

@@ -1,0 +1,29 @@
+import { steadyNow } from "../../async/clock.ts";
+import { dueMessages, type History, type TurnRange } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import { isOwnId } from "../../core/message.ts";
+import { decidedIn } from "./turn-approvals.ts";
+
+/** Whose messages a turn answers. */
+export interface Asked {
+  readonly inReplyTo: string[];
+  readonly acceptedAt: Date;
+  /** Messages that still have a text. */
+  readonly count: number;
+  /** The approvals of whose decisions they tell. */
+  readonly approvals: readonly number[];
+}
+
+/** @param accepted when messages became durable, as far as this process knows */
+export function askedBy(
+  history: History,
+  turn: Pick<TurnRange, "toSeq">,
+  accepted: ReadonlyMap<Seq, Date>,
+): Asked {
+  const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
+  const times = messages.map(({ seq }) => accepted.get(seq) ?? new Date(steadyNow()));
+  const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
+  const count = messages.filter(({ deleted }) => !deleted).length;
+  const inReplyTo = messages.map(({ messageId }) => messageId).filter((id) => !isOwnId(id));
+  return { inReplyTo, acceptedAt, count, approvals: decidedIn(messages) };
+}

@@ -1,0 +1,86 @@
+import { describePurse } from "../../budget/budget.ts";
+import type { NamedPurse } from "../../budget/budgets.ts";
+import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
+import { OWN_AUTHOR } from "../../core/message.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { TurnResult } from "../../turn/turn.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+
+type BudgetParts = Pick<ActorParts, "budgets" | "agent" | "owner" | "address"> & {
+  readonly history: Pick<GuardedHistory, "current">;
+};
+
+/** Who has asked for a turn first, as `discord:1234`; null: no person has. Pure. */
+function askerOf(history: History, turn: TurnRange, platform: string): string | null {
+  const first = answeredMessages(history, turn).find(({ author }) => author.id !== OWN_AUTHOR);
+  return first === undefined ? null : `${platform}:${first.author.id}`;
+}
+
+/** The budget of which nothing is left for a turn; null: it may go on. It costs look-ups in memory. */
+export function spentBudget(
+  { budgets, agent, owner, address, history }: BudgetParts,
+  turn: TurnRange,
+): NamedPurse | null {
+  if (budgets === undefined) return null;
+  const person = askerOf(history.current, turn, address.platform);
+  return budgets.spent({ agent: agent.config.id, channel: owner.channel, person });
+}
+
+/**
+ * A turn that begins is refused in words where nothing is left; one that has begun before, or that tells of a person's approval, is not.
+ * @returns null: it may begin
+ */
+export function refusedForBudget(
+  parts: BudgetParts,
+  turn: TurnRange,
+  isUnderWay: boolean,
+): TurnResult | null {
+  const { budgets, address } = parts;
+  if (budgets === undefined) return null;
+  budgets.begin(turn.id, askerOf(parts.history.current, turn, address.platform));
+  const spent = isUnderWay ? null : spentBudget(parts, turn);
+  if (spent === null) return null;
+  const why = `the budget of the ${spent.scope} is spent for today`;
+  return { outcome: { kind: "failed", failure: `spent_${spent.scope}`, why }, modelMs: 0 };
+}
+
+/**
+ * Tells people in the channel that a budget is nearly spent: a message of its own, outside the log. Must not throw.
+ */
+export function tellBudgets({
+  budgets,
+  owner,
+  address,
+  platform,
+  agent,
+  log,
+  now,
+}: Pick<ActorParts, "budgets" | "owner" | "address" | "platform" | "agent" | "log" | "now">): void {
+  for (const purse of budgets?.takeWarnings(owner.channel) ?? []) {
+    const message = {
+      channel: address,
+      // One a day, however often it is sent.
+      idempotencyKey: `budget-${purse.agent}-${purse.scope}-${purse.of}-${agent.time.day(now())}`,
+      text: nearlySpent(purse),
+      mayBeThere: true,
+      final: true,
+      inReplyTo: [],
+      kind: "notice" as const,
+    };
+    platform.send(message).catch((error: unknown) => {
+      log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "budget_notice_not_sent");
+    });
+  }
+}
+
+/** Pure. */
+function nearlySpent(purse: NamedPurse): string {
+  const whose = {
+    agent: "of what I may spend today",
+    channel: "of what I may spend here today",
+    person: "of what I may spend on one person's questions today",
+  }[purse.scope];
+  return `Most ${whose} is spent: ${describePurse(purse)}. Once all of it is, I answer again tomorrow.`;
+}

@@ -1,0 +1,51 @@
+import { type DaemonStatus, parseDaemonStatus } from "../admin/daemon-status.ts";
+import { formatStatus, summariseChannels } from "../admin/status-report.ts";
+import { mayHaveDaemon } from "../store/database/open.ts";
+import type { Store } from "../store/store.ts";
+import { ask, TIMES } from "./ask-daemon.ts";
+import { listChannels } from "./channels.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
+import { assertHasRun, firstTimeFormat, readConfig, withStore } from "./open.ts";
+
+export type StatusOptions = CommonOptions & { readonly json?: boolean };
+
+/** A daemon only looks at itself, ms. */
+const ANSWER_MS = 5000;
+
+/** `weir status`: the daemon, as it tells of itself, and what waits in the database, also where none runs. */
+export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
+  const config = readConfig(io, options);
+  await assertHasRun(config);
+  const look = async (store: Store): Promise<void> => {
+    const connected = await store.overview.daemons();
+    const daemon = connected === null ? null : await askStatus(store, io.shutdown);
+    const [overviews, waiting] = await Promise.all([store.overview.channels(), store.overview.waiting()]);
+    const listed = await listChannels(config, store, overviews);
+    const report = {
+      daemon,
+      connected,
+      waiting,
+      ...summariseChannels(
+        overviews,
+        listed.map(({ row: _row, ...one }) => one),
+      ),
+    };
+    if (options.json === true) sayJson(io, report, 2);
+    else say(io, formatStatus(report, firstTimeFormat(config), new Date()));
+  };
+  // A database at rest is only read.
+  await withStore(io, config, look, (await mayHaveDaemon(config.database)) ? "asker" : "reader");
+}
+
+/** @returns null: whoever is connected did not take the question */
+async function askStatus(
+  { requests }: Pick<Store, "requests">,
+  shutdown: AbortSignal,
+): Promise<DaemonStatus | null> {
+  const id = await requests.addStatus();
+  try {
+    return await ask(requests, id, shutdown, { ...TIMES, answerMs: ANSWER_MS }, parseDaemonStatus);
+  } finally {
+    await requests.remove(id);
+  }
+}

@@ -1,0 +1,312 @@
+import type { Logger } from "pino";
+import { z } from "zod";
+import { BackoffTimer } from "../async/backoff.ts";
+import { steadyNow } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import type { McpServerConfig } from "../config/config.ts";
+import { errorMessage } from "../core/errors.ts";
+import { ToolFailure } from "../tools/tool.ts";
+import { type Listing, MOST_LISTED, readListing } from "./listing.ts";
+import { capped, framed, RawResult } from "./result.ts";
+import { openWire, reasonOf, type Wire } from "./wire.ts";
+
+export interface ConnectionParts {
+  readonly config: McpServerConfig;
+  readonly log: Logger;
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+  /** The server has told what tools it has: for the first time, or others than before. */
+  readonly onListing: () => void;
+  readonly timing?: Partial<ConnectionTiming>;
+}
+
+/** Times in ms. */
+export interface ConnectionTiming {
+  /** The handshake and the list, each: a first start may have to download the server. */
+  readonly startMs: number;
+  /** A server that does not start, or ends. */
+  readonly backoff: { readonly fromMs: number; readonly toMs: number };
+  /** Who has lived so long is started again as if for the first time. */
+  readonly stableMs: number;
+  /** A call waits so long for a server that is being started. */
+  readonly waitMs: number;
+  /** Between two looks at the list of a server that says that it changes. */
+  readonly listMs: number;
+}
+
+const TIMING: ConnectionTiming = {
+  startMs: 60_000,
+  backoff: { fromMs: 1000, toMs: 300_000 },
+  stableMs: 60_000,
+  waitMs: 5000,
+  listMs: 1000,
+};
+
+/** No limit of the SDK's own: the turn's holds, and ends the call by its signal. */
+const NO_LIMIT = 2 ** 31 - 1;
+const MOST_PAGES = 20;
+
+const ToolsPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** What one call asks a server for. */
+export interface ServerCall {
+  /** As the server calls it. */
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The same for the same effect. */
+  readonly effectKey: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One server of an agent, kept alive: it is started, listed, and started again when it ends.
+ *
+ *   idle → opening → open → (it ends) waiting → opening …
+ *   opening → (it fails) waiting, longer each time
+ *   any → closed
+ *
+ * Nothing of the server's may throw into a turn or into the daemon. What it last listed is kept while it is away: a channel's
+ * tools are frozen anyway, and a call starts it again.
+ */
+export class McpConnection implements AsyncDisposable {
+  readonly config: McpServerConfig;
+  readonly #parts: ConnectionParts;
+  readonly #timing: ConnectionTiming;
+  readonly #retry: BackoffTimer;
+  readonly #closing = new AbortController();
+  #wire: Wire | null = null;
+  #opening: Promise<void> | null = null;
+  #openedAt = 0;
+  #listing: Listing | null = null;
+  #relisting = false;
+  #listTimer: NodeJS.Timeout | undefined;
+  #problem: string | null = null;
+  #lastWords = "";
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    this.config = parts.config;
+    this.#timing = { ...TIMING, ...parts.timing };
+    this.#retry = new BackoffTimer(this.#timing.backoff);
+  }
+
+  /** What it has listed last; null: nothing so far. */
+  get listing(): Listing | null {
+    return this.#listing;
+  }
+
+  /** Why it cannot be reached now, for an operator; null: it can, or nobody has tried. */
+  get problem(): string | null {
+    if (this.#problem === null) return null;
+    return this.#lastWords === "" ? this.#problem : `${this.#problem}; it last said: ${this.#lastWords}`;
+  }
+
+  /** Starts it. Resolves when it is open, or has failed to open; never throws. */
+  async opened(): Promise<void> {
+    await this.#open();
+  }
+
+  /**
+   * Asks the server for one call; the signal ends it there, too.
+   * @throws ToolFailure with what the model may know
+   */
+  async call(call: ServerCall): Promise<z.output<typeof RawResult>> {
+    const { name } = this.config;
+    if (this.#wire === null) await withDeadline(this.#open(), this.#timing.waitMs, call.signal);
+    if (this.#wire === null) throw new ToolFailure(`The server "${name}" cannot be reached just now.`);
+    try {
+      return await this.#send(this.#wire, call);
+    } catch (error) {
+      if (call.signal.aborted || !isSessionLost(error)) throw this.#failure(error);
+    }
+    // It does not know us any more, and so it has not run the call: with a new handshake it may.
+    await this.#lose("the session has ended");
+    await withDeadline(this.#open(), this.#timing.waitMs, call.signal);
+    const again: Wire | null = this.#wire;
+    if (again === null) throw new ToolFailure(`The server "${name}" cannot be reached just now.`);
+    try {
+      return await this.#send(again, call);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async #send(
+    { client }: Wire,
+    { tool, input, effectKey, signal }: ServerCall,
+  ): Promise<z.output<typeof RawResult>> {
+    const params = { name: tool, arguments: input, _meta: { "weir/idempotencyKey": effectKey } };
+    const result = await client.request({ method: "tools/call", params }, RawResult, {
+      signal,
+      timeout: NO_LIMIT,
+    });
+    this.#retry.succeeded();
+    return result;
+  }
+
+  /** What the model is told; what others than the tool itself have said is for the log. */
+  #failure(error: unknown): ToolFailure {
+    const { name } = this.config;
+    const cause = new Error(`server ${name}: ${reasonOf(error, this.#parts.mask)}`);
+    const code = codeOf(error);
+    // The server's own answer, by the protocol: an error and no result.
+    if (typeof code === "number") {
+      const said = capped(this.#parts.mask(errorMessage(error)), LONGEST_REFUSAL);
+      return new ToolFailure(framed(`The server "${name}" refuses the call, and says`, said), { cause });
+    }
+    if (code === "CONNECTION_CLOSED" || isUnreachable(error)) {
+      if (this.config.reach.kind === "url") void this.#lose(reasonOf(error, this.#parts.mask));
+      const unknown = "Nobody knows whether the call has done anything.";
+      return new ToolFailure(`The server "${name}" went away before it answered. ${unknown}`, { cause });
+    }
+    return new ToolFailure(`The server "${name}" gave no answer that can be used.`, { cause });
+  }
+
+  /** Opens it, at once where it waits for its turn. Never throws. */
+  async #open(): Promise<void> {
+    if (this.#wire !== null || this.#closing.signal.aborted) return;
+    this.#retry.cancel();
+    this.#opening ??= this.#tryToOpen().finally(() => {
+      this.#opening = null;
+    });
+    await this.#opening;
+  }
+
+  async #tryToOpen(): Promise<void> {
+    const { log, mask } = this.#parts;
+    const { name } = this.config;
+    this.#lastWords = "";
+    let wire: Wire | null = null;
+    try {
+      let isOver = false;
+      wire = await openWire(
+        this.config,
+        {
+          log,
+          mask,
+          onClosed: () => {
+            isOver = true;
+            if (wire !== null && this.#wire === wire) void this.#lose("the connection was closed");
+          },
+          onListChanged: () => this.#listSoon(),
+          onSaid: (line) => this.#noteWords(line),
+        },
+        { signal: this.#closing.signal, timeout: this.#timing.startMs },
+      );
+      await this.#list(wire);
+      if (isOver) throw new Error("the connection was closed");
+      this.#wire = wire;
+      this.#openedAt = steadyNow();
+      this.#problem = null;
+      log.info({ server: name, tools: this.#listing?.tools.length ?? 0 }, "mcp_server_open");
+    } catch (error) {
+      await wire?.close();
+      if (this.#closing.signal.aborted) return;
+      this.#problem = reasonOf(error, mask);
+      log.warn({ server: name, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_unreachable");
+      this.#retry.schedule(() => void this.#open());
+    }
+  }
+
+  /** Of what a program says when it ends, the line that says why is seldom the last. */
+  #noteWords(line: string): void {
+    if (TELLING.test(line) || !TELLING.test(this.#lastWords)) this.#lastWords = line.slice(0, LONGEST_WORDS);
+  }
+
+  /**
+   * The connection is over: it is opened again after a wait.
+   * @param why without secrets
+   */
+  async #lose(why: string): Promise<void> {
+    const wire = this.#wire;
+    if (wire === null) return;
+    this.#wire = null;
+    this.#problem = why;
+    if (steadyNow() - this.#openedAt >= this.#timing.stableMs) this.#retry.succeeded();
+    await wire.close();
+    if (this.#closing.signal.aborted) return;
+    const { name: server } = this.config;
+    this.#parts.log.warn({ server, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_lost");
+    this.#retry.schedule(() => void this.#open());
+  }
+
+  /** A server that says this all the time is asked now and then. */
+  #listSoon(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#listTimer ??= setTimeout(() => {
+      this.#listTimer = undefined;
+      const wire = this.#wire;
+      if (wire === null || this.#relisting) return;
+      this.#relisting = true;
+      this.#list(wire)
+        .catch((error: unknown) => {
+          const why = reasonOf(error, this.#parts.mask);
+          this.#parts.log.warn({ server: this.config.name, why }, "mcp_list_not_read");
+        })
+        .finally(() => {
+          this.#relisting = false;
+        });
+    }, this.#timing.listMs).unref();
+  }
+
+  /**
+   * Reads the list page by page, and by a schema that takes anything: that of the SDK refuses the whole list for one tool that is
+   * wrong.
+   */
+  async #list({ client }: Wire): Promise<void> {
+    const { log, mask, onListing } = this.#parts;
+    const { name, tools: allowed } = this.config;
+    const listed: unknown[] = [];
+    let cursor: string | undefined;
+    const pages = client.getServerCapabilities()?.tools === undefined ? 0 : MOST_PAGES;
+    for (let page = 0; page < pages; page++) {
+      const params = cursor === undefined ? {} : { cursor };
+      const options = { signal: this.#closing.signal, timeout: this.#timing.startMs };
+      const { tools, nextCursor } = await client.request(
+        { method: "tools/list", params },
+        ToolsPage,
+        options,
+      );
+      for (const tool of tools.slice(0, MOST_LISTED - listed.length)) listed.push(tool);
+      cursor = nextCursor;
+      if (cursor === undefined || listed.length >= MOST_LISTED) break;
+    }
+    const listing = readListing({ server: name, allowed, mask }, listed);
+    if (JSON.stringify(listing) === JSON.stringify(this.#listing)) return;
+    this.#listing = listing;
+    if (listing.problems.length > 0)
+      log.warn({ server: name, problems: listing.problems.map(mask) }, "mcp_tools_left_out");
+    onListing();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error("Weir ends"));
+    this.#retry.cancel();
+    clearTimeout(this.#listTimer);
+    const wire = this.#wire;
+    this.#wire = null;
+    await Promise.all([wire?.close(), this.#opening]);
+  }
+}
+
+const TELLING = /error|cannot|can't|denied|not found|no such|missing|required/i;
+const LONGEST_REFUSAL = 2000;
+const LONGEST_WORDS = 300;
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+/** No server is there, or the line was cut. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof TypeError || statusOf(error) >= 500;
+}
+
+/** The server was started again, or has forgotten us: 404 by the protocol, and 400 of some. */
+function isSessionLost(error: unknown): boolean {
+  return [400, 404].includes(statusOf(error));
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : 0;
+}

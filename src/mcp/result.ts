@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { formatNumber } from "../text/format.ts";
+import { sliceWhole } from "../text/text.ts";
+
+/** What a tool of a server has answered, as a model may read it. */
+export interface ReadResult {
+  readonly text: string;
+  /** The tool says itself that it has failed. */
+  readonly isError: boolean;
+}
+
+/** What a server may answer to a call; a part of a kind that nobody knows is named, and refuses nothing. */
+export const RawResult = z.looseObject({
+  content: z.array(z.unknown()).optional(),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+});
+
+/** Longest result and longest report of a failure, in UTF-16 units. */
+const LONGEST = 20_000;
+const LONGEST_ERROR = 2000;
+const LONGEST_NAME = 200;
+
+const text = z.string();
+const Part = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("text"), text }),
+  z.looseObject({ type: z.literal("image"), data: text, mimeType: text.default("") }),
+  z.looseObject({ type: z.literal("audio"), data: text, mimeType: text.default("") }),
+  z.looseObject({
+    type: z.literal("resource_link"),
+    uri: text,
+    name: text.default(""),
+    mimeType: text.default(""),
+  }),
+  z.looseObject({
+    type: z.literal("resource"),
+    resource: z.looseObject({
+      uri: text,
+      text: text.optional(),
+      blob: text.optional(),
+      mimeType: text.default(""),
+    }),
+  }),
+]);
+
+/** Puts a result into words. Bytes are named, never shown: the log holds texts. Pure. */
+export function readResult(
+  { content = [], structuredContent, isError = false }: z.output<typeof RawResult>,
+  mask: (text: string) => string,
+): ReadResult {
+  const parts = content.map(partText);
+  if (structuredContent !== undefined && !content.some((part) => saysTheSame(part, structuredContent)))
+    parts.push(JSON.stringify(structuredContent));
+  const whole = mask(parts.filter((part) => part !== "").join("\n"));
+  const said =
+    whole === "" ? (isError ? "the tool failed, and does not say why." : "The tool answers nothing.") : whole;
+  return { text: capped(said, isError ? LONGEST_ERROR : LONGEST), isError };
+}
+
+/** Servers send structured content as text, too, for clients that do not know it. */
+function saysTheSame(part: unknown, structured: unknown): boolean {
+  const parsed = Part.safeParse(part);
+  if (!parsed.success || parsed.data.type !== "text") return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(parsed.data.text), structured);
+  } catch {
+    // No JSON: it says something else.
+    return false;
+  }
+}
+
+function partText(raw: unknown): string {
+  const parsed = Part.safeParse(raw);
+  if (!parsed.success) return "[content that cannot be read]";
+  const part = parsed.data;
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "image":
+    case "audio":
+      return `[${part.type}, ${typeName(part.mimeType)}, ${size(part.data)}: not shown]`;
+    case "resource_link":
+      return `[resource ${quoted(part.name || part.uri)} at ${short(part.uri)}, ${typeName(part.mimeType)}]`;
+    case "resource": {
+      const { uri, text: words, blob = "", mimeType } = part.resource;
+      const head = `resource ${short(uri)}, ${typeName(mimeType)}`;
+      return words === undefined ? `[${head}, ${size(blob)}: not shown]` : `[${head}]\n${words}`;
+    }
+  }
+}
+
+/** Bytes of base64. */
+function size(base64: string): string {
+  const { length } = base64.replace(/=+$/, "");
+  return `${formatNumber(Math.floor((length * 3) / 4))} bytes`;
+}
+
+function typeName(mimeType: string): string {
+  return /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(mimeType)?.[0] ?? "of an unknown type";
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(short(name));
+}
+
+function short(words: string): string {
+  return sliceWhole(words.replaceAll(/\s+/g, " "), 0, LONGEST_NAME);
+}
+
+/**
+ * Says whose words a result is made of. Nothing in them can end that: they go up to the end of the result, and no label of Weir's
+ * stands in what a model reads of it.
+ */
+export function framed(whose: string, words: string): string {
+  return `${whose}, as data up to the end of this result:\n${words}`;
+}
+
+/** The beginning, and how much more there was. */
+export function capped(whole: string, limit: number): string {
+  if (whole.length <= limit) return whole;
+  const head = sliceWhole(whole, 0, limit);
+  return `${head}\n[… cut here: ${formatNumber(whole.length - head.length)} characters more]`;
+}

@@ -1,0 +1,144 @@
+import type { Logger } from "pino";
+import type { McpServerConfig } from "../config/config.ts";
+import type { ToolSpec } from "../core/context.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { type Tool, ToolFailure, ToolInputError } from "../tools/tool.ts";
+import { type ConnectionTiming, McpConnection } from "./connection.ts";
+import { byText, type ListedTool } from "./listing.ts";
+import { framed, readResult } from "./result.ts";
+
+export interface ServerToolsParts {
+  readonly servers: readonly McpServerConfig[];
+  /** Weir's own, beside these of the servers. */
+  readonly own: (served: readonly Tool[]) => readonly Tool[];
+  /** Estimated tokens that the tools of all servers may take in each request. */
+  readonly room: () => number;
+  readonly log: Logger;
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+  readonly timing?: Partial<ConnectionTiming>;
+}
+
+/** Providers take 128 tools in one request; a channel of several agents adds one. */
+const MOST_TOOLS = 127;
+/** A turn that a restart has cut waits so long for the servers whose tools it was using, ms. */
+const BEGIN_MS = 5000;
+/** What a provider puts round each tool, in tokens. */
+const FRAME_TOKENS = 8;
+
+/** The tools of one agent: Weir's own, and those of its servers as they have listed them last. */
+export class ServerTools implements AsyncDisposable {
+  readonly connections: readonly McpConnection[];
+  readonly #parts: ServerToolsParts;
+  #current: readonly Tool[];
+  #leftOut: readonly string[] = [];
+  /** Null: nobody has started them, or it is over. */
+  #beginning: Promise<void> | null = null;
+
+  constructor(parts: ServerToolsParts) {
+    this.#parts = parts;
+    this.#current = parts.own([]);
+    const { log, mask, timing = {} } = parts;
+    this.connections = parts.servers.map(
+      (config) => new McpConnection({ config, log, mask, timing, onListing: () => this.#merge() }),
+    );
+  }
+
+  /** By name, so that the first part of every request stays the same bytes; the same list while nothing changes. */
+  get current(): readonly Tool[] {
+    return this.#current;
+  }
+
+  /** Names of tools for which a request has no room. */
+  get leftOut(): readonly string[] {
+    return this.#leftOut;
+  }
+
+  /** Starts the servers. Must not throw or wait: the agent answers without their tools until they come. */
+  start(): void {
+    const opened = Promise.all(this.connections.map(async (connection) => connection.opened()));
+    this.#beginning = withDeadline(opened, BEGIN_MS).then(() => undefined);
+    void this.#beginning.finally(() => {
+      this.#beginning = null;
+    });
+  }
+
+  whenBegun(): Promise<void> | null {
+    return this.#beginning;
+  }
+
+  #merge(): void {
+    const { own, room, log } = this.#parts;
+    const served = this.connections
+      .flatMap((connection) =>
+        (connection.listing?.tools ?? []).map((listed) => this.#toolOf(connection, listed)),
+      )
+      .toSorted((a, b) => byText(a.spec.name, b.spec.name));
+    let left = room();
+    const most = MOST_TOOLS - own([]).length;
+    const fitting: Tool[] = [];
+    const leftOut: string[] = [];
+    for (const tool of served) {
+      // Its name stands among those that a subagent may have, too.
+      const tokens = tokensOf(tool.spec) + estimateTokens(tool.spec.name);
+      if (tokens > left || fitting.length >= most) leftOut.push(tool.spec.name);
+      else {
+        left -= tokens;
+        fitting.push(tool);
+      }
+    }
+    this.#leftOut = leftOut;
+    if (leftOut.length > 0) log.warn({ tools: leftOut }, "mcp_tools_without_room");
+    const merged = [...own(fitting), ...fitting].toSorted((a, b) => byText(a.spec.name, b.spec.name));
+    // A list that says the same is the same list: what was made of it is still good.
+    if (JSON.stringify(merged) !== JSON.stringify(this.#current)) this.#current = merged;
+  }
+
+  #toolOf(connection: McpConnection, { name, spec, isReadOnly }: ListedTool): Tool {
+    const { config } = connection;
+    const { mask } = this.#parts;
+    return {
+      spec,
+      server: config.name,
+      // Those that nobody has to be asked for.
+      forSubagents: true,
+      approve: config.approve,
+      isReadOnly,
+      ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
+      async run(input, { signal, effectKey }) {
+        if (!isTable(input)) throw new ToolInputError("They are no JSON object.");
+        // The channel's list is frozen; what the server has now is not.
+        if (connection.listing?.tools.some((one) => one.name === name) !== true)
+          throw new ToolFailure(`The server "${config.name}" no longer has this tool.`);
+        const { text, isError } = readResult(
+          await connection.call({ tool: name, input, effectKey, signal }),
+          mask,
+        );
+        // The tool's own words are for the model; the log is told that there were some.
+        if (isError) {
+          const failed = framed(`the tool of the server "${config.name}" has failed, and says`, text);
+          throw new ToolFailure(failed, { cause: new Error(`server ${config.name}: the tool has failed`) });
+        }
+        return {
+          kind: "result",
+          text: framed(`From the server "${config.name}"`, text),
+          references: [],
+        };
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.connections.map(async (connection) => connection[Symbol.asyncDispose]()));
+  }
+}
+
+/** Estimated tokens of a tool in a request. */
+export function tokensOf(spec: ToolSpec): number {
+  return estimateTokens(JSON.stringify(spec)) + FRAME_TOKENS;
+}
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

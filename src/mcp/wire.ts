@@ -1,0 +1,132 @@
+/* oxlint-disable unicorn/prefer-add-event-listener -- the SDK has no other way to listen */
+import type { Client } from "@modelcontextprotocol/client";
+import type { Logger } from "pino";
+import type { McpServerConfig } from "../config/config.ts";
+
+/** One connection of the protocol's client, from its first byte to its last. */
+export interface Wire {
+  readonly client: Client;
+  /** Ends it, whatever state it is in: a program is asked, then told, then killed. Never throws. */
+  close(): Promise<void>;
+}
+
+export interface WireParts {
+  readonly log: Logger;
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+  /** The connection is over, and nobody here has ended it. */
+  readonly onClosed: () => void;
+  /** The server has another list of tools. */
+  readonly onListChanged: () => void;
+  /** What the program has said last beside the protocol; for an operator. */
+  readonly onSaid: (line: string) => void;
+}
+
+/** Longest message of a server, in bytes: it is held in memory, and parsed in one go. */
+const LONGEST_MESSAGE = 4 * 1024 * 1024;
+/** Longest line of a program's standard error that is logged, and that is held for that, in UTF-16 units. */
+const LONGEST_LINE = 2000;
+const LONGEST_HELD = 20_000;
+
+/**
+ * Opens a connection and shakes hands. The SDK is loaded here and nowhere else: whoever has no servers does not pay for it.
+ * @throws Error if the server cannot be reached, or does not speak MCP, until the signal
+ */
+export async function openWire(
+  { name, reach }: Pick<McpServerConfig, "name" | "reach">,
+  parts: WireParts,
+  { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: number },
+): Promise<Wire> {
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const { ProgramTransport } = await import("./program.ts");
+  const transport =
+    reach.kind === "command"
+      ? new ProgramTransport({
+          reach,
+          longest: LONGEST_MESSAGE,
+          onStderr: (stream) => listen(stream, name, parts),
+        })
+      : new StreamableHTTPClientTransport(new URL(reach.url), {
+          requestInit: { headers: { ...reach.headers } },
+          fetch: boundedFetch,
+        });
+  const client = new Client({ name: "weir", version: "1" }, { capabilities: {} });
+  const close = async (): Promise<void> => {
+    client.onclose = () => undefined;
+    await transport
+      .close()
+      .catch((error: unknown) =>
+        parts.log.debug({ server: name, why: reasonOf(error, parts.mask) }, "mcp_close_failed"),
+      );
+  };
+  client.onerror = (error) =>
+    parts.log.debug({ server: name, why: reasonOf(error, parts.mask) }, "mcp_error");
+  client.onclose = () => parts.onClosed();
+  client.setNotificationHandler("notifications/tools/list_changed", () => parts.onListChanged());
+  try {
+    await client.connect(transport, { signal, timeout });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { client, close };
+}
+
+/** Reads what a program says beside the protocol. */
+function listen(stream: NodeJS.EventEmitter, server: string, { log, mask, onSaid }: WireParts): void {
+  readLines(stream, (line) => {
+    const masked = mask(line).slice(0, LONGEST_LINE);
+    onSaid(masked);
+    log.debug({ server, line: masked }, "mcp_server_says");
+  });
+}
+
+/**
+ * A reason for the log: the SDK's errors repeat whole messages, and `fetch failed` has a cause that says more. It is masked before it
+ * is cut: half of a secret is one, too.
+ */
+export function reasonOf(error: unknown, mask: (text: string) => string): string {
+  if (!(error instanceof Error)) return mask(String(error)).slice(0, LONGEST_REASON);
+  const { cause } = error;
+  const more = cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : "";
+  return mask(`${error.message}${more}`).slice(0, LONGEST_REASON);
+}
+const LONGEST_REASON = 500;
+
+/** Reads a stream line by line, also one that never ends its line: of what is too long, the beginning is kept. */
+function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void): void {
+  let begun = "";
+  stream.on("data", (chunk: unknown) => {
+    const [first = "", ...others] = String(chunk).split("\n");
+    begun = `${begun}${first}`.slice(0, LONGEST_HELD);
+    for (const other of others) {
+      if (begun.trim() !== "") onLine(begun.trim());
+      begun = other.slice(0, LONGEST_HELD);
+    }
+  });
+  stream.on("end", () => {
+    if (begun.trim() !== "") onLine(begun.trim());
+  });
+}
+
+/** `fetch` whose answers end with an error where they are too long: the SDK reads them whole. */
+async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  let bytes = 0;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.byteLength;
+        if (bytes > LONGEST_MESSAGE)
+          controller.error(new Error(`an answer of over ${LONGEST_MESSAGE} bytes`));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  const copy = new Response(bounded, { status, statusText, headers });
+  // The SDK compares where an answer came from with where it asked.
+  Object.defineProperties(copy, { url: { value: response.url }, redirected: { value: response.redirected } });
+  return copy;
+}

@@ -1,0 +1,164 @@
+import type { Database } from "../database/database.ts";
+import { findDaemons } from "../database/open.ts";
+import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
+
+/** A channel beside others. */
+export interface ChannelOverview {
+  readonly channel: ChannelRow;
+  /** When somebody last said something there; null: nobody has. */
+  readonly heardAt: Date | null;
+  /** Messages that wait for a turn, and since when the oldest does; null: none does. */
+  readonly due: number;
+  readonly dueSince: Date | null;
+  /** The last request of its own agent that was answered; null: there was none. */
+  readonly lastRequest: { readonly model: string; readonly tokens: number; readonly at: Date } | null;
+}
+
+/** The channels of a platform in which messages wait for a turn. */
+export interface DueChannels {
+  readonly platform: string;
+  readonly channels: number;
+  /** Age of the oldest of these messages, ms. */
+  readonly longestMs: number;
+}
+
+/** What waits in a database, whoever is to do it. */
+export interface Waiting {
+  /** Answers, or parts of them, on their way to their platforms. */
+  readonly deliveries: number;
+  readonly compactions: {
+    readonly running: number;
+    /** Their summaries are written, and wait. */
+    readonly ahead: number;
+    /** Summaries that a model is to write again. */
+    readonly redo: number;
+  };
+  readonly reminders: { readonly count: number; readonly nextAt: Date | null };
+  readonly approvals: { readonly count: number; readonly since: Date | null };
+  readonly subagents: { readonly count: number; readonly since: Date | null };
+}
+
+type RawOverview = RawChannel & {
+  heard_at: Date | null;
+  due: number;
+  due_since: Date | null;
+  model: string | null;
+  tokens: number | null;
+  asked_at: Date | null;
+};
+
+/** All channels at a glance, for an operator. It writes nothing. */
+export class OverviewStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @returns words for the daemons that are connected; null: there are none */
+  async daemons(): Promise<string | null> {
+    return findDaemons(this.#db);
+  }
+
+  /** The one that was made last first; default: all. @param page.before only those that were made before this one */
+  async channels(
+    page: { readonly limit?: number; readonly before?: number | undefined } = {},
+  ): Promise<ChannelOverview[]> {
+    const { limit = null, before = Number.MAX_SAFE_INTEGER } = page;
+    const rows = await this.#db.query<RawOverview>(
+      {
+        // One look into an index a channel and column: a long log costs no more than a short one.
+        name: "channels_overview",
+        text: `select ${COLUMNS_OF_C}, heard.appended_at as heard_at, due.count as due, due.since as due_since,
+                      last.model, last.tokens, last.at as asked_at
+                 from (select * from channels where id < $2 order by id desc limit $3) c
+                 left join lateral (
+                   select e.appended_at from entries e
+                    where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($1))
+                    order by e.seq desc limit 1) heard on true
+                 left join lateral (
+                   select count(*) as count, min(e.appended_at) as since from entries e
+                    where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) due on true
+                 left join lateral (
+                   select m.model, coalesce(m.prompt_tokens, m.estimated_tokens) as tokens, m.at
+                     from (select * from model_calls where channel_id = c.id order by id desc limit 100) m
+                    where m.purpose = 'turn' and m.outcome = 'answered'
+                      and not exists (select from turns t where t.id = m.turn_id and t.agent is not null)
+                    order by m.id desc limit 1) last on true
+                order by c.id desc`,
+      },
+      [OWN_IDS, before, limit],
+    );
+    return rows.map(
+      ({ heard_at: heardAt, due, due_since: dueSince, model, tokens, asked_at: at, ...row }) => ({
+        channel: toChannel(row),
+        heardAt,
+        due,
+        dueSince,
+        lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
+      }),
+    );
+  }
+
+  /** How many messages of people the log has of each of these channels, deleted ones included. */
+  async messages(channels: readonly ChannelRow[]): Promise<ReadonlyMap<ChannelRow["id"], number>> {
+    const rows = await this.#db.query<{ channel: ChannelRow["id"]; count: number }>(
+      {
+        name: "channels_messages",
+        text: `select channel_id as channel, count(*) as count from entries
+                where channel_id = any ($1) and kind = 'user' and not (message_id like any ($2)) group by channel_id`,
+      },
+      [channels.map(({ id }) => id), OWN_IDS],
+    );
+    return new Map(rows.map(({ channel, count }) => [channel, count]));
+  }
+
+  /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
+  async due(): Promise<DueChannels[]> {
+    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
+      name: "channels_due",
+      text: `select c.platform, count(*) as channels,
+                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
+               from channels c cross join lateral (
+                      select appended_at from entries
+                       where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
+              where c.settled_to < c.last_seq group by c.platform`,
+    });
+  }
+
+  async waiting(): Promise<Waiting> {
+    const [row] = await this.#db.query<{
+      deliveries: number;
+      running: number;
+      ahead: number;
+      redo: number;
+      reminders: number;
+      next_at: Date | null;
+      approvals: number;
+      asked_at: Date | null;
+      subagents: number;
+      begun_at: Date | null;
+    }>({
+      name: "overview_waiting",
+      text: `select
+        (select count(*) from deliveries where state = 'pending') as deliveries,
+        (select count(*) from jobs where state in ('running', 'staged')) as running,
+        (select count(*) from jobs where state = 'ahead') as ahead,
+        (select count(*) from summaries where live and needs_redo) as redo,
+        (select count(*) from reminders where state = 'active') as reminders,
+        (select min(next_at) from reminders where state = 'active') as next_at,
+        (select count(*) from approvals where state = 'open') as approvals,
+        (select min(asked_at) from approvals where state = 'open') as asked_at,
+        (select count(*) from subagents where closed_at is null) as subagents,
+        (select min(started_at) from subagents where closed_at is null) as begun_at`,
+    });
+    if (row === undefined) throw new Error("overview_waiting returned no row");
+    return {
+      deliveries: row.deliveries,
+      compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
+      reminders: { count: row.reminders, nextAt: row.next_at },
+      approvals: { count: row.approvals, since: row.asked_at },
+      subagents: { count: row.subagents, since: row.begun_at },
+    };
+  }
+}

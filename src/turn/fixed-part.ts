@@ -1,0 +1,67 @@
+import { chooseSections } from "../context/sections/choose.ts";
+import { type SectionLimits, sectionLimits } from "../context/sections/fit.ts";
+import { usableTokens } from "../context/usage.ts";
+import { SUMMARIES_SHARE } from "../core/compaction.ts";
+import type { Section } from "../core/context.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { type Agent, budgetOf } from "./agent.ts";
+import { systemText } from "./context-sources.ts";
+
+/**
+ * What is in every request, and all summaries together, must leave a conversation room under the target: else each
+ * compaction would only make another one due. A mistake to report, never a reason to compact.
+ * @returns null: there is room
+ */
+export function fixedPartProblem(agent: Agent): string | null {
+  const { config } = agent;
+  const { sections, limits, usable, fixed, room } = fixedPart(agent);
+  const { enabled, target } = config.compaction;
+  const whole = sections.filter(({ isProtected }) => isProtected);
+  const wholeTokens = whole.reduce((sum, { tokens }) => sum + tokens.after, 0);
+  if (wholeTokens > limits.tokens) {
+    const names = whole.map(({ source }) => source).join(" and ");
+    return (
+      `Agent "${config.id}": ${names} are never cut, take about ${wholeTokens} tokens, and may take ` +
+      `${limits.tokens}, a quarter of ${usable} usable tokens. Shorten them, or set context_window to what the model really holds.`
+    );
+  }
+  if (fixed < room) return null;
+  const limit = enabled
+    ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
+    : `${room}, half of the window`;
+  return (
+    `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
+    "Shorten its instructions and the files of its folder, raise compaction.target, or set context_window to what the model really holds."
+  );
+}
+
+/** What of an agent is in every request, and what it has to leave room in; estimated tokens. */
+function fixedPart(agent: Agent): {
+  readonly sections: readonly Section[];
+  readonly limits: SectionLimits;
+  readonly usable: number;
+  readonly fixed: number;
+  readonly room: number;
+} {
+  const { config, tools, folder } = agent;
+  const budget = budgetOf(agent, config.model);
+  const usable = usableTokens(budget);
+  const { enabled, target } = config.compaction;
+  const limits = sectionLimits(usable);
+  const nowhere = { platform: "", names: [], fileNames: [] };
+  const sections = chooseSections(folder.current, nowhere, [], limits).static;
+  const fixed = estimateTokens(
+    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
+  );
+  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
+  return { sections, limits, usable, fixed, room };
+}
+
+/**
+ * Estimated tokens that tools of servers may take: half of what the agent's own leave, so that no server can take a conversation its
+ * room.
+ */
+export function roomForServers(agent: Agent, own: Agent["tools"]): number {
+  const { fixed, room } = fixedPart({ ...agent, tools: own });
+  return Math.max(0, Math.floor((room - fixed) / 2));
+}

@@ -1,0 +1,127 @@
+// What a server over HTTP may do: forget a session, refuse, flood, lead elsewhere, be away.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import { McpConnection } from "../../src/mcp/connection.ts";
+import { readResult } from "../../src/mcp/result.ts";
+import { ToolFailure } from "../../src/tools/tool.ts";
+import { type HttpServer, startHttpServer } from "../support/mcp/http-server.ts";
+
+const SECRET = "planted-0123456789";
+const mask = (text: string): string => text.replaceAll(SECRET, "•••");
+
+interface Opened {
+  readonly server: HttpServer;
+  readonly connection: McpConnection;
+  readonly log: string[];
+}
+
+async function open(t: TestContext): Promise<Opened> {
+  const server = await startHttpServer();
+  const log: string[] = [];
+  const connection = new McpConnection({
+    config: {
+      name: "web",
+      reach: { kind: "url", url: server.url, headers: { Authorization: `Bearer ${SECRET}` } },
+      tools: [],
+      timeoutMs: null,
+      approve: "writes",
+      secrets: [SECRET],
+    },
+    log: pino({ level: "trace" }, { write: (line: string) => log.push(line) }),
+    mask,
+    timing: { backoff: { fromMs: 20, toMs: 200 }, startMs: 5000, waitMs: 5000 },
+    onListing: () => undefined,
+  });
+  t.after(async () => {
+    await connection[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  return { server, connection, log };
+}
+
+const call = (tool: string, input = {}, signal = new AbortController().signal) => ({
+  tool,
+  input,
+  signal,
+  effectKey: "key-1",
+});
+
+async function failureOf(work: Promise<unknown>): Promise<ToolFailure> {
+  const failure = await work.catch((error: unknown) => error);
+  assert.ok(failure instanceof ToolFailure, String(failure));
+  return failure;
+}
+
+test("it is listed and called, with its headers, which no log shows", async (t) => {
+  const { server, connection, log } = await open(t);
+  await connection.opened();
+  assert.equal(connection.problem, null);
+  assert.equal(connection.listing?.tools.length, 5);
+  const said = readResult(await connection.call(call("echo", { text: "hello" })), mask);
+  assert.equal(said.text, "You said: hello");
+  assert.deepEqual(server.calls, [{ tool: "echo", text: "hello", key: "key-1" }]);
+  assert.ok(server.headers.every(({ authorization }) => authorization === `Bearer ${SECRET}`));
+  assert.ok(!log.join("\n").includes(SECRET));
+});
+
+test("a session that it has forgotten is begun anew, and the call is made once", async (t) => {
+  const { server, connection } = await open(t);
+  await connection.opened();
+  server.forget();
+  const said = readResult(await connection.call(call("echo", { text: "again" })), mask);
+  assert.equal(said.text, "You said: again");
+  assert.equal(server.calls.length, 1);
+});
+
+test("a call that nobody waits for is cancelled there", async (t) => {
+  const { server, connection } = await open(t);
+  await connection.opened();
+  const stop = new AbortController();
+  const waiting = connection.call(call("sleep", {}, stop.signal));
+  waiting.catch(() => undefined);
+  while (server.calls.length < 1) await delay(10);
+  stop.abort(new Error("stop"));
+  await assert.rejects(waiting);
+  while (server.calls.length < 2) await delay(10);
+  assert.equal(server.calls[1]?.["state"], "cancelled");
+});
+
+test("one that refuses, floods, or leads elsewhere says so in the log alone", async (t) => {
+  const elsewhere = await startHttpServer();
+  t.after(async () => elsewhere[Symbol.asyncDispose]());
+  const ways: readonly HttpServer["instead"][] = [
+    (_, response) => response.writeHead(401).end(`your key ${SECRET} is bad`),
+    (_, response) => response.writeHead(307, { location: elsewhere.url }).end(),
+    (_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`{"a":"${"x".repeat(6_000_000)}"}`);
+    },
+    (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>hello"),
+  ];
+  for (const instead of ways) {
+    const { server, connection, log } = await open(t);
+    server.instead = instead;
+    await connection.opened();
+    assert.equal(connection.listing, null);
+    assert.notEqual(connection.problem, null);
+    assert.ok(!`${log.join("\n")}${connection.problem ?? ""}`.includes(SECRET));
+    assert.match(
+      (await failureOf(connection.call(call("echo")))).message,
+      /^The server "web" cannot be reached/,
+    );
+  }
+  assert.equal(elsewhere.headers.length, 0, "a key never goes to another server");
+});
+
+test("one that goes away is waited for", async (t) => {
+  const { server, connection } = await open(t);
+  await connection.opened();
+  server.instead = (request) => request.socket.destroy();
+  assert.match((await failureOf(connection.call(call("echo")))).message, /went away before it answered/);
+  assert.notEqual(connection.listing, null, "what it has is still known");
+  server.instead = null;
+  const said = readResult(await connection.call(call("echo", { text: "back" })), mask);
+  assert.equal(said.text, "You said: back");
+});
