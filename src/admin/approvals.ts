@@ -3,7 +3,7 @@ import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import { CHAT_PLATFORMS } from "../config/config.ts";
 import type { Asker } from "../platforms/platform.ts";
-import type { ApprovalRow } from "../store/turns/approvals.ts";
+import type { ApprovalRow } from "../store/turns/approval-rows.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../text/text.ts";
 import { canonicalArguments } from "../tools/approval.ts";

@@ -6,7 +6,7 @@ import { formatUsage, parseSince, reportUsage, type UsageReport } from "./usage-
 
 export const usageCommand: Command = {
   name: "usage",
-  help: "what the models have cost: you and this channel, and for owners everything",
+  help: "what the models have cost for you and in this channel",
   argument: { name: "since", form: "7d | 2026-11-01", help: "since when; a day, if it is left out" },
   allowed: "everybody",
   run: describeUsage,

@@ -72,15 +72,25 @@ export class GuardedHistory {
     });
   }
 
-  /** Appends what a turn wrote, with what is noted of approvals. */
+  /**
+   * Appends what a turn wrote, with what is noted of approvals.
+   * @param recalled memories that it was shown before it called a tool
+   */
   async appendTurnEntries(
     turn: TurnRange,
     drafts: readonly TurnEntryDraft[],
     at: Date,
     approvals?: ApprovalNews,
+    recalled: readonly MemoryId[] = [],
   ): Promise<void> {
     await this.#mutex.runExclusive(async () => {
-      const after = { id: turn.id, after: turn.toSeq, agent: turn.agent };
+      const found = this.#history.entries.flatMap((entry) =>
+        entry.kind === "tool_result" && entry.turnId === turn.id
+          ? entry.memories.flatMap(({ id, memory }) => (memory === null ? [] : id))
+          : [],
+      );
+      const shown = [...new Set([...recalled, ...found])];
+      const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown };
       await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals));
     });
   }

@@ -37,7 +37,17 @@ class Composer {
     this.#cuts = new Deck(this.#random, CUTS);
     this.#modes = new Deck(this.#random, ["empty", "inflated", "refused", "cut_off", "transport", "mixed"]);
     this.#deletions = new Deck(this.#random, ["any", "raw", "covered", "job", "memory", "newest", "edited"]);
-    this.#replies = new Deck(this.#random, [...plain, ...plain, "skip", "fail"]);
+    this.#replies = new Deck(this.#random, [
+      ...plain,
+      ...plain,
+      "skip",
+      "fail",
+      "hand",
+      "hand_on",
+      "spawn",
+      "spawn_slow",
+      "act",
+    ]);
   }
 
   compose(length: number): Step[] {
@@ -45,7 +55,10 @@ class Composer {
     for (const _ of SURE_CRASHES) this.#play("crash");
     this.#steps.push({ do: "cut", point: SURE_CUT });
     this.#say({ reply: "plain", room: 0 });
-    this.#dieOverOneTurn();
+    this.#dieOverOneTurn(false);
+    this.#dieOverOneTurn(true);
+    this.#takeBackFromSubagents();
+    this.#decideTooLate();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -72,6 +85,7 @@ class Composer {
       case "hold":
         this.#summariser("held");
         this.#talk(random.int(25, 40), LARGE);
+        this.#say({ room: 0, reply: "plain", isForGuest: true });
         // Whatever the window: an emergency, beside a job under way.
         this.#say({ room: 0 }, ["paste"]);
         this.#say({ room: 0 }, ["paste"]);
@@ -111,6 +125,12 @@ class Composer {
         return;
       case "odd":
         return this.#odd();
+      case "together":
+        return this.#together();
+      case "allowed":
+        return this.#allowed();
+      case "beside":
+        return this.#beside();
       default:
         return this.#fail(episode);
     }
@@ -168,18 +188,42 @@ class Composer {
   }
 
   /** One daemon after the other ends while it waits for its model, and none of them has the message to blame for that. */
-  #dieOverOneTurn(): void {
-    this.#say({ reply: "slow", room: 0 });
-    for (let left = 4; left > 0; left--) this.#restart("same");
+  #dieOverOneTurn(isForGuest: boolean): void {
+    this.#say({ reply: "slow", room: 0, isForGuest });
+    for (let left = isForGuest ? 1 : 4; left > 0; left--) this.#restart("same");
     this.#steps.push({ do: "release" });
+  }
+
+  /** What subagents were told is taken back while they work. */
+  #takeBackFromSubagents(): void {
+    for (let left = 2; left > 0; left--) {
+      this.#say({ reply: "spawn_slow", room: 0, hurry: false });
+      this.#delete("newest");
+    }
+    this.#steps.push({ do: "release" });
+  }
+
+  /** Somebody decides when the time is over, and about what was denied. */
+  #decideTooLate(): void {
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#steps.push({ do: "expire", room: 0, pick: 0 });
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#steps.push(
+      { do: "decide", room: 0, pick: 0, how: "deny" },
+      { do: "decide", room: 0, pick: 0.999, how: "once" },
+    );
   }
 
   /** Gives a statement its chance. */
   #provoke({ statement, at }: CrashPoint): void {
+    if (statement === "settle_handing_over") this.#say({ reply: "hand", room: 0 });
     if (statement === "append_turn_entries") this.#say({ reply: "tools", room: 0 });
     if (statement === "delete_message" || statement === "transaction") this.#delete();
     if (statement === "revise_message")
       this.#steps.push({ do: "edit", room: 0, pick: this.#random.next(), n: this.#number() });
+    if (statement.includes("approval") || at === "deed") this.#act();
+    if (statement === "subagent_tell_call") this.#say({ reply: "spawn_once", room: 0 });
+    else if (statement.startsWith("subagent") || at === "subagent") this.#say({ reply: "spawn", room: 0 });
     if (statement.startsWith("job_") || at === "summary") this.#steps.push({ do: "force", room: 0 });
   }
 
@@ -216,6 +260,72 @@ class Composer {
     this.#talk(random.int(3, 8));
   }
 
+  /** People ask both agents in turn, also while one of them answers, and those hand over to each other. */
+  #together(): void {
+    const random = this.#random;
+    for (let left = random.int(2, 4); left > 0; left--) {
+      const isHeld = random.chance(0.3);
+      if (isHeld) this.#say({ reply: "slow", room: 0, isForGuest: random.chance(0.5) });
+      this.#say({ reply: "plain", room: 0, isForGuest: true });
+      this.#say({ reply: "plain", room: 0, isForGuest: false });
+      if (isHeld) this.#steps.push({ do: "release" });
+      this.#say({ reply: random.chance(0.3) ? "hand_on" : "hand", room: 0, isForGuest: random.chance(0.4) });
+      this.#talk(random.int(1, 4));
+      // What was handed over may retell it.
+      if (random.chance(0.3)) this.#delete("newest");
+      if (random.chance(0.2))
+        this.#steps.push({ do: "edit", room: 0, pick: random.next(), n: this.#number() });
+    }
+  }
+
+  /** Subagents work within their turn, and outlive it; what they were told is taken back, and they are stopped. */
+  #beside(): void {
+    const random = this.#random;
+    for (let left = random.int(1, 3); left > 0; left--) {
+      this.#say({ reply: "spawn", room: 0 });
+      this.#say({ reply: "spawn_slow", room: random.chance(0.8) ? 0 : 1 });
+      this.#talk(random.int(1, 5));
+      if (random.chance(0.3)) this.#delete("newest");
+      if (random.chance(0.2))
+        this.#steps.push({ do: "edit", room: 0, pick: random.next(), n: this.#number() });
+      if (random.chance(0.3)) this.#restart("same");
+      if (random.chance(0.3)) this.#steps.push({ do: "stop_agent", room: 0, pick: random.next() });
+      if (random.chance(0.1)) this.#steps.push({ do: "reset", room: 0 });
+      this.#steps.push({ do: "release" });
+      this.#talk(random.int(1, 3));
+    }
+  }
+
+  /** A call that waits, and somebody who allows it. */
+  #act(): void {
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#decide("once");
+  }
+
+  #decide(how = this.#random.pick(["once", "once", "always", "deny"] as const)): void {
+    this.#steps.push({ do: "decide", room: 0, pick: this.#random.next(), how });
+  }
+
+  /** Calls wait, and are allowed, denied, or nobody decides in time; what they were asked for in is changed, or taken back. */
+  #allowed(): void {
+    const random = this.#random;
+    for (let left = random.int(2, 4); left > 0; left--) {
+      this.#say({ reply: "act", room: 0, hurry: false, isForGuest: random.chance(0.3) });
+      if (random.chance(0.3)) this.#say({ reply: "act", room: 0, hurry: false });
+      this.#talk(random.int(0, 3));
+      if (random.chance(0.2)) this.#delete("newest");
+      if (random.chance(0.2)) this.#steps.push({ do: "edit", room: 0, pick: 0.99, n: this.#number() });
+      if (random.chance(0.2)) this.#steps.push({ do: "expire", room: 0, pick: random.next() });
+      if (random.chance(0.1)) this.#steps.push({ do: "reset", room: 0 });
+      this.#decide();
+      if (random.chance(0.2)) this.#restart("same");
+      // What was decided once is decided.
+      this.#decide();
+      this.#say({ reply: "act_again", room: 0, hurry: false });
+      if (random.chance(0.3)) this.#delete("newest");
+    }
+  }
+
   #summariser(mode: SummaryMode): void {
     this.#steps.push({ do: "summariser", mode });
   }
@@ -247,17 +357,27 @@ class Composer {
     return roll < 0.88 ? 1 : 2;
   }
 
-  #say(wanted: { readonly reply?: Reply; readonly room?: RoomNumber }, sizes = SIZES): void {
+  #say(
+    wanted: {
+      readonly reply?: Reply;
+      readonly room?: RoomNumber;
+      readonly isForGuest?: boolean;
+      readonly hurry?: boolean;
+    },
+    sizes = SIZES,
+  ): void {
     const random = this.#random;
     const isAddressed = wanted.reply !== undefined || random.chance(0.18);
+    const room = wanted.room ?? this.#room();
     this.#steps.push({
       do: "say",
-      room: wanted.room ?? this.#room(),
+      room,
       n: this.#number(),
       who: random.int(0, 4),
       size: random.chance(0.01) ? "paste" : random.pick(sizes),
       reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
-      hurry: random.chance(0.6),
+      hurry: wanted.hurry ?? random.chance(0.6),
+      isForGuest: wanted.isForGuest ?? (isAddressed && room !== 2 && random.chance(0.15)),
     });
   }
 }

@@ -7,6 +7,23 @@ const STATEMENTS = [
   "append_turn_entries",
   "append_turn_entries",
   "settle_turn",
+  "settle_handing_over",
+  "settle_handing_over",
+  "subagent_begin",
+  "subagent_take",
+  "subagent_save",
+  "subagent_save",
+  "subagent_tell_call",
+  "subagents_settle",
+  "subagents_close",
+  "append_turn_approvals",
+  "append_turn_approvals",
+  "approvals_take",
+  "approvals_take",
+  "approval_decide",
+  "approval_told",
+  "approval_note_shown",
+  "approvals_end_untaken",
   "turn_begin",
   "delivery_sent",
   "job_begin",
@@ -25,7 +42,9 @@ export const CUTS: readonly CrashPoint[] = (
   [
     ...(["append_message", "append_turn_entries", "settle_turn", "turn_begin", "delivery_sent"] as const),
     ...(["job_begin", "job_stage", "job_commit", "job_commit", "channel_omit", "delete_message"] as const),
-    ...(["revise_message", "transaction"] as const),
+    ...(["revise_message", "transaction", "settle_handing_over"] as const),
+    ...(["subagent_begin", "subagent_save", "subagent_tell_call", "subagents_close"] as const),
+    ...(["append_turn_approvals", "approvals_take", "approval_told", "approvals_end_untaken"] as const),
   ] as const
 ).flatMap((statement) =>
   (["after", "after", "before"] as const).map((when): CrashPoint => ({
@@ -49,7 +68,7 @@ export const CRASHES: readonly CrashPoint[] = [
       nth: 1,
     })),
   ),
-  ...(["turn", "summary", "platform"] as const).flatMap((at) =>
+  ...(["turn", "summary", "subagent", "platform", "deed"] as const).flatMap((at) =>
     (["before", "after"] as const).map((when): CrashPoint => ({ at, statement: "", when, nth: 1 })),
   ),
 ];
@@ -59,6 +78,11 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "append_turn_entries", when: "after", nth: 1 },
   { at: "database", statement: "job_stage", when: "after", nth: 1 },
   { at: "database", statement: "job_commit", when: "before", nth: 1 },
+  { at: "database", statement: "settle_handing_over", when: "after", nth: 1 },
+  { at: "database", statement: "subagent_tell_call", when: "after", nth: 1 },
+  { at: "subagent", statement: "", when: "after", nth: 1 },
+  { at: "database", statement: "append_turn_approvals", when: "before", nth: 1 },
+  { at: "deed", statement: "", when: "after", nth: 1 },
 ];
 
 /** The connection that every seed cuts: behind an append of which nobody hears. */
@@ -71,6 +95,7 @@ export const SURE_HOLDS = 2;
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
   ...(["race", "stall", "delete", "slow", "odd", "cut", "away", "off", "lag"] as const),
+  ...(["together", "together", "beside", "beside", "allowed", "allowed"] as const),
 ] as const;
 
 /** Of messages. */

@@ -1,6 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
+import { SECOND_AGENT } from "./profile.ts";
 import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
 import { authorOf, editOf, markerOf, textOf } from "./texts.ts";
@@ -10,7 +11,7 @@ import type { World } from "./world.ts";
 const NEWEST_OF_JOB = 12;
 
 /** What is said, without where. */
-export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply">;
+export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply" | "isForGuest">;
 
 interface Handed {
   readonly room: Room;
@@ -30,7 +31,7 @@ export class People {
   }
 
   async say(room: Room, said: Said, incarnation: Incarnation): Promise<SaidMessage> {
-    const { n, who, size, reply } = said;
+    const { n, who, size, reply, isForGuest } = said;
     const marker = markerOf(n);
     const message = {
       type: "message",
@@ -39,7 +40,7 @@ export class People {
       workspace: "",
       id: `in-${n}`,
       author: authorOf(who),
-      text: textOf(n, size),
+      text: textOf(n, size, isForGuest ? `@${SECOND_AGENT} ` : ""),
       at: this.#world.now(),
       addressed: reply !== null,
     } as const;

@@ -1,13 +1,16 @@
 import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
-import { ChannelRegistry } from "../../src/channel/registry.ts";
 import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
+import { ChannelRegistry, type RegistryParts } from "../../src/channel/registry.ts";
+import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
+import { DueWorkDesk } from "../../src/channel/due-work.ts";
+import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import { CompactionQueue } from "../../src/compactor/queue.ts";
-import type { StaffedAgent } from "../../src/agents.ts";
+import type { Agents, StaffedAgent } from "../../src/agents.ts";
 import type { AgentId, ChannelId } from "../../src/core/ids.ts";
 import { Indexer } from "../../src/memory/indexer.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
@@ -27,7 +30,8 @@ import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
-import { AGENT, type Profile, SECOND_AGENT, staff } from "./profile.ts";
+import { actTool } from "./deeds.ts";
+import { AGENT, type Profile, SECOND_AGENT, staff, withTool } from "./profile.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
 
@@ -36,8 +40,15 @@ const TIMING: Omit<CompactorTiming, "modelBackoff"> = {
   lookEveryMs: 0,
   databaseBackoff: { fromMs: 4, toMs: 16 },
 };
-/** The minute before a lost channel is looked at: longer than two racing incarnations mostly need for a turn. */
-const LOST_LOOK_MS = 500;
+/** What all registries have. */
+const LIMITS = {
+  mailboxSize: 100,
+  restFromMs: 1,
+  maxLoadedChannels: 100,
+  idleEvictMs: -1,
+  // The minute before a lost channel is looked at: longer than two racing incarnations mostly need for a turn.
+  lostLookMs: 500,
+};
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;
 /** The breaker's half minute becomes 30 ms. */
@@ -54,6 +65,8 @@ export interface IncarnationParts {
   readonly isStreaming: boolean;
   readonly now: () => Date;
   readonly mutant: Mutant | null;
+  /** Told of each call of the tool whose calls somebody has to allow. */
+  readonly onDeed: (incarnation: Incarnation, callId: string, what: string) => Promise<void>;
   /** Makes the model of this incarnation. */
   readonly modelOf: (incarnation: Incarnation) => Model;
   readonly onCrash: () => void;
@@ -62,14 +75,23 @@ export interface IncarnationParts {
   readonly decide: (incarnation: Incarnation, state: CompactionState) => Decision;
 }
 
-/** One agent answers a channel. */
-const ALONE = { namesOf: () => [], teamOf: () => [] };
-const NO_COMMANDS = {
-  has: () => false,
-  run: async () => "",
-  keepsMessage: () => false,
-  memoryIn: () => null,
-  isNamedFor: () => false,
+/** Where the first agent answers, the second one can be asked as well. */
+const BINDINGS = [
+  { ...bindPlatform(PLATFORM, AGENT), also: [SECOND_AGENT] },
+  bindPlatform(ANNEX, SECOND_AGENT),
+];
+/** What of a router is not this fuzz's. */
+const UNROUTED = {
+  commands: {
+    has: () => false,
+    run: async () => "",
+    keepsMessage: () => false,
+    memoryIn: () => null,
+    isNamedFor: () => false,
+  },
+  namesOf: () => [],
+  seesImages: () => false,
+  failureText: () => "",
 };
 
 /** As a mutant has it. */
@@ -87,6 +109,7 @@ export class Incarnation {
   readonly router: Router;
   readonly registry: ChannelRegistry;
   readonly models: Models;
+  readonly approvals: ApprovalDesk;
   readonly #indexer: Indexer;
   readonly #contexts: ContextRecorder;
   readonly #death = Promise.withResolvers<"dead">();
@@ -114,20 +137,20 @@ export class Incarnation {
     const { store } = this;
     const { agents, models } = staff(profile, parts.modelOf(this), mutant ?? {}, now);
     this.models = models;
-    const agentOf = ({ agent }: { readonly agent: AgentId }): StaffedAgent => {
-      const staffed = agents.of(agent);
-      const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
-      return { ...staffed, compactorAgent };
-    };
+    const agentOf = this.#staffing(agents, parts);
     this.#indexer = new Indexer(store.search, log);
     this.#contexts = new ContextRecorder(store.contextRecords, log, 1);
     const events = new Events(log);
     events.on((event) => parts.onEvent(this, event));
-    const [main, annex] = [PLATFORM, ANNEX].map(
+    const platforms = [PLATFORM, ANNEX].map(
       (name) => new ChatFront(name, chat, parts.isStreaming, async (when) => this.gate("platform", when)),
     );
+    const platformOf: RegistryParts["platformOf"] = ({ platform }) =>
+      platforms.find(({ name }) => name === platform);
+    const subagents = new SubagentDesk(store);
     this.registry = new ChannelRegistry({
       store,
+      subagents,
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
@@ -143,31 +166,61 @@ export class Incarnation {
         decide: (state) => parts.decide(this, state),
       },
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),
-      mailboxSize: 100,
-      restFromMs: 1,
-      maxLoadedChannels: 100,
-      idleEvictMs: -1,
-      lostLookMs: LOST_LOOK_MS,
+      ...LIMITS,
       agentOf,
+      onApprovals: (channel, what) =>
+        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(channel),
       streams: () => true,
-      platformOf: ({ platform }) => (platform === ANNEX ? annex : main),
+      platformOf,
     });
-    this.router = new Router({
-      store,
+    const dueWork = new DueWorkDesk(store, this.registry);
+    subagents.tellBy(dueWork);
+    const { registry } = this;
+    this.approvals = new ApprovalDesk({
+      approvals: store.approvals,
+      registry,
+      dueWork,
+      mayBeAsked: true,
+      serves: () => true,
+      log,
+    });
+    this.router = this.#createRouter(agents, agentOf, { events, log, platformOf });
+  }
+
+  #createRouter(
+    agents: Agents,
+    agentOf: (of: { agent: AgentId }) => StaffedAgent,
+    parts: Pick<RegistryParts, "events" | "log" | "platformOf">,
+  ): Router {
+    const { events, log, platformOf } = parts;
+    return new Router({
+      store: this.store,
       registry: this.registry,
       events,
       log,
-      bindings: [bindPlatform(PLATFORM, AGENT), bindPlatform(ANNEX, SECOND_AGENT)],
+      bindings: BINDINGS,
       digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
-      names: new ConfirmedNames({ store: store.names, log, bindings: [], ownerRoles: {} }),
-      speakers: new Speakers(store.speakers),
-      ...ALONE,
-      commands: NO_COMMANDS,
+      names: new ConfirmedNames({ store: this.store.names, log, bindings: [], ownerRoles: {} }),
+      speakers: new Speakers(this.store.speakers),
+      teamOf: (agent, also) => agents.teamOf(agent, also),
+      ...UNROUTED,
       limits: new TurnRateLimit(() => performance.now()),
-      notices: new Notices(() => main, log),
-      seesImages: () => false,
-      failureText: () => "",
+      notices: new Notices(platformOf, log),
     });
+  }
+
+  /** Who answers a channel. */
+  #staffing(agents: Agents, { mutant, onDeed }: IncarnationParts): (of: { agent: AgentId }) => StaffedAgent {
+    const act = actTool(
+      async (...call) => onDeed(this, ...call),
+      async (when) => this.gate("deed", when),
+    );
+    return ({ agent }) => {
+      const also = BINDINGS.find((binding) => binding.agent === agent)?.also ?? [];
+      const staffed = withTool(agents.with(agent, also), act);
+      const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
+      return { ...staffed, compactorAgent };
+    };
   }
 
   get isDead(): boolean {
@@ -241,6 +294,7 @@ export class Incarnation {
   async start(): Promise<void> {
     await this.#indexer.start();
     await this.registry.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
+    this.approvals.start();
   }
 
   /** Brings the search index up to the log. */
@@ -250,6 +304,7 @@ export class Incarnation {
 
   async drain(): Promise<void> {
     this.thaw();
+    await this.approvals[Symbol.asyncDispose]();
     await this.registry.drain(AbortSignal.abort());
     await this.#contexts[Symbol.asyncDispose]();
     await this.#indexer[Symbol.asyncDispose]();

@@ -1,7 +1,9 @@
 import type { InboundMessage } from "../../src/core/message.ts";
 import type { Chat } from "./chat.ts";
+import type { Deeds } from "./deeds.ts";
 import type { Incarnation } from "./incarnation.ts";
-import type { EntryRow } from "./observe.ts";
+import type { EntryRow, TurnRow } from "./observe.ts";
+import type { SubagentRow } from "./subagent-rows.ts";
 import type { Profile } from "./profile.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Reply } from "./schedule.ts";
@@ -85,6 +87,8 @@ export class Ledger {
   /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();
+  /** … by the end of the step before. */
+  goneBefore: ReadonlySet<string> = new Set();
   deletions = 0;
   readonly #calls = new WeakMap<Incarnation, Map<string, number>>();
   readonly #shownToJob = new Map<number, ShownToJob>();
@@ -101,11 +105,13 @@ export class Ledger {
   /** The channel's. */
   readonly name: string;
   readonly chat: Chat;
+  readonly deeds: Deeds;
   /** Real tokens per estimated one. */
   readonly ratio: number;
   /** Those that were told in this channel what their model counts. */
   readonly counted = new WeakSet<Incarnation>();
-  lastPrompt: SeenPrompt | null = null;
+  /** By the name of the agent whose they are. */
+  readonly lastPrompts = new Map<string, SeenPrompt>();
   /** Prompts that have arrived. */
   arrived = 0;
   /** Entries that memories cite, or have cited. */
@@ -113,16 +119,33 @@ export class Ledger {
   /** Markers of messages that a memory tells of which another one bears, too, and that calls of tools have repeated. */
   readonly told = new Set<string>();
   lastSummary = 0;
+  lastTurn = 0;
+  readonly turns = new Map<number, TurnRow>();
+  /** By id, as they were when they were seen first. */
+  readonly subagents = new Map<number, SubagentRow>();
+  /** By turn and task, the subagent that works on it. */
+  readonly begun = new Map<string, number>();
+  /** Approvals whose calls stand in the log. */
+  readonly madeCalls = new Set<number>();
+  /** By the number of a subagent, the entries that tell how it ended. */
+  readonly tellings = new Map<number, Set<number>>();
   lastMemory = 0;
   /** Sources of memories that were seen, and up to which transaction all were. */
   readonly proofs = new Set<string>();
   snapshot = 0;
 
-  constructor(name: string, findings: Findings, profiles: ReadonlySet<Profile>, chat: Chat, ratio: number) {
+  constructor(
+    name: string,
+    findings: Findings,
+    profiles: ReadonlySet<Profile>,
+    outside: { readonly chat: Chat; readonly deeds: Deeds },
+    ratio: number,
+  ) {
     this.name = name;
     this.findings = findings;
     this.profiles = profiles;
-    this.chat = chat;
+    this.chat = outside.chat;
+    this.deeds = outside.deeds;
     this.ratio = ratio;
   }
 

@@ -1,13 +1,19 @@
 import { type Model, type ModelAnswer, type ModelCallOptions, ModelError } from "../../src/llm/model.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import type { Incarnation } from "./incarnation.ts";
-import { estimateRequest, takeApart } from "./prompt.ts";
+import { estimateRequest, type Prompt, takeApart } from "./prompt.ts";
 import { MODEL, SUMMARISER } from "./profile.ts";
 import type { Reply, SummaryMode } from "./schedule.ts";
 import { summarise } from "./summariser.ts";
-import { askedBy, talk } from "./scripted-answers.ts";
+import { talk } from "./scripted-answers.ts";
+import { askedBy } from "./scripted-calls.ts";
+import { isOfSubagent, SLOWLY, taskIn, work } from "./scripted-subagent.ts";
 
-type Kind = "turn" | "summary";
+/** Real tokens of a guest's request over those of another one that was estimated alike. */
+export const GUEST_COUNTS = 0.7;
+
+/** For what a model is asked. */
+export type Kind = "turn" | "summary" | "subagent";
 
 interface Held {
   readonly incarnation: Incarnation;
@@ -18,6 +24,8 @@ interface Held {
 export interface ModelScriptParts {
   /** Tokens that the server counts per estimated one; null: it reports none. */
   readonly ratio: number | null;
+  /** Whether a request is of an agent that answers in the channel of another one. */
+  readonly isOfGuest: (prompt: Prompt) => boolean;
   /** How the message with this marker is to be answered. */
   readonly replyTo: (marker: string) => Reply | undefined;
   /** Told of every request that arrives, before it is answered. */
@@ -39,6 +47,7 @@ export class ModelScript {
   readonly #parts: ModelScriptParts;
   readonly #held = new Set<Held>();
   readonly #busy = new Map<Incarnation, number>();
+  readonly #once = new Set<string>();
   #count = 0;
   mode: SummaryMode = "good";
   /** Calls of turns that ask for it are held. */
@@ -54,7 +63,7 @@ export class ModelScript {
   front(incarnation: Incarnation): Model {
     return {
       answer: async (request, options) => {
-        const kind = request.task === "summarise" ? "summary" : "turn";
+        const kind = kindOf(request);
         await incarnation.gate(kind, "before");
         if (options.signal.aborted) throw aborted(request);
         this.#count++;
@@ -99,13 +108,18 @@ export class ModelScript {
       await this.#parts.onRequest(incarnation, request, kind);
       const prompt = kind === "turn" ? takeApart(request) : null;
       const reply = prompt === null ? "plain" : this.#replyFor(askedBy(prompt));
-      const isHeld = kind === "summary" ? this.mode === "held" : reply === "slow" && this.isPatient;
+      const isHeld = this.#holds(kind, request, reply);
       // So much is shown, now and then, of an answer that may never come.
       if (isHeld && kind === "turn" && n % 2 === 0) options.onText?.("Let me think. ");
       if (isHeld) await this.#hold(incarnation, kind, request, options.signal);
-      if (kind === "turn") this.#refuse(incarnation, request);
+      if (kind !== "summary") this.#refuse(incarnation, request);
       const mode = request.model === SUMMARISER ? this.mode : "mixed";
-      const said = prompt === null ? summarise(mode, request, n) : talk(reply, request, prompt, n);
+      const said =
+        kind === "subagent"
+          ? work(request, n)
+          : prompt === null
+            ? summarise(mode, request, n)
+            : talk(this.#again(reply, prompt), request, prompt, n);
       if (said.text !== "") options.onText?.(said.text.slice(0, 8));
       if (said.text.length > 8) options.onText?.(said.text.slice(8));
       const usage = this.#usage(request);
@@ -123,12 +137,26 @@ export class ModelScript {
     }
   }
 
+  /** What it does once it does not do again. */
+  #again(reply: Reply, prompt: Prompt): Reply {
+    if (reply !== "spawn_once") return reply;
+    const asked = askedBy(prompt).join(" ");
+    const isAgain = this.#once.has(asked);
+    this.#once.add(asked);
+    return isAgain ? "plain" : reply;
+  }
+
+  #holds(kind: Kind, request: ModelRequest, reply: Reply): boolean {
+    if (kind === "summary") return this.mode === "held";
+    return this.isPatient && (kind === "turn" ? reply === "slow" : taskIn(request).includes(SLOWLY));
+  }
+
   /** @throws ModelError if the model is away, or takes less than the request has */
   #refuse({ profile }: Incarnation, request: ModelRequest): void {
     const { model, maxOutputTokens } = request;
     if (model !== MODEL) return;
     if (this.isAway) throw new ModelError("unavailable", model, "scripted");
-    const tokens = Math.ceil(estimateRequest(request) * (this.#parts.ratio ?? 1)) + maxOutputTokens;
+    const tokens = Math.ceil(estimateRequest(request) * this.#ratioOf(request)) + maxOutputTokens;
     const { realWindow, tellsWindow, window } = profile;
     if (realWindow === window || tokens <= realWindow) return;
     this.#parts.onRefused();
@@ -141,10 +169,16 @@ export class ModelScript {
   }
 
   #usage(request: ModelRequest): ModelAnswer["usage"] {
-    const { ratio } = this.#parts;
-    if (ratio === null) return undefined;
-    const promptTokens = Math.ceil(estimateRequest(request) * ratio);
+    if (this.#parts.ratio === null) return undefined;
+    const promptTokens = Math.ceil(estimateRequest(request) * this.#ratioOf(request));
     return { promptTokens, cachedTokens: 0, completionTokens: 10 };
+  }
+
+  /** Real tokens per estimated one. */
+  #ratioOf(request: ModelRequest): number {
+    const { ratio, isOfGuest } = this.#parts;
+    const isGuest = kindOf(request) === "turn" && isOfGuest(takeApart(request));
+    return (ratio ?? 1) * (isGuest ? GUEST_COUNTS : 1);
   }
 
   async #hold(
@@ -169,6 +203,11 @@ export class ModelScript {
     this.#busy.set(incarnation, this.busy(incarnation) + change);
     this.#parts.onChange();
   }
+}
+
+function kindOf(request: ModelRequest): Kind {
+  if (request.task === "summarise") return "summary";
+  return isOfSubagent(request) ? "subagent" : "turn";
 }
 
 function aborted({ model }: ModelRequest): ModelError {

@@ -1,5 +1,7 @@
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { APPROVAL, type ApprovalRow, ASKS, CALLS } from "./approval-rows.ts";
+import { SUBAGENT, type SubagentRow, TELLS } from "./subagent-rows.ts";
 
 /** A channel's rows as they are in one moment, seen from outside of every incarnation. */
 export interface State {
@@ -11,6 +13,10 @@ export interface State {
     readonly epoch: number;
   };
   readonly running: TurnRow | null;
+  /** Those from `sinceTurn` on. */
+  readonly turns: readonly TurnRow[];
+  readonly subagents: readonly SubagentRow[];
+  readonly approvals: readonly ApprovalRow[];
   /** Why turns were given up that were begun too often. */
   readonly given_up: readonly string[];
   /** Live ones by range, and those that are newer than `sinceSummary`. */
@@ -32,6 +38,10 @@ export interface TurnRow {
   readonly to_seq: number;
   readonly epoch: number;
   readonly attempts: number;
+  readonly state: string;
+  readonly reason: string | null;
+  /** Null: the channel's own. */
+  readonly agent: string | null;
 }
 
 export interface SummaryRow {
@@ -58,7 +68,17 @@ export interface EntryRow {
   readonly kind: "user" | "assistant" | "tool_call" | "tool_result" | "notice";
   readonly message_id: string | null;
   readonly addressed: boolean;
+  /** Whom it is meant for, or who wrote it; null: the channel's own agent. */
+  readonly agent: string | null;
+  /** Of what an agent has handed over. */
+  readonly chain: { readonly id: number; readonly hop: number } | null;
   readonly turn_id: number | null;
+  /** Numbers of the subagents of whose end it tells. */
+  readonly tells: readonly number[];
+  /** Ids of the calls that it makes. */
+  readonly calls: readonly string[];
+  /** Approvals for which it says that its call waits. */
+  readonly asks: readonly number[];
   /** Minute in which it was said, UTC. */
   readonly minute: string;
   /** How one of the bot's answers begins, which no other one does; null: it is none. */
@@ -80,13 +100,16 @@ export interface ProofRow {
   readonly texts: readonly string[];
 }
 
+const TURN = "id, from_seq, to_seq, epoch, attempts, state, reason, agent";
+
 const QUERY = {
   name: "fuzz_observe",
   text: `select r.id, json_build_object(
     'channel', (select json_build_object('last_seq', last_seq, 'settled_to', settled_to, 'covered_to', covered_to,
                   'omitted_to', omitted_to, 'epoch', epoch) from channels where id = r.id),
-    'running', (select json_build_object('id', id, 'from_seq', from_seq, 'to_seq', to_seq, 'epoch', epoch, 'attempts', attempts)
-                  from turns where channel_id = r.id and state = 'running'),
+    'running', (select row_to_json(t) from (select ${TURN} from turns where channel_id = r.id and state = 'running') t),
+    'turns', (select coalesce(json_agg(t order by t.id), '[]') from (
+                select ${TURN} from turns where channel_id = r.id and id >= r.turn) t),
     'given_up', (select coalesce(json_agg(reason order by id), '[]') from turns
                   where channel_id = r.id and state = 'failed' and reason like 'gave up%'),
     'summaries', (select coalesce(json_agg(s order by s.from_seq, s.id), '[]') from (
@@ -95,6 +118,10 @@ const QUERY = {
                     union all
                     select id, from_seq, to_seq, kind, text, live, job_id from summaries
                      where channel_id = r.id and not live and id > r.summary) s),
+    'subagents', (select coalesce(json_agg(s order by s.id), '[]') from (
+                    select ${SUBAGENT} from subagents where channel_id = r.id) s),
+    'approvals', (select coalesce(json_agg(a order by a.id), '[]') from (
+                    select ${APPROVAL} from approvals where channel_id = r.id) a),
     'jobs', (select coalesce(json_agg(j order by j.id), '[]') from (
                select id, kind, from_seq, to_seq, state, result from jobs
                 where channel_id = r.id and state in ('running', 'staged', 'ahead')
@@ -103,7 +130,8 @@ const QUERY = {
                 where id in (select s.job_id from summaries s where s.channel_id = r.id and s.id > r.summary)
                   and state not in ('running', 'staged', 'ahead')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
-               select seq, kind, message_id, addressed, turn_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
+               select seq, kind, message_id, addressed, data->>'agent' as agent, data->'chain' as chain, turn_id,
+                      ${TELLS} as tells, ${CALLS} as calls, ${ASKS} as asks, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
                       case when kind = 'assistant' then substring(text from '^answer [0-9]+:') end as answer
                  from entries where channel_id = r.id and seq > r.seq) e),
     'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id)), '[]')
@@ -115,7 +143,8 @@ const QUERY = {
                  from memory_sources s where s.channel_id = r.id and s.xmin::text::bigint >= r.snapshot),
     'snapshot', pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   ) as state
-  from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) as r (id, seq, summary, memory, snapshot)`,
+  from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+       as r (id, seq, summary, memory, snapshot, turn)`,
 };
 
 /** A channel, and up to where its rows are known. */
@@ -125,6 +154,7 @@ export interface Since {
   readonly summary: number;
   readonly memory: number;
   readonly snapshot: number;
+  readonly turn: number;
 }
 
 /** Reads channels' rows in one statement, so in one snapshot. @returns one state for each */
@@ -135,6 +165,7 @@ export async function observe(db: Database, since: readonly Since[]): Promise<St
     since.map(({ summary }) => summary),
     since.map(({ memory }) => memory),
     since.map(({ snapshot }) => snapshot),
+    since.map(({ turn }) => turn),
   ]);
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   return since.map(({ channel }) => {
@@ -154,7 +185,7 @@ export async function observeView(db: Database, channel: ChannelId): Promise<Vie
       name: "fuzz_view",
       text: `select json_build_object('last_seq', c.last_seq, 'settled_to', c.settled_to, 'covered_to', c.covered_to,
                       'omitted_to', c.omitted_to, 'epoch', c.epoch) as channel,
-                    (select row_to_json(t) from (select id, from_seq, to_seq, epoch, attempts from turns
+                    (select row_to_json(t) from (select ${TURN} from turns
                       where channel_id = c.id and state = 'running') t) as running,
                     (select coalesce(json_agg(s order by s.from_seq), '[]') from (
                        select id, from_seq, to_seq, kind, text, live, job_id from summaries

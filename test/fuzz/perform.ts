@@ -1,4 +1,5 @@
 import { formatAddress } from "../../src/core/ids.ts";
+import { Approvers } from "./approvers.ts";
 import { quiesce } from "./quiescence.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { People } from "./inbound.ts";
@@ -25,12 +26,14 @@ const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
 export class Performer {
   readonly #world: World;
   readonly #people: People;
+  readonly #approvers: Approvers;
   #stalled: Incarnation | null = null;
   #comparisons = 0;
 
   constructor(world: World) {
     this.#world = world;
     this.#people = new People(world);
+    this.#approvers = new Approvers(world);
   }
 
   async step(step: Step): Promise<void> {
@@ -98,7 +101,14 @@ export class Performer {
       case "delete":
         return this.#people.delete(this.#room(step), step.target, step.pick, incarnation);
       case "release":
-        return world.script.release("turn");
+        world.script.release("turn");
+        return world.script.release("subagent");
+      case "decide":
+        return this.#approvers.decide(this.#room(step), step, incarnation);
+      case "expire":
+        return this.#approvers.expire(this.#room(step), step.pick, incarnation);
+      case "stop_agent":
+        return this.#stopAgent(this.#room(step), step.pick, incarnation);
       case "summariser":
         world.script.mode = step.mode;
         if (step.mode !== "held") world.script.release("summary");
@@ -168,6 +178,14 @@ export class Performer {
     const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
+  }
+
+  async #stopAgent({ id, state }: Room, pick: number, incarnation: Incarnation): Promise<void> {
+    const open = state?.subagents.filter((one) => one.state === "running") ?? [];
+    const chosen = open[Math.floor(pick * open.length)];
+    if (chosen === undefined) return;
+    const stopped = incarnation.registry.stopSubagent(id, chosen.number).catch(() => undefined);
+    await Promise.race([stopped, incarnation.death]);
   }
 
   async #restart(profile: Extract<Step, { do: "restart" }>["profile"]): Promise<void> {
@@ -245,7 +263,11 @@ export class Performer {
   async #tellBoth(n: number, stalled: Incarnation): Promise<void> {
     const [room] = this.#world.rooms;
     if (room === undefined) return;
-    const said = await this.#people.say(room, { n, who: 0, size: "short", reply: "plain" }, stalled);
+    const said = await this.#people.say(
+      room,
+      { n, who: 0, size: "short", reply: "plain", isForGuest: false },
+      stalled,
+    );
     const owner = this.#world.awake().find((one) => one !== stalled);
     if (owner !== undefined) await this.#people.again(room, said, owner);
   }

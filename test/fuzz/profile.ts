@@ -1,5 +1,7 @@
 import { join } from "node:path";
-import { type Agents, createAgents } from "../../src/agents.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+import type { Agent } from "../../src/turn/agent.ts";
+import { type Agents, createAgents, type StaffedAgent } from "../../src/agents.ts";
 import type { Summariser } from "../../src/compactor/summariser.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
@@ -12,6 +14,9 @@ import { Random } from "./random.ts";
 
 export const AGENT = agentId("main");
 export const SECOND_AGENT = agentId("second");
+/** As people and models read them. */
+export const NAME = "Weir";
+export const SECOND_NAME = "Sluice";
 export const MODEL = "talker";
 export const SUMMARISER = "summariser";
 /** Stands in for either, where the configuration names it. */
@@ -52,14 +57,14 @@ export function makeProfile(base: number, number: number): Profile {
     realWindow: random.chance(0.3) ? Math.floor(window * 0.85) : window,
     tellsWindow: random.chance(0.5),
     config: { ...config, fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
-    second: { ...makeConfig(random, 6000, number !== OFF), id: SECOND_AGENT, name: "Sluice" },
+    second: { ...makeConfig(random, 6000, number !== OFF), id: SECOND_AGENT, name: SECOND_NAME },
   };
 }
 
 function makeConfig(random: Random, window: number, enabled: boolean): AgentConfig {
   return {
     id: AGENT,
-    name: "Weir",
+    name: NAME,
     instructions: "",
     prompt: null,
     compactorPrompt: null,
@@ -90,11 +95,11 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     timeZone: "UTC",
     memory: { share: "channel", recall: "all" },
     subagents: {
-      enabled: false,
+      enabled: true,
       waitMs: 30,
       maxParallel: 2,
       maxSteps: 3,
-      timeoutMs: 1000,
+      timeoutMs: 120_000,
       personas: {},
     },
     approvals: { tools: {}, approvers: [], expireMs: 60_000 },
@@ -120,7 +125,8 @@ function shortPrompts(): Prompts {
   return {
     render(name, values, agent) {
       const given: Readonly<Record<string, unknown>> = values;
-      if (name === "system") return `You are Weir. Today is ${String(given["date"])}.`;
+      if (name === "system")
+        return `You are ${String(given["agentName"])}. Today is ${String(given["date"])}.`;
       if (name === "compactor") return `Summarise. The agent: ${String(given["agentPrompt"])}`;
       return SHORT_TOOL_TEXTS[name] ?? prompts.render(name, values, agent);
     },
@@ -133,6 +139,8 @@ const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
   "tool-react": "Reacts.",
   "tool-skip": "Says nothing.",
   "tool-memory-save": "Keeps memories.",
+  "tool-hand-off": "Hands over.",
+  "tool-spawn-agent": "Begins a subagent.",
 };
 
 const PROMPTS = shortPrompts();
@@ -147,6 +155,21 @@ export interface Miscast {
 export interface Staff {
   readonly agents: Agents;
   readonly models: Models;
+}
+
+/** The same, with one more tool. */
+export function withTool({ agent, guests, compactorAgent }: StaffedAgent, tool: Tool): StaffedAgent {
+  const having = (one: Agent): Agent => ({
+    ...one,
+    tools: [...one.tools, tool].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1)),
+  });
+  const known = new Map(
+    guests.team.flatMap(({ agent: id }) => {
+      const guest = id === null ? undefined : guests.agent(id);
+      return guest === undefined ? [] : [[guest.config.id, having(guest)] as const];
+    }),
+  );
+  return { agent: having(agent), compactorAgent, guests: { ...guests, agent: (id) => known.get(id) } };
 }
 
 /** The agents of one incarnation, over its own model. */

@@ -7,6 +7,8 @@ import { MARKER } from "./texts.ts";
 /** A turn's request, taken apart as the design orders it. */
 export interface Prompt {
   readonly model: string;
+  /** Name of the agent whose request it is. */
+  readonly by: string;
   readonly tools: string;
   readonly system: string;
   readonly summaries: readonly string[];
@@ -44,6 +46,7 @@ function split(request: ModelRequest): Prompt {
   const summaries = before.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
   return {
     model,
+    by: /^You are (\w+)\./.exec(messages[0]?.text ?? "")?.[1] ?? "",
     tools: JSON.stringify(request.tools),
     system: messages[0]?.text ?? "",
     summaries: summaries.map(({ text }) => text.slice(SUMMARY.length).replace(SPAN, "")),
@@ -72,10 +75,24 @@ export function markersIn(messages: readonly ModelMessage[]): Set<string> {
 
 /** How people's messages begin. */
 export const LINE = /^\[(?:\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d|\+?)\] /;
+/** Work of Weir's own that has come due, and what another agent has answered: lines that no person said. */
+const OWN_LINE = /^\[[^\]]*\] \[Weir: /;
+const OTHERS_ANSWER = /^\[[^\]]*\] (?:\w+: )?(answer \d+:)/;
+
+/** A line of Weir's own. */
+export function isOwnLine({ role, text }: ModelMessage): boolean {
+  return role === "user" && OWN_LINE.test(text);
+}
 
 /** What people have said, as the raw view and the messages to answer show it. */
 export function saidIn({ history, newest }: Prompt): ModelMessage[] {
-  return [...history, ...newest].filter(({ role, text }) => role === "user" && LINE.test(text));
+  return [...history, ...newest].filter(
+    (message) =>
+      message.role === "user" &&
+      LINE.test(message.text) &&
+      !isOwnLine(message) &&
+      !OTHERS_ANSWER.test(message.text),
+  );
 }
 
 /** Markers by which those are known. */
@@ -83,11 +100,12 @@ export function linesIn(prompt: Prompt): string[] {
   return saidIn(prompt).flatMap(({ text }) => text.match(MARKER)?.slice(0, 1) ?? []);
 }
 
-/** How the bot's answers that a prompt shows begin. */
+/** How the answers that a prompt shows begin: its agent's, and those of another one. */
 export function answersIn({ history, newest }: Prompt): string[] {
-  return [...history, ...newest].flatMap(({ role, text }) =>
-    role === "assistant" ? (/^answer \d+:/.exec(text)?.slice(0, 1) ?? []) : [],
-  );
+  return [...history, ...newest].flatMap(({ role, text }) => {
+    if (role === "assistant") return /^answer \d+:/.exec(text)?.slice(0, 1) ?? [];
+    return role === "user" ? (OTHERS_ANSWER.exec(text)?.slice(1, 2) ?? []) : [];
+  });
 }
 
 const estimates = new WeakMap<object, number>();

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { undecided } from "./checks/i21-approvals.ts";
 import { unclaimed } from "./checks/i9-claimed.ts";
 import { leftDrafts, lostAnswers } from "./checks/i9-drafts.ts";
+import { untold } from "./checks/i20-subagents.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
@@ -32,6 +34,8 @@ export async function quiesce(world: World, anyAwake: () => Promise<Incarnation>
   if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
   for (const what of await leftDrafts(world.probe, world.chat)) findings.violate("I9", what);
   for (const what of await lostAnswers(world.probe, world.chat)) findings.violate("I9", what);
+  for (const { ledger, state } of rooms)
+    for (const what of untold(state, ledger)) ledger.violate("I20", what);
   for (const { id, ledger } of rooms)
     for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
 }
@@ -56,6 +60,7 @@ class Quiescence {
     for (let looks = 0; performance.now() < this.#end; looks++) {
       script.release("turn");
       script.release("summary");
+      script.release("subagent");
       const incarnation = await this.#anyAwake();
       // As the next append would.
       for (const { id } of rooms) incarnation.actor(id)?.compactor.consider();
@@ -114,6 +119,10 @@ function unsettled({ id, state, ledger, measured }: Room, incarnation: Incarnati
   const wrong: string[] = [];
   const due = [...ledger.entries.values()].filter((one) => one.addressed && one.seq > channel.settled_to);
   if (due.length > 0) wrong.push(`${due.length} ${DUE}, entry ${due[0]?.seq} first`);
+  wrong.push(...undecided(state));
+  const atWork = state.subagents.filter(({ closed }) => !closed);
+  if (atWork.length > 0)
+    wrong.push(`subagent ${atWork[0]?.number} is open (${atWork[0]?.state}, told ${atWork[0]?.told})`);
   const { profile } = incarnation;
   // With the worker tiers off nothing comes back, and nobody summarises.
   if (!profile.config.compaction.enabled) return wrong;

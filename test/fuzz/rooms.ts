@@ -6,7 +6,8 @@ import { ANNEX, PLATFORM } from "./chat.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Ledger, Versions } from "./ledger.ts";
 import type { State } from "./observe.ts";
-import { AGENT, SECOND_AGENT } from "./profile.ts";
+import type { Prompt } from "./prompt.ts";
+import { AGENT, NAME, SECOND_AGENT, SECOND_NAME } from "./profile.ts";
 
 /** A channel of a run, before it has an id. */
 export interface Plan {
@@ -23,6 +24,11 @@ export const PLANS: readonly [Plan, ...Plan[]] = [
   { address: { platform: PLATFORM, name: "dm-room" }, kind: "dm", agent: AGENT },
   { address: { platform: ANNEX, name: ANNEX_ROOM }, kind: "channel", agent: SECOND_AGENT },
 ];
+
+/** Whether an agent answers in a room that is another one's. @param by its name */
+export function isGuestIn({ agent }: Plan, by: string): boolean {
+  return by !== (agent === AGENT ? NAME : SECOND_NAME);
+}
 
 /** The compactor's last look at a channel. */
 export interface Measured {
@@ -43,4 +49,13 @@ export interface Room extends Plan {
   measured: Measured | null;
   /** Versions as of the last step's end. */
   lookedAt: Versions | null;
+}
+
+/** The room that a request says it is of. */
+export function roomShown(rooms: readonly Room[], { dynamic }: Prompt): Room | undefined {
+  return rooms.find((one) => dynamic.includes(`Place: "${shownName(one)}" on`));
+}
+
+function shownName({ kind, address }: Room): string {
+  return kind === "dm" ? "a direct conversation" : address.name;
 }

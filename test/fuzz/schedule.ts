@@ -1,5 +1,22 @@
-/** How the model answers the message that asks for it. */
-export type Reply = "plain" | "long" | "tools" | "slow" | "fail" | "skip";
+/**
+ * How the model answers the message that asks for it. `hand`: another agent answers instead; `hand_on`: each that is asked hands on;
+ * `spawn`: it has subagents at work, `spawn_slow`: which are held; `spawn_once`: it does without them when it is asked again;
+ * `act`: it calls what somebody has to allow, `act_again`: what it has called before.
+ */
+export type Reply =
+  | "plain"
+  | "long"
+  | "tools"
+  | "slow"
+  | "fail"
+  | "skip"
+  | "hand"
+  | "hand_on"
+  | "spawn"
+  | "spawn_slow"
+  | "spawn_once"
+  | "act"
+  | "act_again";
 export type Size = "short" | "long" | "cjk" | "code" | "paste";
 
 /** What the summariser does until it is told otherwise. `held`: it answers when released, or never. */
@@ -15,7 +32,7 @@ export type SummaryMode =
 
 /** Where an incarnation dies: at the nth call of this kind from now on, before it is sent or behind its effect. */
 export interface CrashPoint {
-  readonly at: "database" | "turn" | "summary" | "platform";
+  readonly at: "database" | "turn" | "summary" | "subagent" | "platform" | "deed";
   /** Of the statements with this name alone; "": of all. */
   readonly statement: string;
   readonly when: "before" | "after";
@@ -36,6 +53,8 @@ export type Step =
       readonly who: number;
       readonly size: Size;
       readonly reply: Reply | null;
+      /** It names the other agent of its room, which then is asked. */
+      readonly isForGuest: boolean;
       /** The next step does not wait for what becomes of it. */
       readonly hurry: boolean;
     }
@@ -51,6 +70,16 @@ export type Step =
   | { readonly do: "summariser"; readonly mode: SummaryMode }
   /** The model that answers people is away, or back. */
   | { readonly do: "talker"; readonly isAway: boolean }
+  /** `/agents stop` of one that is open. */
+  | { readonly do: "stop_agent"; readonly room: RoomNumber; readonly pick: number }
+  /** Somebody decides about a call that waits, or comes too late. */
+  | {
+      readonly do: "decide";
+      readonly room: RoomNumber;
+      readonly pick: number;
+      readonly how: "once" | "always" | "deny";
+    }
+  | { readonly do: "expire"; readonly room: RoomNumber; readonly pick: number }
   | { readonly do: "reset"; readonly room: RoomNumber }
   | { readonly do: "force"; readonly room: RoomNumber }
   | { readonly do: "evict" }

@@ -27,6 +27,10 @@ export interface Tally {
   toolFailures: number;
   notices: number;
   quiescences: number;
+  /** Requests of subagents. */
+  subagentCalls: number;
+  /** Calls that somebody had allowed. */
+  deeds: number;
 }
 
 /** What each seed has to reach, or it proves too little. */
@@ -64,6 +68,8 @@ export function newTally(): Tally {
     toolFailures: 0,
     notices: 0,
     quiescences: 0,
+    subagentCalls: 0,
+    deeds: 0,
   };
 }
 
@@ -103,6 +109,8 @@ const NAMES: Partial<Record<keyof Tally, string>> = {
   lost: "lost channels",
   summaryCalls: "summary calls",
   toolFailures: "failed tools",
+  deeds: "allowed calls",
+  subagentCalls: "calls of subagents",
   tooLong: "refused as too long",
 };
 

@@ -7,6 +7,11 @@ export function markerOf(n: number): string {
   return `zq${n.toString(36).padStart(4, "0")}zq`;
 }
 
+/** The inverse. */
+export function markerNumber(marker: string): number {
+  return Number.parseInt(marker.slice(2, -2), 36) || 0;
+}
+
 export const MARKER = /zq[0-9a-z]{4}zq/g;
 /** A word of texts that must never be committed. */
 export const BAD = /bad[0-9a-z]{4}bad/g;
@@ -29,9 +34,9 @@ const WORDS =
 const HAN = Array.from("明日会議予算港橋窓庭市場冬料理信号船員切符茶");
 
 /** What somebody says: its marker comes first, so that the shortest form of the message still shows it. */
-export function textOf(n: number, size: Size): string {
+export function textOf(n: number, size: Size, mention = ""): string {
   const random = new Random(n * 7919 + 13);
-  return `${markerOf(n)} ${body(random, size)}`;
+  return `${markerOf(n)} ${mention}${body(random, size)}`;
 }
 
 export function editOf(marker: string, n: number): string {

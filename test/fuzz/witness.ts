@@ -1,23 +1,25 @@
-import { believedWindow } from "./checks/i6-fits.ts";
+import { believedWindow, checkOwnRoom } from "./checks/i6-fits.ts";
 import { createHash } from "node:crypto";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { findUnpaired } from "./checks/i5-pairs.ts";
 import { checkI14 } from "./checks/i14-settles.ts";
 import { Healing } from "./checks/i15-heals.ts";
 import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
+import { shownToSubagent, subagentFaults } from "./checks/subagent-requests.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { observeJobs, observeReplaced, observeView } from "./observe.ts";
 import { MODEL, UNDERSTUDY } from "./profile.ts";
-import { markersIn, type Prompt, takeApart } from "./prompt.ts";
-import { MARKER } from "./texts.ts";
-import type { Room } from "./rooms.ts";
-import { askedBy } from "./scripted-answers.ts";
+import { markersIn, takeApart } from "./prompt.ts";
+import { MARKER, markerOf } from "./texts.ts";
+import { isGuestIn, type Room, roomShown } from "./rooms.ts";
+import type { Kind } from "./model-script.ts";
+import { askedIn, taskIn } from "./scripted-subagent.ts";
+import { askedBy } from "./scripted-calls.ts";
 import type { World } from "./world.ts";
-
-type Kind = "turn" | "summary";
 
 /** More failed attempts of one job than any way down the ladder has. */
 const MAX_REFUSALS = 8;
@@ -38,9 +40,9 @@ export class Witness {
 
   async requested(incarnation: Incarnation, request: ModelRequest, kind: Kind): Promise<void> {
     if (request.model === UNDERSTUDY) this.#world.tally.fallbacks++;
-    await (kind === "turn"
-      ? this.#turnAsked(incarnation, request)
-      : this.#summaryAsked(incarnation, request));
+    if (kind === "turn") await this.#turnAsked(incarnation, request);
+    else if (kind === "summary") await this.#summaryAsked(incarnation, request);
+    else await this.#subagentAsked(incarnation, request);
   }
 
   answered(incarnation: Incarnation, request: ModelRequest, answer: ModelAnswer, kind: Kind): void {
@@ -48,7 +50,7 @@ export class Witness {
       this.#counted(incarnation, request, answer);
       this.#repeated(answer);
     }
-    if (kind === "turn" || answer.calls.length > 0) return;
+    if (kind !== "summary" || answer.calls.length > 0) return;
     for (const { ledger } of this.#world.rooms) ledger.answeredTo.set(contentOf(request), answer.text);
   }
 
@@ -63,21 +65,20 @@ export class Witness {
   #counted(incarnation: Incarnation, request: ModelRequest, { usage }: ModelAnswer): void {
     const prompt = takeApart(request);
     if (usage === undefined || prompt.model !== MODEL || prompt.tokens < LEAST_TELLING) return;
-    this.#roomShown(prompt)?.ledger.counted.add(incarnation);
-  }
-
-  #roomShown({ dynamic }: Prompt): Room | undefined {
-    return this.#world.rooms.find((one) => dynamic.includes(`Place: "${shownName(one)}" on`));
+    const room = roomShown(this.#world.rooms, prompt);
+    // What a guest's requests count says nothing of the channel's own.
+    if (room !== undefined && !isGuestIn(room, prompt.by)) room.ledger.counted.add(incarnation);
   }
 
   async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
     const world = this.#world;
     world.tally.prompts++;
     const prompt = takeApart(request);
-    const room = this.#roomShown(prompt);
+    const room = roomShown(world.rooms, prompt);
     if (room === undefined) return world.findings.violate("error", "a prompt does not say where it is");
     const { ledger } = room;
-    const window = believedWindow(incarnation, ledger.name);
+    const isGuest = isGuestIn(room, prompt.by);
+    const window = believedWindow(incarnation, ledger.name, isGuest);
     for (const marker of [...prompt.markers, ...askedBy(prompt)]) ledger.asked.add(marker);
     world.activity.notify();
     const gone = new Set(ledger.gone);
@@ -86,9 +87,25 @@ export class Witness {
     if (room.state === null) return;
     const before = room.lookedAt ?? world.versions(room, room.state, ledger.deletions);
     const state = await observeView(world.probe, room.id);
+    // What came after it is another one's.
+    if (incarnation.isDead) return;
     const deletions = ledger.deletions + (ledger.leaving.size - ledger.gone.size);
     const at = world.versions(room, state, deletions);
-    checkPrompt({ prompt, order, incarnation, window, state, before, at, isSole, gone }, ledger);
+    checkPrompt({ prompt, isGuest, order, incarnation, window, state, before, at, isSole, gone }, ledger);
+  }
+
+  async #subagentAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
+    const world = this.#world;
+    world.tally.subagentCalls++;
+    const task = taskIn(request);
+    const room = world.roomOf(markerOf(askedIn(task)));
+    if (room === undefined) return world.findings.violate("error", `a subagent works on no task: ${task}`);
+    const isSole = world.isSole(incarnation, room);
+    for (const what of await subagentFaults(world.probe, { request, task, isSole }, room))
+      room.ledger.violate("I20", what);
+    for (const what of shownToSubagent(request, isSole, room.ledger)) room.ledger.violate("I12", what);
+    for (const what of findUnpaired(request.messages))
+      room.ledger.violate("I5", `a subagent's request: ${what}`);
   }
 
   async #summaryAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
@@ -149,6 +166,7 @@ export class Witness {
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
     if (room === undefined) return;
     room.measured = { incarnation, history: state.history, isFull, decision };
+    for (const what of checkOwnRoom(incarnation, state, room.ledger)) room.ledger.violate("I6", what);
     for (const what of checkI14(state, decision)) room.ledger.violate("I14", what);
     this.#healingOf(room).decided(incarnation, state, decision);
   }
@@ -211,10 +229,6 @@ export class Witness {
     room.ledger.refusals.set(event.job, count);
     if (count > MAX_REFUSALS) room.ledger.violate("I14", `job ${event.job} has failed ${count} times`);
   }
-}
-
-function shownName({ kind, address }: Room): string {
-  return kind === "dm" ? "a direct conversation" : address.name;
 }
 
 function contentOf({ messages }: ModelRequest): string {

@@ -8,6 +8,7 @@ import { DeletedTexts } from "./checks/i12-deleted.ts";
 import { differences } from "./checks/i9-fold.ts";
 import { checkRows } from "./checks/rows.ts";
 import { Chat } from "./chat.ts";
+import { Deeds } from "./deeds.ts";
 import { FoldDatabase } from "./fold-database.ts";
 import { Incarnation } from "./incarnation.ts";
 import { Findings, Ledger, type Versions } from "./ledger.ts";
@@ -18,7 +19,7 @@ import { AGENT, makeProfile, OFF, type Profile, SECOND_AGENT } from "./profile.t
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
-import { PLANS, type Room } from "./rooms.ts";
+import { isGuestIn, PLANS, type Room, roomShown } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
 
@@ -43,6 +44,7 @@ export class World implements AsyncDisposable {
   readonly incarnations: Incarnation[] = [];
   readonly probe: Database;
   readonly deleted: DeletedTexts;
+  readonly deeds: Deeds;
   readonly #shared: Database;
   readonly #probeStore: Store;
   readonly #foldStore: Store;
@@ -52,6 +54,7 @@ export class World implements AsyncDisposable {
   readonly #mutant: Mutant | null;
   readonly #isStreaming: boolean;
   readonly #witness: Witness;
+  #unpatch: (() => void) | undefined;
   readonly #profiles = new Set<Profile>();
   #time = START;
   /** When the last two steps began. */
@@ -77,6 +80,11 @@ export class World implements AsyncDisposable {
     this.chat.hasRivals = () => this.hadRivals;
     this.probe = new Database(connection, log, { maxConnections: 2 });
     this.deleted = new DeletedTexts(this.probe);
+    this.deeds = new Deeds({
+      probe: this.probe,
+      roomOf: (marker) => this.roomOf(marker),
+      isSole: (one, room) => this.isSole(one, room),
+    });
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
     this.#probeStore = createStore(this.probe);
     this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
@@ -88,6 +96,10 @@ export class World implements AsyncDisposable {
     this.#witness = new Witness(this);
     this.script = new ModelScript({
       ratio,
+      isOfGuest: (prompt) => {
+        const room = roomShown(this.rooms, prompt);
+        return room !== undefined && isGuestIn(room, prompt.by);
+      },
       replyTo: (marker) => this.roomOf(marker)?.ledger.byMarker.get(marker)?.reply ?? undefined,
       onRequest: async (...call) => this.#witness.requested(...call),
       onRefused: () => this.tally.tooLong++,
@@ -98,6 +110,7 @@ export class World implements AsyncDisposable {
 
   async open(): Promise<void> {
     this.#mutant?.forget?.();
+    this.#unpatch = this.#mutant?.patch?.();
     await this.#mutant?.install?.(this.probe);
     // What is opened to another agent shows nowhere that its own would not.
     const opened = new Map([
@@ -107,7 +120,7 @@ export class World implements AsyncDisposable {
     await this.#probeStore.sharedMemories.open(opened);
     for (const plan of PLANS) {
       const id = await this.#probeStore.channels.open({ ...plan, workspace: "" });
-      const ledger = new Ledger(plan.address.name, this.findings, this.#profiles, this.chat, this.#ratio);
+      const ledger = new Ledger(plan.address.name, this.findings, this.#profiles, this, this.#ratio);
       this.rooms.push({ ...plan, id, ledger, state: null, measured: null, lookedAt: null });
     }
     await this.look();
@@ -164,6 +177,7 @@ export class World implements AsyncDisposable {
         const model = this.script.front(one);
         return this.#mutant?.model?.(model) ?? model;
       },
+      onDeed: async (...call) => this.deeds.done(...call),
       onEvent: (one, event) => this.#witness.happened(one, event),
       decide: (one, state) => {
         const decision = (this.#mutant?.decide ?? decide)(state);
@@ -184,6 +198,7 @@ export class World implements AsyncDisposable {
       summary: ledger.lastSummary,
       memory: ledger.lastMemory,
       snapshot: ledger.snapshot,
+      turn: ledger.lastTurn,
     }));
     const states = await observe(this.probe, since);
     for (const [index, room] of this.rooms.entries()) {
@@ -193,6 +208,7 @@ export class World implements AsyncDisposable {
       room.state = state;
     }
     this.tally.notices = this.chat.notices;
+    this.tally.deeds = this.deeds.count;
   }
 
   /** Folding the rows anew gives what the owner has in memory. The channel must be quiet. */
@@ -225,11 +241,13 @@ export class World implements AsyncDisposable {
   /** What happens from now on counts as later. */
   mark(): void {
     this.#marked = [this.#marked[1], this.#time];
+    for (const room of this.rooms) room.ledger.goneBefore = new Set(room.ledger.gone);
     for (const room of this.rooms)
       if (room.state !== null) room.lookedAt = this.versions(room, room.state, room.ledger.deletions);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#unpatch?.();
     for (const incarnation of this.incarnations) {
       incarnation.crash();
       await incarnation.bury();

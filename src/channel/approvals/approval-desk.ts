@@ -5,7 +5,8 @@ import { retryWrite } from "../../async/retry.ts";
 import { dueIdOf } from "../../core/approval.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
-import type { ApprovalRow, ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
+import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
+import type { ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import type { ChannelRegistry } from "../registry.ts";
 

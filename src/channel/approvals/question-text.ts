@@ -1,4 +1,4 @@
-import type { ApprovalRow } from "../../store/turns/approvals.ts";
+import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
 import type { MessageAction } from "../../core/message.ts";
 import { displayable } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";

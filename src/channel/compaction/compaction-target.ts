@@ -80,7 +80,11 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
       return true;
     },
-    onCommitted: (plan, messages) => tellCompaction(parts, plan, messages),
+    onCommitted: (plan, messages) => {
+      tellCompaction(parts, plan, messages);
+      // With a text that was edited meanwhile go the calls that were made between, and what they have asked for.
+      parts.onApprovals?.(owner.channel, "taken_back");
+    },
     onLost: (error) => parts.onLostBy(error),
   };
 }

@@ -133,7 +133,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     anchor: (model) => parts.usage.of(model),
     approvals: turnApprovals(parts),
     async append(drafts, news) {
-      await history.appendTurnEntries(turn, drafts, now(), news);
+      await history.appendTurnEntries(turn, drafts, now(), news, recall.found.memories);
       indexer.mark(owner.channel);
       if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
     },

@@ -246,7 +246,7 @@ export class TurnRunner {
   }
 
   async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address, platform, store, owner } = this.#parts;
+    const { events, address, platform, store, owner, onApprovals, contexts } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     const by = this.#guests.of(turn);
@@ -274,10 +274,13 @@ export class TurnRunner {
       const told = { ...result, calls: bill.splice(0), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
-      if (asked.approvals.length > 0) await store.approvals.endUntaken(owner.channel, asked.approvals);
+      if (asked.approvals.length > 0) {
+        await store.approvals.endUntaken(owner.channel, asked.approvals);
+        onApprovals?.(owner.channel, "taken_back");
+      }
       if (sent.current !== null) {
-        const context = { sent: sent.current, turn, recalled: recall.found };
-        this.#parts.contexts.add(this.#parts.owner.channel, this.#guests.prefixes(turn.agent), context);
+        const prefixes = this.#guests.prefixes(turn.agent);
+        contexts.add(owner.channel, prefixes, { sent: sent.current, turn, recalled: recall.found });
       }
       tellBudgets(this.#parts);
       return true;

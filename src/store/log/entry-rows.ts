@@ -10,7 +10,15 @@ import {
   type ToolCall,
   type TurnEntryDraft,
 } from "../../core/entry.ts";
-import { agentId, type AgentId, type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import {
+  agentId,
+  type AgentId,
+  type ChannelId,
+  type MemoryId,
+  memoryId,
+  type Seq,
+  turnId,
+} from "../../core/ids.ts";
 import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -332,8 +340,14 @@ function toMemoryReference(
 }
 
 /** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */
-export function toDraftRow(draft: TurnEntryDraft, agent?: AgentId): Record<string, unknown> {
-  const data = draftData(draft);
+export function toDraftRow(
+  draft: TurnEntryDraft,
+  agent?: AgentId,
+  shown: readonly MemoryId[] = [],
+): Record<string, unknown> {
+  const isOfShown = draft.kind === "tool_call" && shown.length > 0;
+  const made = draftData(draft);
+  const data = isOfShown ? { ...made, recalled: { memories: shown } } : made;
   const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
   return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };
 }

@@ -1,5 +1,5 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
-import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, MemoryId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundEdit } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
@@ -66,17 +66,18 @@ export class LogStore {
   }
 
   /**
-   * Appends what a running turn wrote. `after`: the last message that the turn answers.
+   * Appends what a running turn wrote. `after`: the last message that the turn answers. `shown`: memories that its model was shown; a
+   * call that is appended once one of them is gone has no arguments.
    * @param approvals what is noted of approvals in the same transaction; default: nothing
    */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
-    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
+    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined; shown?: readonly MemoryId[] },
     drafts: readonly TurnEntryDraft[],
     at: Date,
     approvals?: ApprovalNews,
   ): Promise<Entry[]> {
-    const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent)));
+    const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent, turn.shown)));
     const values = [owner.channel, owner.epoch, turn.id, turn.after, at, rows];
     const [row] =
       approvals === undefined

@@ -8,6 +8,7 @@ import {
   type Owner,
 } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
+import { APPROVAL_COLUMNS, type ApprovalRow, type RawApproval, toApproval } from "./approval-rows.ts";
 import { OWN_IDS } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 
@@ -53,21 +54,6 @@ export interface TakenApproval {
   readonly askedFor: string | null;
 }
 
-/** What people are told of an approval. */
-export interface ApprovalRow {
-  readonly id: number;
-  /** Whose call it is. */
-  readonly agent: AgentId;
-  readonly tool: string;
-  /** "": they tell of what was taken back. */
-  readonly arguments: string;
-  readonly state: ApprovalState;
-  readonly expiresAt: Date;
-  readonly decidedName: string;
-  /** Names of whoever the turn answered that has made the call. */
-  readonly askedBy: readonly string[];
-}
-
 /** A question whose message is not there yet, or shows what is true no more. */
 export interface ApprovalToShow extends ApprovalRow {
   readonly key: string;
@@ -104,36 +90,6 @@ export interface Decision {
 
 /** Rows that are read at once where there may be many. */
 const MOST = 500;
-
-interface RawApproval {
-  id: number;
-  agent: string;
-  tool: string;
-  arguments: string;
-  state: ApprovalState;
-  expires_at: Date;
-  decided_name: string;
-  asked_by: string[];
-}
-
-const COLUMNS = `a.id, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
-  array(select distinct e.author_name from turns t
-          join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
-         where t.id = a.turn_id and e.addressed and e.deleted_at is null and not e.author_bot) as asked_by`;
-
-function toApproval(row: RawApproval): ApprovalRow {
-  const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
-  return {
-    id,
-    agent: agentId(agent),
-    tool,
-    arguments: json,
-    state,
-    expiresAt,
-    decidedName: row.decided_name,
-    askedBy: row.asked_by,
-  };
-}
 
 /** Rows of `approvals` and `approval_rules`. Those that a turn makes are written with its entries, by `LogStore`. */
 export class ApprovalStore {
@@ -229,7 +185,7 @@ export class ApprovalStore {
     const [row] = await this.#db.query<RawApproval>(
       {
         name: "approval_find",
-        text: `select ${COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
+        text: `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
       },
       [channel, id],
     );
@@ -241,7 +197,7 @@ export class ApprovalStore {
     const rows = await this.#db.query<RawApproval>(
       {
         name: "approvals_open",
-        text: `select ${COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
+        text: `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
       },
       [channel],
     );
@@ -374,7 +330,7 @@ export class ApprovalStore {
     >(
       {
         name: "approvals_to_show",
-        text: `select ${COLUMNS}, a.key, a.message_id, a.shown, approval_shown(a.state, a.arguments) as to_be_shown
+        text: `select ${APPROVAL_COLUMNS}, a.key, a.message_id, a.shown, approval_shown(a.state, a.arguments) as to_be_shown
                  from approvals a where a.channel_id = $1
                   and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by a.id`,
       },

@@ -7,7 +7,7 @@ import {
   type QuestionStyle,
 } from "../../../src/channel/approvals/question-text.ts";
 import { agentId } from "../../../src/core/ids.ts";
-import type { ApprovalRow } from "../../../src/store/turns/approvals.ts";
+import type { ApprovalRow } from "../../../src/store/turns/approval-rows.ts";
 
 const APPROVAL: ApprovalRow = {
   id: 7,

@@ -1,11 +1,17 @@
 import type { Ledger } from "../ledger.ts";
 import { answersIn, CUT, linesIn, type Prompt, saidIn } from "../prompt.ts";
+import type { EntryRow } from "../observe.ts";
 import { firstRaw, isStill, type PromptCheck } from "./prompt-check.ts";
 
 function hasAllLines(prompt: Prompt, ledger: Ledger, from: number, to: number): boolean {
   let expected = 0;
-  for (let seq = from; seq <= to; seq++) expected += Number(ledger.entries.get(seq)?.kind === "user");
+  for (let seq = from; seq <= to; seq++) expected += Number(isSaid(ledger.entries.get(seq), ledger));
   return saidIn(prompt).length >= expected;
+}
+
+/** Somebody has said it. */
+function isSaid(entry: EntryRow | undefined, { byMessageId }: Ledger): boolean {
+  return entry?.message_id != null && byMessageId.has(entry.message_id);
 }
 
 /** What the rows call raw, a turn's prompt shows; what they call summarised, it shows by the summaries. */
@@ -48,7 +54,8 @@ export const checkI2Answers: PromptCheck = (arrival, ledger) => {
   );
 };
 
-const OMITTED =
+/** What is told of an omitted range: how many messages, and from when to when. */
+export const OMITTED =
   /\[System: (\d+) older messages? (?:was|were) truncated [^\]]*\] \w+ \w+ written (?:at|between) (.{16})(?: and (.{16}))?\./;
 
 /** What is omitted is named: how much it is, and from when to when. */

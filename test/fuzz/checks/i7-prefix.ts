@@ -1,6 +1,7 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { Ledger, SeenPrompt } from "../ledger.ts";
-import { CUT, type Prompt } from "../prompt.ts";
+import { CUT, isOwnLine, type Prompt } from "../prompt.ts";
+import { OMITTED } from "./i2-view.ts";
 import { MARKER } from "../texts.ts";
 import type { Arrival, PromptCheck } from "./prompt-check.ts";
 
@@ -22,8 +23,8 @@ function undated(system: string): string {
  * between that changes them; each kind of change is excused by its own kind of event only.
  */
 export const checkI7: PromptCheck = (arrival, ledger) => {
-  const last = ledger.lastPrompt;
-  if (last === null || !arrival.isSole || arrival.order < last.order) return [];
+  const last = ledger.lastPrompts.get(arrival.prompt.by);
+  if (last === undefined || !arrival.isSole || arrival.order < last.order) return [];
   const { prompt } = arrival;
   const wrong: string[] = [];
   const isReloaded = last.at.profile !== arrival.at.profile;
@@ -38,6 +39,11 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   const isSame =
     prompt.summaries.length === last.prompt.summaries.length &&
     prompt.summaries.every((text, index) => text === last.prompt.summaries[index]);
+  // A guest's brief is made anew when much stands behind it.
+  if (arrival.isGuest)
+    return isSame && !isShortened(last.prompt, prompt)
+      ? [...wrong, ...compareHistory(last, arrival, ledger)]
+      : wrong;
   if (!isSame && !isCovered && !isDeleted) wrong.push("the summaries have changed without a commit");
   if (isCovered || isDeleted || isReloaded || last.before.omittedTo !== arrival.at.omittedTo) return wrong;
   return [...wrong, ...compareHistory(last, arrival, ledger)];
@@ -48,6 +54,7 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
   for (const [index, message] of earlier.entries()) {
     const now = prompt.history[index];
     if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
+    if (now !== undefined && isReworded(message, now)) continue;
     if (now !== undefined && isQuotedAnew(message, now, ledger)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
@@ -60,6 +67,14 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
     ];
   }
   return [];
+}
+
+/** What was handed over of a message that was edited since: whoever reads it is told to read that. */
+const REWORDED = "The message that this was about has changed";
+
+function isReworded(before: ModelMessage, now: ModelMessage): boolean {
+  const head = /^\[[^\]]*\] \[Weir: handed over by \w+ to \w+\] /.exec(before.text)?.[0];
+  return head !== undefined && isOwnLine(now) && now.text.startsWith(head + REWORDED);
 }
 
 /** A tool's result quotes what was edited meanwhile: all that differs is what shows an edit that was not shown before. */
@@ -81,6 +96,11 @@ function isShort(message: ModelMessage): boolean {
   const calls = message.role === "assistant" ? message.calls : [];
   const isCutCall = calls.some(({ arguments: json }) => json === "{}" || json.startsWith('{"cut":'));
   return STUB.test(message.text) || CUT.test(message.text) || isCutCall;
+}
+
+/** A guest's turn leaves out of its own requests what has no room in them. */
+function isShortened(...prompts: readonly Prompt[]): boolean {
+  return prompts.some(({ dynamic }) => OMITTED.test(dynamic));
 }
 
 /** In the last need calls go with their results; then something else was cut before them. */

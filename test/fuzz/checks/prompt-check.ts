@@ -6,6 +6,8 @@ import type { Prompt } from "../prompt.ts";
 /** A turn's prompt as it arrived at the model, with the rows of that moment. */
 export interface Arrival {
   readonly prompt: Prompt;
+  /** Its agent answers in the channel of another one. */
+  readonly isGuest: boolean;
   /** Its place among the channel's arrivals: a look at the rows may take longer than the one of the next prompt. */
   readonly order: number;
   readonly incarnation: Incarnation;

@@ -10,6 +10,9 @@ import { checkI10 } from "./i10-output.ts";
 import { checkI11, keyOf } from "./i11-memories.ts";
 import { checkI12Rows } from "./i12-deleted.ts";
 import { checkI16 } from "./i16-ahead.ts";
+import { checkI19 } from "./i19-one-agent.ts";
+import { checkI20 } from "./i20-subagents.ts";
+import { checkI21 } from "./i21-approvals.ts";
 import type { RowCheck } from "./row-check.ts";
 
 const CHECKS: readonly (readonly [string, RowCheck])[] = [
@@ -23,6 +26,9 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I11", checkI11],
   ["I12", checkI12Rows],
   ["I16", checkI16],
+  ["I19", checkI19],
+  ["I20", checkI20],
+  ["I21", checkI21],
 ];
 
 /** Checks the rows after a step, and takes them into the ledger. */
@@ -34,6 +40,10 @@ export function checkRows(before: State | null, after: State, ledger: Ledger): v
     if (known !== undefined) known.seq = entry.seq;
     ledger.entries.set(entry.seq, entry);
     if (entry.answer !== null) ledger.answers.set(entry.answer, entry);
+  }
+  for (const turn of after.turns) {
+    ledger.turns.set(turn.id, turn);
+    ledger.lastTurn = turn.id;
   }
   for (const [invariant, check] of CHECKS) {
     for (const what of check(before, after, ledger)) ledger.violate(invariant, what);

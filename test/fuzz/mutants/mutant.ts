@@ -23,6 +23,11 @@ export interface Mutant extends Miscast {
   readonly isStreaming?: true;
   /** Called before each run: a mutant that remembers forgets. */
   readonly forget?: () => void;
+  /**
+   * Changes the code itself, for one run: what no store, model and configuration can do.
+   * @returns undoes it
+   */
+  readonly patch?: () => () => void;
   /** Wraps what the agent is given as its model. */
   readonly model?: (model: Model) => Model;
 }

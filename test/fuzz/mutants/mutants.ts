@@ -1,4 +1,5 @@
 import { AHEAD_MUTANTS } from "./ahead.ts";
+import { APPROVAL_MUTANTS } from "./approvals.ts";
 import { COMMIT_MUTANTS } from "./commits.ts";
 import { CONTEXT_MUTANTS } from "./context.ts";
 import { DECISION_MUTANTS } from "./decisions.ts";
@@ -7,8 +8,10 @@ import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { MEMORY_MUTANTS } from "./memories.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { SUBAGENT_MUTANTS } from "./subagents.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
 import { TOKEN_MUTANTS } from "./tokens.ts";
+import { TOGETHER_MUTANTS } from "./together.ts";
 import { VIEW_MUTANTS } from "./views.ts";
 import { WAITING_MUTANTS } from "./waiting.ts";
 
@@ -26,7 +29,15 @@ export const MUTANTS: readonly Mutant[] = [
   ...VIEW_MUTANTS,
   ...TOKEN_MUTANTS,
   ...WAITING_MUTANTS,
+  ...TOGETHER_MUTANTS,
+  ...SUBAGENT_MUTANTS,
+  ...APPROVAL_MUTANTS,
 ];
 
 /** What must hold, by the names of the design. */
-export const INVARIANTS: readonly string[] = Array.from({ length: 16 }, (_, index) => `I${index + 1}`);
+export const INVARIANTS: readonly string[] = [
+  ...Array.from({ length: 16 }, (_, index) => `I${index + 1}`),
+  "I19",
+  "I20",
+  "I21",
+];

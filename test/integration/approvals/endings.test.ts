@@ -145,6 +145,27 @@ test("a deletion or an edit of the message that asked voids it, and its argument
   assert.doesNotMatch(await scene.notes(), /zxqpine|vvqmoss/);
 });
 
+test("a call between a text and its edit goes with the compaction of both, and its question says so", async () => {
+  await using scene = await openApprovals();
+  await using weir = await scene.start({ config: "[defaults.compaction]\nkeep_messages = 2" });
+  await weir.say("it rains", { id: "said-0" });
+  await scene.platform.until(() => shownIn(scene.platform, "room", /^fine$/).length === 1);
+  await wanted(scene, weir, "buy milk", 1);
+  await weir.daemon.inbox.receive({
+    type: "edit",
+    platform: "test",
+    id: "said-0",
+    text: "it snows",
+    at: new Date(),
+  });
+  for (let said = 0; said < 12; said++)
+    await weir.say(`the ${said}th boat has left the quay for the mill and its lock`, { addressed: false });
+  assert.equal(await state(scene, 1), "open");
+  assert.match(await command(weir, "room", "compact"), /^Summarised/);
+  await until("the compaction", async () => (await state(scene, 1)) === "void");
+  await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: Void: /).length === 1);
+});
+
 test("the same call asked for twice is one; so many wait at most; a call that could not run is not asked about", async () => {
   await using scene = await openApprovals();
   await using weir = await scene.start();

@@ -4,12 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import { agentId } from "../../../src/core/ids.ts";
+import { agentId, channelId } from "../../../src/core/ids.ts";
 import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, BEN, command } from "../../support/commands.ts";
-import { ask, openScene, type Scene, script } from "../../support/compaction.ts";
+import { ask, hold, openScene, type Scene, script } from "../../support/compaction.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
+import { until } from "../../support/patience.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { TestWeir } from "../../support/weir.ts";
 
@@ -245,3 +247,40 @@ test("a deletion and an edit take what a thread's model called a tool with after
     assert.doesNotMatch(JSON.stringify(server.requests.slice(before).map(({ body }) => body)), /zxqpublic/);
   }
 });
+
+for (const when of ["before the deletion", "after it"] as const) {
+  test(`what a running turn of a thread calls a tool with ${when} tells nothing of the memory, whoever deletes it`, async () => {
+    await using scene = await openScene();
+    const { open, server } = scene;
+    await using weir = await scene.start();
+    await tellSecrets(scene, weir);
+    const held = hold();
+    const calls = toolCalls([{ name: "search_history", arguments: { query: "is it zxqpublic, the code" } }], {
+      text: "I look for zxqpublic.",
+    });
+    const steps = when === "after it" ? [held.behaviour] : [calls, held.behaviour];
+    script(
+      server,
+      () => text("a summary"),
+      () => steps.shift() ?? text("noted", { usage: "none" }),
+    );
+    const before = server.requests.length;
+    const asking = ask(weir, server, "under-public", "what is the code of the safe?");
+    await server.received(before + steps.length);
+    await until("the request that is held", () => steps.length === 0);
+    assert.match(JSON.stringify(server.requests.at(-1)?.body.messages), /zxqpublic/);
+    const [source] = await open.sql<{ id: string; channel_id: number }>(
+      "select message_id as id, channel_id from entries where kind = 'user' and text like '%zxqpublic.%' limit 1",
+    );
+    assert.ok(source !== undefined);
+    // By another daemon: nobody tells the turn of it.
+    await open.store.log.delete(channelId(source.channel_id), source.id, TEST_DIGESTER);
+    held.release(when === "after it" ? calls : text("noted", { usage: "none" }));
+    await asking;
+    const made = await open.sql<{ name: string; arguments: string }>(
+      "select c->>'name' as name, c->>'arguments' as arguments from entries e, jsonb_array_elements(e.data->'calls') c where e.kind = 'tool_call'",
+    );
+    assert.deepEqual(made, [{ name: "search_history", arguments: "{}" }]);
+    assert.deepEqual(await rowsWith(open, "zxqpublic"), []);
+  });
+}

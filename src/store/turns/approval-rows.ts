@@ -1,0 +1,48 @@
+import type { ApprovalState } from "../../core/approval.ts";
+import { type AgentId, agentId } from "../../core/ids.ts";
+
+/** What people are told of an approval. */
+export interface ApprovalRow {
+  readonly id: number;
+  /** Whose call it is. */
+  readonly agent: AgentId;
+  readonly tool: string;
+  /** "": they tell of what was taken back. */
+  readonly arguments: string;
+  readonly state: ApprovalState;
+  readonly expiresAt: Date;
+  readonly decidedName: string;
+  /** Names of whoever the turn answered that has made the call. */
+  readonly askedBy: readonly string[];
+}
+
+/** An approval as it is read, of `approvals a`. */
+export interface RawApproval {
+  id: number;
+  agent: string;
+  tool: string;
+  arguments: string;
+  state: ApprovalState;
+  expires_at: Date;
+  decided_name: string;
+  asked_by: string[];
+}
+
+export const APPROVAL_COLUMNS = `a.id, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
+  array(select distinct e.author_name from turns t
+          join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+         where t.id = a.turn_id and e.addressed and e.deleted_at is null and not e.author_bot) as asked_by`;
+
+export function toApproval(row: RawApproval): ApprovalRow {
+  const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
+  return {
+    id,
+    agent: agentId(agent),
+    tool,
+    arguments: json,
+    state,
+    expiresAt,
+    decidedName: row.decided_name,
+    askedBy: row.asked_by,
+  };
+}

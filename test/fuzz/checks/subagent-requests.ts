@@ -1,0 +1,60 @@
+import type { ModelRequest } from "../../../src/llm/model.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import type { Ledger } from "../ledger.ts";
+import { markersIn } from "../prompt.ts";
+import type { Room } from "../rooms.ts";
+
+/** A subagent's request as it arrived. */
+interface Arrival {
+  readonly request: ModelRequest;
+  readonly task: string;
+  readonly isSole: boolean;
+}
+
+/**
+ * Before its model is asked, a subagent is a row that runs, and its model is shown what it has done so far. What has ended one
+ * meanwhile leaves nothing by which it is known.
+ */
+export async function subagentFaults(
+  db: Database,
+  { request, task, isSole }: Arrival,
+  { id, ledger }: Room,
+): Promise<string[]> {
+  const rows = await db.query<{ id: number; task: string; turn: number; steps: number }>(
+    {
+      name: "fuzz_subagents_of_task",
+      text: "select id, task, turn_id as turn, jsonb_array_length(steps) as steps from subagents where channel_id = $1 and (task = $2 or task = '')",
+    },
+    [id, task],
+  );
+  const isKnown = rows.some(
+    (row) =>
+      row.task === task || !ledger.subagents.has(row.id) || ledger.subagents.get(row.id)?.task === task,
+  );
+  for (const row of rows.filter((one) => one.task === task)) {
+    const key = `${row.turn} ${task}`;
+    const known = ledger.begun.get(key) ?? row.id;
+    ledger.begun.set(key, known);
+    if (known !== row.id) return [`turn ${row.turn} has begun two subagents to "${task}"`];
+  }
+  if (!isSole) return [];
+  const shown = request.messages.filter(({ role }) => role === "assistant").length;
+  const done = rows.find((row) => row.task === task)?.steps ?? 0;
+  if (shown < done) return [`a model that has made ${done} steps of "${task}" is shown ${shown}`];
+  return isKnown ? [] : [`a model is asked to "${task}", and no row says that it runs`];
+}
+
+/** It is shown nothing that was taken back before, and nothing that another channel said. */
+export function shownToSubagent(
+  { messages }: ModelRequest,
+  isSole: boolean,
+  { own, goneBefore }: Ledger,
+): string[] {
+  const markers = [...markersIn(messages)];
+  const foreign = markers.filter((marker) => !own.has(marker));
+  const deleted = isSole ? markers.filter((marker) => goneBefore.has(marker)) : [];
+  return [
+    ...(foreign.length === 0 ? [] : [`a subagent is shown what another channel said: ${foreign.join(", ")}`]),
+    ...(deleted.length === 0 ? [] : [`a subagent is shown deleted text: ${deleted.join(", ")}`]),
+  ];
+}

@@ -1,0 +1,126 @@
+import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
+import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../../src/core/ids.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { LogStore } from "../../../src/store/log/log.ts";
+import {
+  type ApprovalLook,
+  type ApprovalNews,
+  ApprovalStore,
+  type Decision,
+  type TakenApproval,
+  type UntoldApproval,
+} from "../../../src/store/turns/approvals.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** Makes an allowed call without a note that it does. */
+class UnclaimedApprovals extends ApprovalStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async take({ channel }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
+    const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: TakenApproval["was"] }>(
+      {
+        name: "approvals_take",
+        text: "select id, state, agent, tool, arguments from approvals where channel_id = $1 and id = any ($2)",
+      },
+      [channel, ids],
+    );
+    return rows.map(({ state: was, ...row }) => ({ ...row, was }));
+  }
+}
+
+/** Decides whatever has become of it. @param condition of those that it decides */
+function deciding(condition: string): (db: Database) => ApprovalStore {
+  return (db) =>
+    new (class HastyDecisions extends ApprovalStore {
+      override async decide(channel: ChannelId, id: number, { state, by }: Decision): Promise<boolean> {
+        const rows = await db.query(
+          {
+            name: "approval_decide",
+            text: `update approvals set state = $3, decided_by = $4, decided_name = $5, decided_at = clock_timestamp(), told_at = null
+                    where channel_id = $1 and id = $2 and ${condition} returning id`,
+          },
+          [channel, id, state, by.id, by.name],
+        );
+        return rows.length > 0;
+      }
+    })(db);
+}
+
+/** Lets every call run. */
+class AllAllowed extends ApprovalStore {
+  override async look(
+    channel: ChannelId,
+    agent: AgentId,
+    fingerprints: readonly string[],
+  ): Promise<ApprovalLook> {
+    return { ...(await super.look(channel, agent, fingerprints)), allowed: new Set(fingerprints) };
+  }
+}
+
+/** Tells nobody what was decided. */
+class NothingTold extends ApprovalStore {
+  override async untold(): Promise<UntoldApproval[]> {
+    return Promise.resolve([]);
+  }
+}
+
+/** Appends a call that waits, and then for what. */
+class AskedApart extends LogStore {
+  override async appendTurnEntries(
+    owner: { channel: ChannelId; epoch: number },
+    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
+    drafts: readonly TurnEntryDraft[],
+    at: Date,
+    news?: ApprovalNews,
+  ): Promise<Entry[]> {
+    const entries = await super.appendTurnEntries(owner, turn, drafts, at);
+    if (news !== undefined) await super.appendTurnEntries(owner, turn, [], at, news);
+    return entries;
+  }
+}
+
+/** Wrong ways of approvals. */
+export const APPROVAL_MUTANTS: readonly Mutant[] = [
+  {
+    name: "an allowed call is made without its claim",
+    breaks: ["I21"],
+    store: (store, db) => ({ ...store, approvals: new UnclaimedApprovals(db) }),
+  },
+  {
+    name: "a decision does not look at what has become of the call",
+    breaks: ["I21"],
+    store: (store, db) => ({ ...store, approvals: deciding("true")(db) }),
+  },
+  {
+    name: "a decision behind the time counts",
+    breaks: ["I21"],
+    store: (store, db) => ({ ...store, approvals: deciding("state = 'open'")(db) }),
+  },
+  {
+    name: "every call is allowed",
+    breaks: ["I21"],
+    store: (store, db) => ({ ...store, approvals: new AllAllowed(db) }),
+  },
+  {
+    name: "a decision is not told",
+    breaks: ["I14", "I21"],
+    store: (store, db) => ({ ...store, approvals: new NothingTold(db) }),
+  },
+  {
+    name: "a call waits, and nobody is asked",
+    breaks: ["I21"],
+    store: (store, db) => ({ ...store, log: new AskedApart(db) }),
+  },
+  {
+    name: "an approval outlives a deletion",
+    breaks: ["I12", "I21"],
+    install: async (db) =>
+      db.script(`drop trigger entries_void_approvals on entries; drop trigger revisions_void_approvals on revisions;
+        drop trigger entries_blank_approvals on entries`),
+  },
+];

@@ -1,0 +1,93 @@
+import type { ToolCall } from "../../src/core/entry.ts";
+import type { ModelAnswer } from "../../src/llm/model.ts";
+import { ACT } from "./deeds.ts";
+import { AGENT, NAME, SECOND_AGENT } from "./profile.ts";
+import { isOwnLine, type Prompt } from "./prompt.ts";
+import { Random } from "./random.ts";
+import type { Reply } from "./schedule.ts";
+import { SLOWLY, taskOf } from "./scripted-subagent.ts";
+import { MARKER, markerNumber, query } from "./texts.ts";
+
+type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
+
+/** Which message the newest of a prompt is: the first marker of its last line that somebody said. */
+export function askedBy(prompt: Prompt): string[] {
+  return prompt.newest.flatMap(({ role, text }) =>
+    role === "user" ? (text.match(MARKER)?.slice(0, 1) ?? []) : [],
+  );
+}
+
+export function callOf(name: string, input: unknown, id: number): ToolCall {
+  return { id: `call-${id}`, name, arguments: JSON.stringify(input) };
+}
+
+/** Side by side; some with the same id, some with arguments that do not fit, some that look for a word that somebody said. */
+export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
+  const said = prompt.history.flatMap(({ role, text }) =>
+    role === "user" ? (text.match(MARKER) ?? []) : [],
+  );
+  const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
+  return Array.from({ length: random.int(1, 3) }, (_, index) => {
+    const name = random.pick(names);
+    const limit = name === "search_history" ? { limit: 1 } : {};
+    const word = said.length > 0 && random.chance(0.5) ? `${random.pick(said)} ` : "";
+    const input = name === "react" ? { emoji: "👍" } : { query: word + query(n + index), ...limit };
+    return callOf(name, input, random.chance(0.1) ? 0 : index + n);
+  });
+}
+
+/** The calls of an answer that has more than an answer in view; null: it only answers, as it does of what came of them. */
+export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number): Said | null {
+  if (reply === "hand" || reply === "hand_on") return handOver(reply, random, n, prompt);
+  const isTold = prompt.newest.some((message) => message.role === "tool" || isOwnLine(message));
+  if (isTold) return null;
+  if (reply.startsWith("spawn"))
+    return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
+  if (reply !== "act" && reply !== "act_again") return null;
+  const act = callOf(ACT, { what: reply === "act" ? whatFor(prompt) : actedLast(prompt) }, n);
+  const beside = random.chance(0.2) ? lookUps(random, n + 1, prompt) : [];
+  return { text: "", calls: [act, ...beside], finish: "tool_calls" };
+}
+
+/** Beside other calls now and then; null: it was handed over to this one, or goes no further. */
+function handOver(reply: "hand" | "hand_on", random: Random, n: number, prompt: Prompt): Said | null {
+  const isHanded = prompt.newest.some(isOwnLine);
+  const isRefused = prompt.newest.some(
+    ({ role, text }) => role === "tool" && text.startsWith("Error: This was"),
+  );
+  if (isRefused || (isHanded && reply === "hand")) return null;
+  // It tells what somebody has asked, or has said before.
+  const said = [...prompt.history, ...prompt.newest].flatMap(({ role, text }) =>
+    role === "user" ? (text.match(MARKER) ?? []) : [],
+  );
+  const retold = random.chance(0.6) ? askedBy(prompt).at(-1) : said.at(-random.int(1, 8));
+  const agent = prompt.by === NAME ? SECOND_AGENT : AGENT;
+  const call = callOf("hand_off", { agent, message: `About ${retold ?? "it"}: ${query(n)}` }, n);
+  const beside = random.chance(0.3) ? lookUps(random, n + 1, prompt) : [];
+  return { text: random.chance(0.3) ? "I ask." : "", calls: [...beside, call], finish: "tool_calls" };
+}
+
+/** Asked again about the same, it wants the same of them. */
+function spawns(reply: Reply, random: Random, prompt: Prompt): ToolCall[] {
+  const number = markerNumber(askedBy(prompt).at(-1) ?? "");
+  const asks = new Random(number);
+  const how = reply === "spawn_slow" ? SLOWLY : "quickly";
+  const count = asks.int(1, 3);
+  const isTwice = asks.chance(0.4);
+  const context = reply === "spawn_slow" ? "brief" : asks.pick(["brief", "none"]);
+  return Array.from({ length: count }, (_, index) => {
+    const task = taskOf(number, how, isTwice ? 0 : index);
+    return callOf("spawn_agent", { task, context }, random.int(0, 9999) * 10 + index);
+  });
+}
+
+function whatFor(prompt: Prompt): string {
+  return `what ${askedBy(prompt).at(-1) ?? ""} wants`;
+}
+
+/** What it has called last, as far as it is shown that. */
+function actedLast(prompt: Prompt): string {
+  const made = prompt.history.flatMap((message) => (message.role === "assistant" ? message.calls : []));
+  const [, what] = /"what":"([^"]+)"/.exec(made.findLast(({ name }) => name === ACT)?.arguments ?? "") ?? [];
+  return what ?? whatFor(prompt);
+}
