@@ -27,6 +27,7 @@ export interface Tally {
   toolFailures: number;
   notices: number;
   quiescences: number;
+  handOffs: number;
   /** Requests of subagents. */
   subagentCalls: number;
   /** Calls that somebody had allowed. */
@@ -42,6 +43,9 @@ export const NEEDED: Partial<Tally> = {
   duringJob: 1,
   crashes: 3,
   cuts: 1,
+  handOffs: 2,
+  subagentCalls: 5,
+  deeds: 1,
 };
 
 export function newTally(): Tally {
@@ -68,6 +72,7 @@ export function newTally(): Tally {
     toolFailures: 0,
     notices: 0,
     quiescences: 0,
+    handOffs: 0,
     subagentCalls: 0,
     deeds: 0,
   };
@@ -109,6 +114,7 @@ const NAMES: Partial<Record<keyof Tally, string>> = {
   lost: "lost channels",
   summaryCalls: "summary calls",
   toolFailures: "failed tools",
+  handOffs: "hand-offs",
   deeds: "allowed calls",
   subagentCalls: "calls of subagents",
   tooLong: "refused as too long",

@@ -205,6 +205,7 @@ export class World implements AsyncDisposable {
       const state = states[index];
       if (state === undefined) continue;
       checkRows(room.state, state, room.ledger);
+      this.tally.handOffs += state.entries.filter(({ chain }) => chain !== null).length;
       room.state = state;
     }
     this.tally.notices = this.chat.notices;

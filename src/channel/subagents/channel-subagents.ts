@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import PQueue from "p-queue";
 import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
+import { retryWrite } from "../../async/retry.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type AgentId, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
@@ -42,6 +43,8 @@ export interface SubagentHost extends Pick<
 const MOST_OPEN = 32;
 /** A subagent that was begun so often since its last step, and never got further, has failed. */
 const MOST_BEGUN = 3;
+/** A database that is away for longer lets the turn fail as well: 25 s. */
+const TELL_RETRIES = 8;
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 interface Run {
@@ -106,7 +109,10 @@ export class ChannelSubagents {
       const { waitMs } = (this.#agentOf(draft.agent) ?? this.#host.agent).config.subagents;
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
-      const told = await store.subagents.tellCall(owner, begun.id);
+      // Its end counts as told from here on: whoever does not hear that this is committed asks again.
+      const tell = async (): ReturnType<typeof store.subagents.tellCall> =>
+        store.subagents.tellCall(owner, begun.id, draft.callId);
+      const { result: told } = await retryWrite(tell, TELL_RETRIES);
       return told === null ? SAME_TASK : outcomeText(told);
     } finally {
       this.#spawning--;

@@ -18,11 +18,10 @@ import {
   type FoundCalls,
   takeRetoldMemories,
   termsGone,
-  type Unsaid,
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
 import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
-import { type TakenBack, takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
+import { takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
@@ -232,30 +231,6 @@ export async function renewSummaries(
         [summary.id, JSON.stringify(extract)],
       );
   }
-}
-
-/**
- * Takes work of Weir's own that tells what an edit took, with what was summarised with it.
- * @param client in the transaction of the edit
- * @param digester undefined: summaries stay as they are
- * @returns the entries
- */
-export async function takeEditedDueWork(
-  client: Queryable,
-  channel: ChannelId,
-  unsaid: Unsaid,
-  edited: TakenBack,
-  digester: Digester | undefined,
-): Promise<Seq[]> {
-  const due = await takeRetoldDueWork(client, channel, unsaid, edited);
-  if (due.length === 0 || digester === undefined) return due;
-  for (const summary of await readAffected(client, channel, due))
-    await replaceText(
-      client,
-      summary,
-      await digestOf(client, channel, summary, { digester, ready: new Map() }),
-    );
-  return due;
 }
 
 /** The shortest first: what a merged one was made of is without the text before it is read. */

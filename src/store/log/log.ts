@@ -5,7 +5,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, renewSummaries, takeEditedDueWork, takeShown } from "./deletion.ts";
+import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
@@ -28,7 +28,7 @@ import {
 } from "../memory/retold.ts";
 import { takeRetoldNotes } from "../memory/notes.ts";
 import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
-import { takeRetoldReminders } from "../memory/retold-due-work.ts";
+import { takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
@@ -256,7 +256,8 @@ async function takeRetold(
 ): Promise<number> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const edited = { kind: "edited", seq, text: now } as const;
-  const due = await takeEditedDueWork(client, channel, unsaid, edited, digester);
+  const due = await takeRetoldDueWork(client, channel, unsaid, edited);
+  if (digester !== undefined) for (const one of due) await renewSummaries(client, channel, one, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldNotes(client, channel, unsaid);

@@ -278,20 +278,22 @@ export class SubagentStore {
   }
 
   /**
-   * Whoever has waited for a run by its call is told of it by that, if it has ended; else later.
+   * Whoever has waited for a run by its call is told of it by that, if it has ended; else later. Asked twice, it answers alike.
    * @returns how it stands; null: another call was told
    */
   async tellCall(
     { epoch }: Owner,
     id: number,
+    callId: string,
   ): Promise<Pick<Subagent, "number" | "state" | "result"> | null> {
     const [row] = await this.#db.query<Pick<Subagent, "number" | "state" | "result">>(
       {
         name: "subagent_tell_call",
-        text: `update subagents set told = case state when 'running' then 'later' else 'call' end
-                where id = $1 and epoch = $2 and told is null returning number, state, result`,
+        text: `update subagents set told = coalesce(told, case state when 'running' then 'later' else 'call' end)
+                where id = $1 and epoch = $2 and (told is null or told in ('call', 'later') and call_id = $3)
+                returning number, case told when 'later' then 'running' else state end as state, result`,
       },
-      [id, epoch],
+      [id, epoch, callId],
     );
     return row ?? null;
   }

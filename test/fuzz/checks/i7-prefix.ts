@@ -40,12 +40,10 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
     prompt.summaries.length === last.prompt.summaries.length &&
     prompt.summaries.every((text, index) => text === last.prompt.summaries[index]);
   // A guest's brief is made anew when much stands behind it.
-  if (arrival.isGuest)
-    return isSame && !isShortened(last.prompt, prompt)
-      ? [...wrong, ...compareHistory(last, arrival, ledger)]
-      : wrong;
-  if (!isSame && !isCovered && !isDeleted) wrong.push("the summaries have changed without a commit");
+  if (!isSame && !isCovered && !isDeleted && !arrival.isGuest)
+    wrong.push("the summaries have changed without a commit");
   if (isCovered || isDeleted || isReloaded || last.before.omittedTo !== arrival.at.omittedTo) return wrong;
+  if (arrival.isGuest && (!isSame || isShortened(last.prompt, prompt))) return wrong;
   return [...wrong, ...compareHistory(last, arrival, ledger)];
 };
 

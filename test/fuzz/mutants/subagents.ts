@@ -46,9 +46,9 @@ class LateRows extends SubagentStore {
     return super.save(owner, this.#real.get(id) ?? id, change);
   }
 
-  override async tellCall(owner: Owner, id: number): ReturnType<SubagentStore["tellCall"]> {
+  override async tellCall(owner: Owner, id: number, callId: string): ReturnType<SubagentStore["tellCall"]> {
     await this.#write(id);
-    return super.tellCall(owner, this.#real.get(id) ?? id);
+    return super.tellCall(owner, this.#real.get(id) ?? id, callId);
   }
 
   async #write(id: number): Promise<void> {
@@ -84,8 +84,8 @@ class ToldAgain extends SubagentStore {
     this.#db = db;
   }
 
-  override async tellCall(owner: Owner, id: number): ReturnType<SubagentStore["tellCall"]> {
-    const told = await super.tellCall(owner, id);
+  override async tellCall(owner: Owner, id: number, callId: string): ReturnType<SubagentStore["tellCall"]> {
+    const told = await super.tellCall(owner, id, callId);
     if (told?.state !== "running")
       await this.#db.query(
         { name: "fuzz_untell", text: "update subagents set told = null where id = $1 and closed_at is null" },

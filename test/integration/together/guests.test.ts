@@ -92,10 +92,12 @@ test("each agent's memories, notes and skills stay its own, in a channel that bo
     await using store = openStore(scene.connection);
     const row = await weir.daemon.store.channels.find({ platform: "test", name: "room" });
     assert.ok(row !== undefined);
-    const quote = "The code of the safe is zxqmain.";
+    // The message itself is the channel's, and recalled for both once it is indexed.
+    const quote = "The code of the safe is in the green book.";
+    const statement = "The code of the safe is zxqmain.";
     const said = await weir.say(quote, { addressed: false });
     const seq = "seq" in said ? said.seq : 0;
-    await rememberIn(store, row.id, { statement: quote, sources: [{ seq, quote }] });
+    await rememberIn(store, row.id, { statement, sources: [{ seq, quote }] });
     await command(weir, "room", "reset");
     let calls = 0;
     scene.script({
