@@ -9,6 +9,8 @@ import type { Team, TeamMember } from "./core/team.ts";
 import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
+import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
+import type { ChannelRow } from "./store/channels/channels.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { inSlices } from "./async/cooperative.ts";
@@ -42,6 +44,29 @@ export interface StaffedAgent {
   readonly guests: Guests;
   /** Null: it has no servers, or nobody may start them. */
   readonly serverTools?: ServerTools | null;
+}
+
+/** Who answers a channel, by its row. */
+export interface Answering {
+  /** How; undefined: nobody does any more. */
+  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
+  readonly staffOf: (channel: ChannelRow) => StaffedAgent;
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+}
+
+export function answeringOf(
+  agents: Agents,
+  bindings: readonly Binding[],
+  names: { readonly holds: NameHolds },
+): Answering {
+  const bindingOf = (channel: ChannelRow): Binding | undefined =>
+    bindingFor(bindings, channel, (...name) => names.holds(...name));
+  return {
+    bindingOf,
+    staffOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
+    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
+  };
 }
 
 /** Who is told what happens to agents. */

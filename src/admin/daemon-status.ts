@@ -5,7 +5,9 @@ import type { Budgets } from "../budget/budgets.ts";
 import type { Breaker } from "../compactor/breaker.ts";
 import type { Models } from "../llm/model-provider.ts";
 import type { ConnectionState, Platform } from "../platforms/platform.ts";
-import type { Events } from "../telemetry/events.ts";
+import type { Events, WeirEvent } from "../telemetry/events.ts";
+import { formatSpan } from "../text/format.ts";
+import { counted } from "../text/text.ts";
 import { readVersion } from "./version.ts";
 
 const date = z.coerce.date();
@@ -22,14 +24,22 @@ const statusSchema = z.object({
   pid: z.number(),
   host: z.string(),
   startedAt: date,
-  /** It ends: what is in flight is finished, and nothing new is taken. */
-  isDraining: z.boolean(),
+  /** `draining`: it ends; what is in flight is finished, and nothing new is taken. */
+  phase: z.enum(["starting", "serving", "draining"]),
   /** Null: one that needs no connection. */
   platforms: z.array(z.object({ name: z.string(), connection: connection.nullable() })),
   /** The server of the models, in words. */
   server: z.string(),
   /** The last call of each model. */
-  calls: z.array(z.object({ model: z.string(), outcome: z.string(), at: date })),
+  calls: z.array(
+    z.object({
+      model: z.string(),
+      outcome: z.string(),
+      at: date,
+      /** How many of its calls for turns have failed in a row, and how the last of them did; null: none since one was answered. */
+      failing: z.object({ calls: z.number(), outcome: z.string() }).nullable(),
+    }),
+  ),
   /** Models whose compactions fail: how often in a row, and how long none is asked for another; 0: one is. */
   circuits: z.array(z.object({ model: z.string(), failures: z.number(), waitMs: z.number() })),
   /** Budgets that are nearly spent today, or spent, the emptiest first. */
@@ -50,6 +60,12 @@ const statusSchema = z.object({
 /** What a running daemon knows of itself, as of one moment. */
 export type DaemonStatus = z.output<typeof statusSchema>;
 
+/** The part by which a daemon is judged. It costs next to nothing to read. */
+export type Vitals = Pick<DaemonStatus, "phase" | "platforms" | "calls" | "circuits" | "channels">;
+
+type Phase = DaemonStatus["phase"];
+type LastCall = DaemonStatus["calls"][number];
+
 /** @returns undefined: a daemon of another version has written it */
 export function parseDaemonStatus(value: unknown): DaemonStatus | undefined {
   return statusSchema.safeParse(value).data;
@@ -66,44 +82,80 @@ export interface StatusParts {
 
 /** Budgets that are told at most: each person may have one. */
 const MOST_BUDGETS = 20;
+/** Failed calls in a row after which a model counts as down: retries of one call are such calls. */
+const MODEL_FAILURES = 3;
+/** Outcomes that say nothing of whether the model can be had. */
+const NEUTRAL: ReadonlySet<string> = new Set(["aborted", "context_length"]);
 
 /** Keeps what a daemon can tell of itself. It asks nobody: whoever looks, looks often. */
 export class StatusKeeper {
   readonly #parts: StatusParts;
   readonly #version = readVersion();
   readonly #startedAt = new Date();
-  readonly #calls = new Map<string, DaemonStatus["calls"][number]>();
-  #isDraining = false;
+  readonly #calls = new Map<string, LastCall>();
+  #phase: Phase = "starting";
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
     parts.events.on((event) => {
       if (event.type !== "model_call") return;
       const { model, outcome } = event;
-      this.#calls.set(model, { model, outcome, at: new Date() });
+      const failing = failingAfter(event, this.#calls.get(model)?.failing ?? null);
+      this.#calls.set(model, { model, outcome, at: new Date(), failing });
     });
   }
 
-  readonly drains = (): void => {
-    this.#isDraining = true;
+  /** The phases only go forward. */
+  readonly enter = (phase: Exclude<Phase, "starting">): void => {
+    if (this.#phase !== "draining") this.#phase = phase;
+  };
+
+  readonly vitals = (): Vitals => {
+    const { platforms, breaker, registry } = this.#parts;
+    return {
+      phase: this.#phase,
+      platforms: platforms.map((one) => ({ name: one.name, connection: one.connection?.() ?? null })),
+      calls: [...this.#calls.values()],
+      circuits: breaker.states(),
+      channels: registry.size,
+    };
   };
 
   readonly status = (): DaemonStatus => {
-    const { platforms, models, breaker, budgets, registry } = this.#parts;
+    const { models, budgets } = this.#parts;
     return {
       version: this.#version,
       pid: process.pid,
       host: hostname(),
       startedAt: this.#startedAt,
-      isDraining: this.#isDraining,
-      platforms: platforms.map((one) => ({ name: one.name, connection: one.connection?.() ?? null })),
       server: models.describe(),
-      calls: [...this.#calls.values()],
-      circuits: breaker.states(),
       budgets: (budgets?.low() ?? []).slice(0, MOST_BUDGETS),
-      channels: registry.size,
+      ...this.vitals(),
     };
   };
+}
+
+/** Of compactions the circuit tells. */
+function failingAfter(
+  { purpose, outcome }: Extract<WeirEvent, { type: "model_call" }>,
+  before: LastCall["failing"],
+): LastCall["failing"] {
+  if (purpose === "compaction" || NEUTRAL.has(outcome)) return before;
+  return outcome === "answered" ? null : { calls: (before?.calls ?? 0) + 1, outcome };
+}
+
+/** That a model is down, in words; null: as far as is known, it is not. Pure. */
+export function describeOutage({ failing }: LastCall): string | null {
+  if (failing === null || failing.calls < MODEL_FAILURES) return null;
+  return `the last ${counted(failing.calls, "call")} for answers failed (${failing.outcome})`;
+}
+
+/** How the circuit of a model stands whose compactions fail, in words. Pure. */
+export function describeCircuit({ failures, waitMs }: DaemonStatus["circuits"][number]): string {
+  const failed = `${counted(failures, "failed compaction call")} in a row`;
+  return waitMs === 0
+    ? `${failed}, circuit closed`
+    : `${failed}; circuit open, tried again in ${formatSpan(waitMs)}`;
 }
 
 /** How a connection stands, in words. Pure. */

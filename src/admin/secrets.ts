@@ -9,8 +9,9 @@ export function secretsOf({
   database,
   llm,
   platforms,
+  http,
   agents = [],
-}: Pick<Config, "database" | "llm" | "platforms"> & Partial<Pick<Config, "agents">>): string[] {
+}: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
@@ -22,6 +23,7 @@ export function secretsOf({
     databaseUrl?.searchParams.get("password"),
     discord?.token,
     slack?.botToken,
+    http?.token,
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
     intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,
   ];

@@ -5,7 +5,7 @@ import { formatNumber, formatSpan } from "../text/format.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { formatLevel, type ListedChannel, sortChannels } from "./channel-list.ts";
-import { type DaemonStatus, describeConnection } from "./daemon-status.ts";
+import { type DaemonStatus, describeCircuit, describeConnection, describeOutage } from "./daemon-status.ts";
 
 /** What `weir status` knows, as `--json` prints it. */
 export interface StatusReport {
@@ -110,6 +110,8 @@ function pending(
   return count === 0 ? "none" : `${formatNumber(count)} ${what}${sinceWords(since, at)}`;
 }
 
+const PHASES = { starting: "starts", serving: "runs", draining: "ends" } as const;
+
 function daemonLines(
   { daemon, connected, heard }: StatusReport,
   at: (date: Date) => string,
@@ -131,25 +133,27 @@ function daemonLines(
       ...Object.keys(heard).map((name): readonly [string, string] => [displayableLine(name), heardAt(name)]),
     ];
   }
-  const { version, pid, host, startedAt, isDraining } = daemon;
+  const { version, pid, host, startedAt, phase } = daemon;
   const failing = new Set(daemon.circuits.map(({ model }) => model));
   return [
     [
       "daemon",
-      `Weir ${version} ${isDraining ? "ends" : "runs"}: process ${pid} on ${host}, since ${at(startedAt)}, ${counted(daemon.channels, "channel")} in memory`,
+      `Weir ${version} ${PHASES[phase]}: process ${pid} on ${host}, since ${at(startedAt)}, ${counted(daemon.channels, "channel")} in memory`,
     ],
     ...daemon.platforms.map(({ name, connection }): readonly [string, string] => [
       displayableLine(name),
       `${displayableLine(describeConnection(connection, at))}; ${heardAt(name)}`,
     ]),
     ["models", daemon.server],
-    ...daemon.calls.map(({ model, outcome, at: calledAt }): readonly [string, string] => [
+    ...daemon.calls.map((call): readonly [string, string] => {
+      const outage = describeOutage(call);
+      const down = outage === null ? "" : `; ${outage}`;
+      const circuit = failing.has(call.model) ? "" : ", circuit closed";
+      return ["", `${displayableLine(call.model)}: ${call.outcome} ${ago(call.at, now)}${circuit}${down}`];
+    }),
+    ...daemon.circuits.map((circuit): readonly [string, string] => [
       "",
-      `${displayableLine(model)}: ${outcome} ${ago(calledAt, now)}${failing.has(model) ? "" : ", circuit closed"}`,
-    ]),
-    ...daemon.circuits.map(({ model, failures, waitMs }): readonly [string, string] => [
-      "",
-      `${displayableLine(model)}: ${counted(failures, "failed compaction call")} in a row${waitMs === 0 ? ", circuit closed" : `; circuit open, tried again in ${formatSpan(waitMs)}`}`,
+      `${displayableLine(circuit.model)}: ${describeCircuit(circuit)}`,
     ]),
     ...daemon.budgets.map((purse, index): readonly [string, string] => [
       index === 0 ? "budgets" : "",

@@ -67,12 +67,16 @@ export function billLine(
 ): ModelCallRow {
   const channel = formatAddress(address);
   const { model, outcome, totalMs, usage } = record;
-  const promptTokens = usage?.promptTokens ?? null;
+  const tokens = {
+    promptTokens: usage?.promptTokens ?? null,
+    cachedTokens: usage?.cachedTokens ?? null,
+    completionTokens: usage?.completionTokens ?? null,
+  };
   const whose =
     "turn" in purpose ? ({ turn: purpose.turn, job: null } as const) : ({ ...purpose, turn: null } as const);
   const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
   const kind = whose.job === null ? ofTurn : "compaction";
-  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, promptTokens, totalMs });
+  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, ...tokens, totalMs });
   budgets?.count({
     agent: agent.config.id,
     channel: owner.channel,
@@ -80,9 +84,9 @@ export function billLine(
     turn: whose.turn,
     model,
     // A provider that reports nothing is paid all the same.
-    promptTokens: promptTokens ?? (outcome === "answered" ? estimatedTokens : 0),
-    cachedTokens: usage?.cachedTokens ?? 0,
-    completionTokens: usage?.completionTokens ?? 0,
+    promptTokens: tokens.promptTokens ?? (outcome === "answered" ? estimatedTokens : 0),
+    cachedTokens: tokens.cachedTokens ?? 0,
+    completionTokens: tokens.completionTokens ?? 0,
   });
   return {
     channel: owner.channel,
@@ -91,9 +95,7 @@ export function billLine(
     model,
     outcome,
     estimatedTokens,
-    promptTokens,
-    cachedTokens: usage?.cachedTokens ?? null,
-    completionTokens: usage?.completionTokens ?? null,
+    ...tokens,
     firstTokenMs: record.firstTokenMs ?? null,
     totalMs,
   };

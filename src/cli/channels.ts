@@ -8,6 +8,7 @@ import {
 import type { Config } from "../config/config.ts";
 import { usableTokens } from "../context/usage.ts";
 import { openModels } from "../llm/model-provider.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ChannelOverview } from "../store/channels/overview.ts";
 import type { Store } from "../store/store.ts";
 import { counted } from "../text/text.ts";
@@ -57,7 +58,7 @@ export async function listChannels(
   // A server that does not answer leaves what is known without it.
   await Promise.allSettled(config.agents.map(async ({ model }) => models.resolve(model, signal)));
   const [first] = config.agents;
-  const usableOf = (id: string, model: string): number => {
+  const usableOf = ({ agent: id }: ChannelRow, model: string): number => {
     const agent = config.agents.find((one) => one.id === id) ?? first;
     return agent === undefined ? 0 : usableTokens(budgetOf({ config: agent, models }, model));
   };

@@ -2,9 +2,9 @@ import { formatNumber } from "../text/format.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
 import { describeSpending } from "../admin/cost-format.ts";
-import { costOf, type ModelPrice, type ModelSpending, totalSpending } from "../core/cost.ts";
-import type { JobId } from "../core/ids.ts";
-import { type Models, openModels } from "../llm/model-provider.ts";
+import { type PriceOf, readCompactions, type SpentOnJobs } from "../admin/compaction-list.ts";
+import { type ModelSpending, totalSpending } from "../core/cost.ts";
+import { openModels } from "../llm/model-provider.ts";
 import type { JobKind } from "../core/compaction.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -19,32 +19,16 @@ export async function showCompactions(io: Io, name: string, options: Compactions
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
     const time = timeFormatOf(config, channel.agent);
-    const jobs = await store.compactions.list(channel.id, options.limit);
-    const spent = await store.modelCalls.ofJobs(channel.id);
     await using models = await openModels(config.llm);
-    const priceOf = await pricesOf(models, spent);
+    const { jobs, spent, priceOf } = await readCompactions({ store, models }, channel.id, options.limit);
     for (const job of jobs) {
-      const calls = spent.get(job.id) ?? [];
-      if (options.json === true) sayJson(io, { ...job, spent: calls, cost: costOf(calls, priceOf) });
-      else say(io, formatCompaction(job, time, describeSpent(job, calls, priceOf)));
+      if (options.json === true) sayJson(io, job);
+      else say(io, formatCompaction(job, time, describeSpent(job, job.spent, priceOf)));
     }
     if (options.json === true) return;
     if (jobs.length === 0) say(io, "Nothing was summarised yet.");
     for (const line of formatTotals(spent, priceOf)) say(io, line);
   });
-}
-
-type Spent = ReadonlyMap<JobId | null, readonly ModelSpending[]>;
-type PriceOf = (model: string) => ModelPrice | undefined;
-
-/** Longest wait for a server to list its prices, ms. */
-const LISTED_WITHIN_MS = 3000;
-
-/** Asks the server for its prices where a model has no other. */
-async function pricesOf(models: Models, spent: Spent): Promise<PriceOf> {
-  const isPriced = [...spent.values()].flat().every(({ model }) => models.priceOf(model) !== undefined);
-  if (!isPriced) await models.askPrices(AbortSignal.timeout(LISTED_WITHIN_MS)).catch(() => undefined);
-  return (model) => models.priceOf(model);
 }
 
 /** What a job's calls have cost; "": it called no model, or an older version did not say which calls were for it. */
@@ -58,7 +42,7 @@ function describeSpent(
 }
 
 /** What all compactions of a channel have cost, those included that are not listed. Pure. */
-function formatTotals(spent: Spent, priceOf: PriceOf): string[] {
+function formatTotals(spent: SpentOnJobs, priceOf: PriceOf): string[] {
   const all = [...spent.values()].flat();
   if (all.length === 0) return [];
   const older = spent.get(null) ?? [];

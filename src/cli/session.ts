@@ -1,10 +1,12 @@
 import path from "node:path";
+import type { Logger } from "pino";
 import { commandTable } from "../admin/commands.ts";
 import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon.ts";
+import type { HttpService } from "../http/service.ts";
 import { createLoopback } from "../platforms/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
@@ -15,6 +17,7 @@ import { closeDataFolder } from "../store/database/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
+import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
 export type ChatOptions = CommonOptions & {
@@ -93,7 +96,10 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const bindings = bindingsOf(config, agent);
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
+  // Before the daemon, and beyond it: it also tells how that starts and how it ends.
+  await using http = options.isDaemon ? await openHttp(io, config, log) : null;
   await using daemon = await buildDaemon({ config, log, platforms, bindings, ...patience });
+  http?.watch(daemon);
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
@@ -102,6 +108,21 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();
+}
+
+/** Nothing of the service is read where none is configured. @returns null: none is */
+async function openHttp(io: Io, config: Config, log: Logger): Promise<HttpService | null> {
+  const { http } = config;
+  if (http === null) return null;
+  const { startHttpService } = await import("../http/service.ts");
+  const service = await startHttpService({ config, http, version: readVersion(), log });
+  const { newToken } = service;
+  if (newToken !== null)
+    say(
+      io,
+      `HTTP at ${service.url} wants "Authorization: Bearer ${newToken.text}". It is kept in ${newToken.file}, and not shown again.`,
+    );
+  return service;
 }
 
 async function until(

@@ -30,6 +30,8 @@ export interface Config extends Pick<Complete, "log" | "daemon"> {
   /** Absolute path of the folder with a folder for each agent, and the policy for all; there need be none. */
   readonly agentsDir: string;
   readonly platforms: PlatformsConfig;
+  /** Null: switched off. */
+  readonly http: HttpConfig | null;
   /** The first that matches a channel holds. Empty: none is configured. */
   readonly bindings: readonly BindingConfig[];
   /** At least one; ids are unique. */
@@ -85,6 +87,15 @@ export function configuredPrice(models: readonly ModelConfig[], model: string): 
   const { priceIn, priceOut, priceCached } = said;
   if (priceIn === "unknown" || priceOut === "unknown") return undefined;
   return { input: priceIn, output: priceOut, cached: priceCached === "price_in" ? priceIn : priceCached };
+}
+
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Null: the one in the data folder. Never print it. */
+  readonly token: string | null;
+  /** Small letters, with or without a port. */
+  readonly hosts: readonly string[];
 }
 
 /** Null: switched off. */

@@ -17,6 +17,7 @@ export interface References {
   readonly slackBotToken: string | null;
   readonly slackAppToken: string | null;
   readonly slackSigningSecret: string | null;
+  readonly httpToken: string | null;
 }
 
 interface Reference {
@@ -51,6 +52,12 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
   slackBotToken: { path: ["platforms", "slack", "bot_token"], ...TOKEN },
   slackAppToken: { path: ["platforms", "slack", "app_token"], ...TOKEN },
   slackSigningSecret: { path: ["platforms", "slack", "signing_secret"], ...TOKEN },
+  httpToken: {
+    path: ["http", "token"],
+    // A shorter one could be guessed.
+    isUsable: (value) => /^[\u0021-\u007e]{16,}$/.test(value),
+    expected: "a token of at least 16 plain ASCII characters, without white space",
+  },
 };
 
 /** The environment variable that is read even if the file says nothing of it. */
@@ -86,6 +93,7 @@ export function resolveReferences(
     slackBotToken: resolve("slackBotToken"),
     slackAppToken: resolve("slackAppToken"),
     slackSigningSecret: resolve("slackSigningSecret"),
+    httpToken: resolve("httpToken"),
   };
   return { references, problems };
 }

@@ -8,6 +8,7 @@ import type {
   CompactionConfig,
   Config,
   EmbeddingsConfig,
+  HttpConfig,
   ModelConfig,
   PlatformsConfig,
   SlackConfig,
@@ -37,7 +38,7 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, daemon, prompts, platforms } = camelCased(fileSchema.parse(rest));
+  const { database, llm, log, daemon, http, prompts, platforms } = camelCased(fileSchema.parse(rest));
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
     resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
   );
@@ -56,6 +57,7 @@ export function resolveConfig(
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
     agentsDir: resolve(place.folder, "agents"),
     platforms: resolvePlatforms(platforms, references),
+    http: resolveHttp(http, references),
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
@@ -160,6 +162,14 @@ function resolveSlack(file: CompletePlatforms["slack"], references: References):
   return signingSecret === null
     ? null
     : { ...shared, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+}
+
+function resolveHttp(
+  { listen, hosts }: CamelCased<CompleteFile>["http"],
+  { httpToken: token }: References,
+): HttpConfig | null {
+  if (listen === "") return null;
+  return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
 }
 
 function hostAndPort(address: string): { host: string; port: number } {

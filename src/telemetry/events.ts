@@ -54,6 +54,9 @@ export type WeirEvent =
       model: string;
       outcome: string;
       promptTokens: number | null;
+      /** Part of `promptTokens`. */
+      cachedTokens: number | null;
+      completionTokens: number | null;
       totalMs: number;
     }
   | { type: "channel_loaded"; channel: string; entries: number; ms: number }

@@ -23,8 +23,14 @@ export function displayableLine(text: string): string {
 }
 
 /** JSON on one line or several that a terminal can't be made to obey: JSON itself lets DEL and the C1 controls through. */
-export function displayableJson(value: object, indent?: number): string {
-  return JSON.stringify(value, null, indent).replaceAll(UNSAFE_IN_JSON, (character) => {
+export function displayableJson(
+  value: object,
+  indent?: number,
+  /** Shown in place of a text. */
+  shown: (text: string) => string = (text) => text,
+): string {
+  const replaced = (_: string, inner: unknown): unknown => (typeof inner === "string" ? shown(inner) : inner);
+  return JSON.stringify(value, replaced, indent).replaceAll(UNSAFE_IN_JSON, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }

@@ -137,9 +137,10 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       discord: { token: "discord-1", ...CHAT },
       slack: { botToken: "api-key-1-slack", intake: { mode: "socket", appToken: "x" }, ...CHAT },
     },
+    http: { host: "127.0.0.1", port: 8420, token: "http-token-1", hosts: [] },
   });
-  const text = `p@ssword in-query api-key-1 discord-1 api-key-1-slack ${address}?password=in-query x`;
-  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• ••• x");
+  const text = `http-token-1 p@ssword in-query api-key-1 discord-1 api-key-1-slack ${address}?password=in-query x`;
+  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• ••• ••• x");
 });
 
 const CHAT = {

@@ -15,5 +15,6 @@ test("the example of a .env sets nothing as it is, and names what Weir reads", a
     "OPENAI_BASE_URL",
     "SLACK_APP_TOKEN",
     "SLACK_BOT_TOKEN",
+    "WEIR_HTTP_TOKEN",
   ]);
 });

@@ -97,6 +97,22 @@ memory_share = "channel"
   );
 });
 
+test("the HTTP service has a host, a port, its own names in small letters, and a token where one is set", (t) => {
+  const file = `[http]\nlisten = "[::1]:8420"\nhosts = ["Weir.internal"]\n`;
+  const cwd = folderWith(t, { "config.toml": file });
+  const expected = { host: "::1", port: 8420, token: null, hosts: ["weir.internal"] };
+  assert.deepEqual(loadConfig({ cwd, env: {} }).http, expected);
+  const token = "a-token-of-some-length";
+  assert.deepEqual(loadConfig({ cwd, env: { WEIR_HTTP_TOKEN: token } }).http, { ...expected, token });
+  for (const listen of ["8420", ":8420", "127.0.0.1", "127.0.0.1:70000", "http://127.0.0.1:8420"]) {
+    const wrong = folderWith(t, { "config.toml": `[http]\nlisten = "${listen}"\n` });
+    assert.throws(
+      () => loadConfig({ cwd: wrong, env: {} }),
+      /http\.listen[\s\S]*such as "127\.0\.0\.1:8420"/,
+    );
+  }
+});
+
 suite("without a file", () => {
   test("the built-in defaults run one agent named main", (t) => {
     const cwd = folderWith(t, {});
@@ -124,6 +140,7 @@ suite("without a file", () => {
       },
       prompts: { language: "en", dir: null },
       platforms: { loopback: null, discord: null, slack: null },
+      http: null,
       bindings: ["discord", "slack"].map((platform) => ({
         agent: "main",
         platform,

@@ -19,6 +19,7 @@ const env = {
   EMBEDDINGS_API_KEY: "key",
   EMBEDDINGS_BASE_URL: "http://127.0.0.1:1/v1",
   DATABASE_URL: "postgres://h/d",
+  WEIR_HTTP_TOKEN: "a-token-of-some-length",
 };
 
 function settings(t: TestContext, toml: string): unknown {

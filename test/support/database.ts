@@ -9,6 +9,8 @@ import { CONNECTION_VARIABLE, TEMPLATE_NAME, URL_VARIABLE } from "./test-server.
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string;
   readonly connection: Connection;
+  /** The server ends all connections to it and takes no new one, until it is let in again. */
+  setAway(isAway: boolean): Promise<void>;
 }
 
 /**
@@ -30,6 +32,11 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
   return {
     name,
     connection,
+    async setAway(isAway) {
+      await administer(server, `ALTER DATABASE ${name} ALLOW_CONNECTIONS ${!isAway}`);
+      const ended = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
+      if (isAway) await administer(server, ended);
+    },
     async [Symbol.asyncDispose]() {
       await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },

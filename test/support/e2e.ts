@@ -22,6 +22,7 @@ const FOREIGN = new Set([
   "SLACK_BOT_TOKEN",
   "SLACK_APP_TOKEN",
   "SLACK_SIGNING_SECRET",
+  "WEIR_HTTP_TOKEN",
 ]);
 
 /** The surroundings of a test's process. */
@@ -49,12 +50,20 @@ export class Home implements AsyncDisposable {
 
   /** Starts `weir ARGS`; it is killed at the latest when the home is disposed of. */
   start(...args: readonly string[]): TestProcess {
-    return this.startVersion(MAIN, ...args);
+    return this.startWith({}, ...args);
+  }
+
+  /** The same with more in its environment. */
+  startWith(env: NodeJS.ProcessEnv, ...args: readonly string[]): TestProcess {
+    return this.#start(MAIN, { ...this.#env, ...env }, args);
   }
 
   /** The same with the Weir of another checkout, by its `main.ts`; what that makes of its code stays there. */
   startVersion(main: string, ...args: readonly string[]): TestProcess {
-    const env = main === MAIN ? this.#env : { ...this.#env, NODE_COMPILE_CACHE: `${main}.cache` };
+    return this.#start(main, { ...this.#env, NODE_COMPILE_CACHE: `${main}.cache` }, args);
+  }
+
+  #start(main: string, env: NodeJS.ProcessEnv, args: readonly string[]): TestProcess {
     const started = new TestProcess(process.execPath, [main, ...args], { cwd: this.folder, env });
     this.#processes.add(started);
     return started;

@@ -7,7 +7,9 @@ import {
   HOUR_MS,
   WEEK_MS,
   httpUrl,
+  listenAddress,
   loopbackUrl,
+  names,
   oneOf,
   option,
   optionTexts,
@@ -25,7 +27,6 @@ import {
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 
-const MAX_PORT = 65_535;
 /** All that the service takes in one message. */
 const MAX_LOOPBACK_TEXT = 1_000_000;
 
@@ -123,6 +124,33 @@ export const fileSchema = z.strictObject({
       "How many compactions may run at a time, over all channels. The others wait, the most urgent first.",
     ),
   }),
+  http: table(
+    "http",
+    {
+      listen: option(
+        z
+          .literal("")
+          .or(listenAddress("127.0.0.1:8420"))
+          .describe('an address to listen on, such as "127.0.0.1:8420", or "" to switch it off'),
+        "",
+        'Where `weir start` listens: "127.0.0.1:8420" is this machine alone. "" switches it off. Nothing is encrypted: before an ' +
+          "address that other machines reach belongs a proxy that is.",
+      ),
+      token: option(
+        secret,
+        "env:WEIR_HTTP_TOKEN",
+        "What a client has to show: `Authorization: Bearer ...`, at least 16 characters. Without the variable Weir makes a token at " +
+          "the first start, prints it once, and keeps it in the file http.token of the data folder.",
+      ),
+      hosts: option(
+        names("names by which clients call this machine"),
+        [],
+        'By which names clients may call it beside its own (127.0.0.1, localhost, the host of `listen`): "weir.internal", or with a port, where ' +
+          "that is another than the one of `listen`. Any other name is refused, for a web page can have its own point here.",
+      ),
+    },
+    "Health, metrics and channels over HTTP, for monitoring and scripts: docs/operate.md.",
+  ),
   prompts: table("prompts", {
     language: option(
       z
@@ -177,14 +205,7 @@ export const fileSchema = z.strictObject({
           "to reach.",
       ),
       signing_secret: option(secret, "env:SLACK_SIGNING_SECRET"),
-      listen: option(
-        z
-          .string()
-          .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
-          .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
-          .describe(`an address to listen on, such as "127.0.0.1:3000", with a port up to ${MAX_PORT}`),
-        "127.0.0.1:3000",
-      ),
+      listen: option(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
       ...chatOptions,
     }),
   }),

@@ -98,6 +98,16 @@ export const loopbackUrl = z
     'an address such as "http://127.0.0.1:8787", without user, password and query, or "" to switch it off',
   );
 
+const MAX_PORT = 65_535;
+
+/** A host and a port to listen on. @param sample as its description shows it */
+export const listenAddress = (sample: string): z.ZodString =>
+  z
+    .string()
+    .regex(/^([\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i)
+    .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= MAX_PORT)
+    .describe(`an address to listen on, such as "${sample}", with a port up to ${MAX_PORT}`);
+
 export const mcpUrl = z
   .string()
   .refine((value) => value === "" || isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))

@@ -106,8 +106,8 @@ export class EventFeed {
         const what =
           "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
         log.warn({ why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
+        this.#become("waiting", error.message);
       }
-      if (this.#isReachable !== false) this.#become("waiting", error.message);
       this.#isReachable = false;
       return null;
     }

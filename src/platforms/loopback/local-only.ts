@@ -35,7 +35,7 @@ export function localOnly(hosts: () => readonly string[]): MiddlewareHandler {
 }
 
 /** The header by which a request shows that it comes from a web page; null: it shows no such thing. */
-function pageOf({ req }: Context): string | null {
+export function pageOf({ req }: Context): string | null {
   const origin = req.header("origin");
   if (origin !== undefined) return `Origin: ${origin}`;
   // Images and links of a page have no Origin.

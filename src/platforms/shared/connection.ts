@@ -48,6 +48,8 @@ export class Connection implements AsyncDisposable {
   #running: Promise<void> | null = null;
   #session: Session | null = null;
   #state: ConnectionState = notConnectedYet();
+  /** Also of a session that is being opened: it may be cut before it is handed over. */
+  #isCut = false;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
@@ -57,13 +59,15 @@ export class Connection implements AsyncDisposable {
     return this.#state;
   }
 
-  /** The session that is open was cut, and mends itself. */
+  /** The session was cut, and mends itself. */
   interrupted(): void {
+    this.#isCut = true;
     if (this.#state.kind === "connected") this.#become("interrupted");
   }
 
   /** The session that was cut is whole again. */
   resumed(): void {
+    this.#isCut = false;
     if (this.#state.kind === "interrupted") this.#become("connected");
   }
 
@@ -99,10 +103,11 @@ export class Connection implements AsyncDisposable {
 
   /** @returns why it is over */
   async #once(onOpen: () => void): Promise<unknown> {
+    this.#isCut = false;
     try {
       const session = await this.#parts.open(this.#closing.signal);
       this.#session = session;
-      this.#become("connected");
+      this.#become(this.#isCut ? "interrupted" : "connected");
       this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
       onOpen();
       if (this.#closing.signal.aborted) await session.close();

@@ -14,6 +14,14 @@ export interface ChannelOverview {
   readonly lastRequest: { readonly model: string; readonly tokens: number; readonly at: Date } | null;
 }
 
+/** The channels of a platform in which messages wait for a turn. */
+export interface DueChannels {
+  readonly platform: string;
+  readonly channels: number;
+  /** Age of the oldest of these messages, ms. */
+  readonly longestMs: number;
+}
+
 /** What waits in a database, whoever is to do it. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
@@ -52,14 +60,18 @@ export class OverviewStore {
     return findDaemons(this.#db);
   }
 
-  async channels(): Promise<ChannelOverview[]> {
+  /** The one that was made last first; default: all. @param page.before only those that were made before this one */
+  async channels(
+    page: { readonly limit?: number; readonly before?: number | undefined } = {},
+  ): Promise<ChannelOverview[]> {
+    const { limit = null, before = Number.MAX_SAFE_INTEGER } = page;
     const rows = await this.#db.query<RawOverview>(
       {
         // One look into an index a channel and column: a long log costs no more than a short one.
         name: "channels_overview",
         text: `select ${COLUMNS_OF_C}, heard.appended_at as heard_at, due.count as due, due.since as due_since,
                       last.model, last.tokens, last.at as asked_at
-                 from channels c
+                 from (select * from channels where id < $2 order by id desc limit $3) c
                  left join lateral (
                    select e.appended_at from entries e
                     where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($1))
@@ -73,9 +85,9 @@ export class OverviewStore {
                     where m.purpose = 'turn' and m.outcome = 'answered'
                       and not exists (select from turns t where t.id = m.turn_id and t.agent is not null)
                     order by m.id desc limit 1) last on true
-                order by c.id`,
+                order by c.id desc`,
       },
-      [OWN_IDS],
+      [OWN_IDS, before, limit],
     );
     return rows.map(
       ({ heard_at: heardAt, due, due_since: dueSince, model, tokens, asked_at: at, ...row }) => ({
@@ -99,6 +111,19 @@ export class OverviewStore {
       [channels.map(({ id }) => id), OWN_IDS],
     );
     return new Map(rows.map(({ channel, count }) => [channel, count]));
+  }
+
+  /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
+  async due(): Promise<DueChannels[]> {
+    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
+      name: "channels_due",
+      text: `select c.platform, count(*) as channels,
+                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
+               from channels c cross join lateral (
+                      select appended_at from entries
+                       where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
+              where c.settled_to < c.last_seq group by c.platform`,
+    });
   }
 
   async waiting(): Promise<Waiting> {

@@ -1,9 +1,13 @@
-import { chmod, lstat, mkdir, readdir, realpath } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, link, lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 
 /** The key that rows are signed with. */
 export const SIGNING_KEY = "signing.key";
+
+/** What clients of the HTTP service have to show, where the operator sets no token. */
+export const HTTP_TOKEN = "http.token";
 
 /** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
 const FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.unfinished", "socket", "lost+found"]);
@@ -14,6 +18,7 @@ const FILES: ReadonlySet<string> = new Set([
   "postgres.log",
   "postgres.log.old",
   SIGNING_KEY,
+  HTTP_TOKEN,
 ]);
 
 /** Rights of the group and of all others. */
@@ -27,6 +32,20 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: PRIVATE_FOLDER }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
+}
+
+/** Writes a file of its owner's alone, whole or not at all, and its folder where there is none. One that is there stays. */
+export async function putPrivateFile(file: string, text: string): Promise<void> {
+  await makePrivateFolder(path.dirname(file));
+  const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
+  try {
+    await writeFile(unfinished, text, { mode: PRIVATE_FILE, flag: "wx" });
+    await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
 }
 
 /**

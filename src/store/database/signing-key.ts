@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { link, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isMissingFile, OperatorError } from "../../core/errors.ts";
-import { makePrivateFolder, PRIVATE_FILE, SIGNING_KEY } from "./data-folder.ts";
+import { putPrivateFile, SIGNING_KEY } from "./data-folder.ts";
 
 /** What a signature says of a row. */
 export type Genuineness = "ours" | "changed" | "of another key";
@@ -92,27 +92,13 @@ export async function keepSigningKey(dataDir: string, key: string): Promise<void
   const there = await readSigningKey(dataDir);
   if (there !== null && there !== key)
     throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);
-  if (there === null) await putKey(file, key);
+  if (there === null) await putPrivateFile(file, `${key}\n`);
 }
 
 /** Never half of one, also if another daemon makes it at the same time. */
 async function makeKey(file: string): Promise<Key> {
-  await putKey(file, randomBytes(KEY_BYTES).toString("hex"));
+  await putPrivateFile(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`);
   const key = await readKey(file);
   if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
   return key;
-}
-
-/** One that is there stays. */
-async function putKey(file: string, key: string): Promise<void> {
-  await makePrivateFolder(path.dirname(file));
-  const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
-  try {
-    await writeFile(unfinished, `${key}\n`, { mode: PRIVATE_FILE, flag: "wx" });
-    await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
-  } finally {
-    await rm(unfinished, { force: true });
-  }
 }

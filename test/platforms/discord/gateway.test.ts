@@ -133,9 +133,11 @@ test("a RESUME that nobody answers is given up for a new connection", async () =
   await using scene = await openDiscordScene({ timing: { readyMs: 1200 } });
   const { discord, inbox, ann, general } = scene;
   await sayFirst(scene);
+  assert.equal(scene.platform.connection?.().kind, "connected");
   discord.gateway.next({ on: "resume", do: { kind: "silence" } });
   discord.gateway.cut();
   discord.world.say(ann, general, "missed");
+  await until("word of the cut", () => scene.platform.connection?.().kind === "interrupted");
   await until("a new session", () => discord.journal.received(IDENTIFY).length === 2);
   await until("the missed", () => inbox.said.includes("Ann: missed"));
   assert.equal(logged(scene, "platform_disconnected").length, 1);
@@ -149,10 +151,12 @@ test("an outage is waited out", async () => {
   await discord.outage();
   discord.world.say(ann, general, "meanwhile");
   await until("word of it", () => logged(scene, "platform_disconnected").length > 1);
+  assert.equal(scene.platform.connection?.().kind, "waiting");
   await discord.listen();
   await until("the message", () => inbox.said.includes("Ann: meanwhile"));
   discord.world.say(ann, general, "after");
   await until("the next", () => inbox.said.includes("Ann: after"));
+  assert.equal(scene.platform.connection?.().kind, "connected");
   assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: meanwhile", "Ann: after"]);
   assert.equal(discord.gateway.openConnections(), 1);
 });

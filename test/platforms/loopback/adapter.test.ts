@@ -141,13 +141,17 @@ describe("the loopback adapter before a troubled service", () => {
     const log = new Lines();
     await using platform = createLoopback({ url: gone.url, log, backOff: BACK_OFF });
     const inbox = new RecordingInbox();
+    assert.equal(platform.connection?.().kind, "connecting");
     await platform.start(inbox, inbox);
+    assert.equal(platform.connection?.().kind, "waiting");
+    assert.match(platform.connection?.().why ?? "", /ECONNREFUSED|reach/);
     await log.has(/can't be reached.*Is `weir loopback` running there\?/);
     assert.equal(log.texts.length, 1);
     await using server = await startLoopbackServer({ port });
     await new Person(server.url).ask("POST", "/channels/x/messages", say("a"));
     await inbox.received(1);
     await log.has(/answers again/);
+    assert.partialDeepStrictEqual(platform.connection?.(), { kind: "connected", why: null });
   });
 
   test("starts over with a service that was started anew", async () => {

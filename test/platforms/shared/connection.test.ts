@@ -7,8 +7,8 @@ import { PlatformError } from "../../../src/platforms/platform.ts";
 
 const BACK_OFF = { fromMs: 5, toMs: 20 };
 
-/** Sessions that a test ends. */
-function scripted(outcomes: readonly (Error | "open")[]): {
+/** Sessions that a test ends; `cut`: one that is cut while it is being opened. */
+function scripted(outcomes: readonly (Error | "open" | "cut")[]): {
   connection: Connection;
   lines: { level: number; msg: string; why?: string; retryInMs?: number }[];
   ends: ((why: Error | null) => void)[];
@@ -26,7 +26,8 @@ function scripted(outcomes: readonly (Error | "open")[]): {
     // oxlint-disable-next-line require-await -- as a client's would be
     async open(): Promise<Session> {
       const outcome = outcomes[opened++] ?? "open";
-      if (outcome !== "open") throw outcome;
+      if (outcome instanceof Error) throw outcome;
+      if (outcome === "cut") connection.interrupted();
       const { promise, resolve } = Promise.withResolvers<Error | null>();
       ends.push(resolve);
       return {
@@ -146,5 +147,20 @@ test("how it stands is told: why it waits, whether an operator has to act, and w
   ends[0]?.(new Error("the socket hung up"));
   await until(() => connection.state.kind === "waiting");
   assert.partialDeepStrictEqual(connection.state, { why: "the socket hung up", isOperators: false });
+  await until(() => ends.length === 2);
+  assert.partialDeepStrictEqual(connection.state, { kind: "connected", why: null });
+  await connection[Symbol.asyncDispose]();
+});
+
+test("a session that is cut before it is handed over is not called connected, and the next one knows nothing of that", async () => {
+  const { connection, ends } = scripted(["cut", "open"]);
+  await connection.start();
+  assert.equal(connection.state.kind, "interrupted");
+  connection.resumed();
+  assert.equal(connection.state.kind, "connected");
+  connection.interrupted();
+  ends[0]?.(new Error("the socket hung up"));
+  await until(() => ends.length === 2);
+  assert.equal(connection.state.kind, "connected");
   await connection[Symbol.asyncDispose]();
 });

@@ -164,8 +164,13 @@ test("a revoked token, a lost scope and a wrong kind of token are told in words,
 test("a token that is revoked while the socket is open is told when the next one is refused", async () => {
   await using scene = await openSlackScene();
   const { slack, inbox, ana, general } = scene;
-  slack.faults.next({ method: "apps.connections.open", fault: "error", error: "invalid_auth", times: 2 });
+  const refused = { method: "apps.connections.open", fault: "error", error: "invalid_auth" } as const;
+  slack.faults.next({ ...refused, times: Number.POSITIVE_INFINITY });
+  assert.equal(scene.platform.connection?.().kind, "connected");
   slack.sockets.disconnect("warning");
+  const why = (): string => scene.platform.connection?.().why ?? "";
+  await slack.journal.until("why", () => why().includes("does not know the token in SLACK_APP_TOKEN"));
+  slack.faults.clear();
   await socket(scene, 2);
   assert.match(
     String(logged(scene, "platform_refused")[0]?.["why"]),
@@ -173,6 +178,7 @@ test("a token that is revoked while the socket is open is told when the next one
   );
   slack.world.say(ana, general, "hello");
   await inbox.received(1);
+  assert.partialDeepStrictEqual(scene.platform.connection?.(), { kind: "connected", why: null });
 });
 
 test("Slack's troubles on the way to a socket are waited out: 429, 5xx, resets, no hello", async () => {

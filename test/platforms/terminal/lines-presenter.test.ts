@@ -1,3 +1,4 @@
+// proves: src/platforms/terminal/intake.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../../src/core/message.ts";

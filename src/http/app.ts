@@ -1,0 +1,106 @@
+import { Hono } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { Logger } from "pino";
+import type { z } from "zod";
+import { withoutSecrets } from "../admin/secrets.ts";
+import { errorMessage } from "../core/errors.ts";
+import { displayableJson } from "../text/displayable.ts";
+import type { ChannelReports } from "./channels.ts";
+import { fromNoPage, onlyAsking, refuse } from "./guard.ts";
+import type { Metrics } from "./metrics.ts";
+import { channelsQuery, compactionsQuery, openApi } from "./openapi.ts";
+import type { Readiness } from "./readiness.ts";
+import { judgeToken } from "./token.ts";
+
+export interface AppParts {
+  readonly readiness: Readiness;
+  readonly metrics: Metrics;
+  readonly channels: ChannelReports;
+  readonly version: string;
+  readonly token: string;
+  /** What no response may hold. */
+  readonly secrets: readonly string[];
+  /** What `Host` may be, small letters. */
+  readonly hosts: ReadonlySet<string>;
+  readonly log: Logger;
+}
+
+type Env = { Variables: { hasToken: boolean } };
+
+/** Paths that say a word without a token, and the rest with it. */
+const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
+/** The routes of the HTTP service, behind what is asked of every request. */
+export function createApp(parts: AppParts): Hono<Env> {
+  const { readiness, metrics, channels, version, log } = parts;
+  const app = new Hono<Env>();
+  app.use(async (c, next) => {
+    await next();
+    c.header("cache-control", "no-store");
+    c.header("x-content-type-options", "nosniff");
+  });
+  app.use(fromNoPage(parts.hosts));
+  app.use(onlyAsking());
+  app.use(withToken(parts.token));
+  app.notFound((c) => refuse(c, 404, "there is nothing here: /openapi.json lists what there is"));
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return refuse(c, error.status, error.message);
+    log.warn({ path: c.req.path, why: errorMessage(error) }, "http_request_failed");
+    // Why is the log's: what went wrong may hold what somebody has said.
+    return refuse(c, 503, "this failed: the log says why");
+  });
+  const say = (c: Context, value: object, status: 200 | 503 = 200): Response =>
+    c.body(maskedJson(value, parts.secrets), status, { "content-type": "application/json" });
+
+  app.get("/healthz", (c) =>
+    say(c, { status: "ok", ...(c.var.hasToken && { version, uptimeMs: readiness.uptimeMs }) }),
+  );
+  app.get("/readyz", async (c) => {
+    const { state, checks } = await readiness.report();
+    const isReady = state !== "not ready";
+    if (!c.var.hasToken) return say(c, { status: isReady ? "ok" : "not ok" }, isReady ? 200 : 503);
+    return say(c, { status: state, checks }, isReady ? 200 : 503);
+  });
+  app.get("/metrics", async (c) =>
+    c.body(await metrics.render(), 200, { "content-type": metrics.contentType }),
+  );
+  app.get("/channels", async (c) => {
+    const { limit, before } = queryOf(c, channelsQuery);
+    return say(c, await channels.list(limit, before));
+  });
+  app.get("/channels/:id/context", async (c) => say(c, await channels.context(c.req.param("id"))));
+  app.get("/channels/:id/compactions", async (c) => {
+    const { limit } = queryOf(c, compactionsQuery);
+    return say(c, await channels.compactions(c.req.param("id"), limit));
+  });
+  const description = openApi(version);
+  app.get("/openapi.json", (c) => say(c, description));
+  return app;
+}
+
+function withToken(token: string): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const judged = judgeToken(c.req.header("authorization"), token);
+    if (judged === "wrong" || (judged === "none" && !OPEN.has(c.req.path))) {
+      c.header("www-authenticate", "Bearer");
+      return refuse(c, 401, "show the token: Authorization: Bearer TOKEN");
+    }
+    c.set("hasToken", judged === "right");
+    await next();
+    return undefined;
+  };
+}
+
+/** @throws HTTPException (400) that says what is wrong with it */
+function queryOf<Schema extends z.ZodType>(c: Context, schema: Schema): z.output<Schema> {
+  const result = schema.safeParse(c.req.query());
+  if (result.success) return result.data;
+  const why = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+  throw new HTTPException(400, { message: why });
+}
+
+/** JSON in whose texts no secret stands. */
+function maskedJson(value: object, secrets: readonly string[]): string {
+  return `${displayableJson(value, 2, (text) => withoutSecrets(text, secrets))}\n`;
+}

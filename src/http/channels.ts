@@ -1,0 +1,94 @@
+import { HTTPException } from "hono/http-exception";
+import PQueue from "p-queue";
+import { type ListedChannel, listChannel } from "../admin/channel-list.ts";
+import { type ChannelReport, reportChannel } from "../admin/channel-report.ts";
+import { type PricedCompaction, readCompactions } from "../admin/compaction-list.ts";
+import { usableTokens } from "../context/usage.ts";
+import { parseAddress } from "../core/ids.ts";
+import type { Daemon } from "../daemon.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { ChannelOverview } from "../store/channels/overview.ts";
+import { budgetOf } from "../turn/agent.ts";
+
+export type ReportedDaemon = Pick<Daemon, "store" | "models" | "registry" | "staffOf" | "digesterOf">;
+
+/** A channel as `weir channels --json` shows it, and what scripts ask of its row. */
+type ChannelOnPage = ListedChannel &
+  Pick<ChannelRow, "kind" | "workspace" | "place" | "isPrivate" | "settledTo" | "coveredTo" | "omittedTo"> & {
+    readonly loaded: boolean;
+  };
+
+/** Reports that may wait for the one that is being made. */
+const MAX_WAITING = 16;
+
+/** Channels as the command line shows them. One report is made at a time: it takes the process that answers people. */
+export class ChannelReports {
+  readonly #queue = new PQueue({ concurrency: 1 });
+  #daemon: ReportedDaemon | null = null;
+
+  watch(daemon: ReportedDaemon): void {
+    this.#daemon = daemon;
+  }
+
+  /** The newest first. @param before the `next` of the page before */
+  async list(
+    limit: number,
+    before: number | undefined,
+  ): Promise<{ readonly channels: readonly ChannelOnPage[]; readonly next: number | null }> {
+    return this.#one(async (daemon) => {
+      const page = await daemon.store.overview.channels({ limit, before });
+      const next = page.length < limit ? null : (page.at(-1)?.channel.id ?? null);
+      return { channels: page.map((one) => onPage(one, daemon)), next };
+    });
+  }
+
+  /** What the next model call of a channel would be sent: `weir context --json`. */
+  async context(name: string): Promise<ChannelReport> {
+    return this.#one(async (daemon) => {
+      const { store, staffOf, digesterOf } = daemon;
+      const channel = await findChannel(daemon, name);
+      const { agent, guests } = staffOf(channel);
+      const staff = { store, agent, guests, digester: digesterOf(channel) };
+      return reportChannel({ ...staff, now: new Date(), isFresh: false }, channel);
+    });
+  }
+
+  /** What was summarised of a channel, the newest last: `weir compactions --json`. */
+  async compactions(
+    name: string,
+    limit: number,
+  ): Promise<{ readonly compactions: readonly PricedCompaction[] }> {
+    return this.#one(async (daemon) => {
+      const { id } = await findChannel(daemon, name);
+      const { jobs } = await readCompactions(daemon, id, limit);
+      return { compactions: jobs };
+    });
+  }
+
+  /** @throws HTTPException if there is no daemon yet, or too many reports are asked for */
+  async #one<Result>(work: (daemon: ReportedDaemon) => Promise<Result>): Promise<Result> {
+    const daemon = this.#daemon;
+    if (daemon === null) throw new HTTPException(503, { message: "the daemon is still starting" });
+    if (this.#queue.size >= MAX_WAITING)
+      throw new HTTPException(503, { message: "too many reports are asked for at a time" });
+    return this.#queue.add(async () => work(daemon));
+  }
+}
+
+/** @throws HTTPException if there is none */
+async function findChannel({ store }: ReportedDaemon, name: string): Promise<ChannelRow> {
+  // The database takes no text with a zero in it.
+  const channel = name.includes("\0") ? undefined : await store.channels.find(parseAddress(name));
+  if (channel === undefined)
+    throw new HTTPException(404, { message: "there is no such channel: /channels lists them" });
+  return channel;
+}
+
+function onPage(overview: ChannelOverview, { registry, staffOf }: ReportedDaemon): ChannelOnPage {
+  const { id, kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo } = overview.channel;
+  const listed = listChannel(overview, (channel, model) =>
+    usableTokens(budgetOf(staffOf(channel).agent, model)),
+  );
+  const row = { kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo };
+  return { ...listed, ...row, loaded: registry.loaded(id) !== undefined };
+}

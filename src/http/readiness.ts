@@ -1,0 +1,130 @@
+import { Cache } from "../async/cache.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { steadyNow } from "../async/clock.ts";
+import { describeCircuit, describeConnection, describeOutage, type Vitals } from "../admin/daemon-status.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { Daemon } from "../daemon.ts";
+import type { SchemaState } from "../store/database/migrate.ts";
+
+/** One thing that a daemon needs. `degraded`: it goes on without it. */
+export interface Check {
+  /** `database`, `schema`, `model`, `summaries`, or the name of a platform. */
+  readonly name: string;
+  readonly state: "ok" | "degraded" | "failed";
+  /** In words for an operator; "": nothing to tell. */
+  readonly detail: string;
+}
+
+export interface ReadyReport {
+  readonly state: "ready" | "degraded" | "not ready";
+  readonly checks: readonly Check[];
+}
+
+export type WatchedDaemon = Pick<Daemon, "readSchema" | "lost" | "vitals">;
+
+/** How long the database may take to answer, ms. */
+const DATABASE_MS = 2000;
+/** For so long an answer of the database is not asked for again, ms: whoever asks without a token costs it one statement a second. */
+const FRESH_MS = 1000;
+
+/** Whether a daemon can take messages and answer them, and why not: judged by what `weir status` shows, and by its database. */
+export class Readiness {
+  readonly #startedAt = steadyNow();
+  readonly #database = new Cache<readonly Check[]>(1);
+  /** A database that does not answer is asked once, and not by each probe on a connection of its own. */
+  #asking: Promise<SchemaState> | null = null;
+  #daemon: WatchedDaemon | null = null;
+
+  /** From now on there is a daemon, which opens its platforms next. */
+  watch(daemon: WatchedDaemon): void {
+    this.#daemon = daemon;
+  }
+
+  get uptimeMs(): number {
+    return Math.round(steadyNow() - this.#startedAt);
+  }
+
+  async report(): Promise<ReadyReport> {
+    const daemon = this.#daemon;
+    const database = daemon === null ? [DATABASE_CLOSED] : await this.#databaseChecks(daemon);
+    const vitals = daemon?.vitals() ?? null;
+    const checks = [
+      ...phaseChecks(vitals?.phase ?? "starting"),
+      ...database,
+      ...(vitals === null ? [] : vitalChecks(vitals)),
+    ];
+    const has = (state: Check["state"]): boolean => checks.some((check) => check.state === state);
+    return { state: has("failed") ? "not ready" : has("degraded") ? "degraded" : "ready", checks };
+  }
+
+  async #databaseChecks(daemon: WatchedDaemon): Promise<readonly Check[]> {
+    if (daemon.lost.aborted)
+      return [{ name: "database", state: "failed", detail: errorMessage(daemon.lost.reason) }];
+    return this.#database.get("", async () => ({ value: await this.#askDatabase(daemon), forMs: FRESH_MS }));
+  }
+
+  async #askDatabase({ readSchema }: WatchedDaemon): Promise<Check[]> {
+    this.#asking ??= readSchema().finally(() => {
+      this.#asking = null;
+    });
+    try {
+      return schemaChecks(await withDeadline(this.#asking, DATABASE_MS));
+    } catch (error) {
+      return [{ name: "database", state: "failed", detail: errorMessage(error) }];
+    }
+  }
+}
+
+const DATABASE_CLOSED: Check = {
+  name: "database",
+  state: "failed",
+  detail: "it is not open yet: it is being started, migrated or waited for, and the log says which",
+};
+
+function phaseChecks(phase: Vitals["phase"]): Check[] {
+  if (phase === "serving") return [];
+  const detail =
+    phase === "starting" ? "the daemon is still starting" : "the daemon is ending: it takes nothing new";
+  return [{ name: phase, state: "failed", detail }];
+}
+
+/** @param schema null: the database has not answered in time */
+function schemaChecks(schema: SchemaState | null): Check[] {
+  if (schema === null)
+    return [{ name: "database", state: "failed", detail: `it has not answered for ${DATABASE_MS / 1000} s` }];
+  const { current, known } = schema;
+  const isOurs = current === known;
+  const detail = isOurs ? "" : `the database is at version ${current}, this Weir knows ${known}`;
+  // An older daemon goes on beside a newer one while they are replaced one after the other.
+  const state = isOurs ? "ok" : current > known ? "degraded" : "failed";
+  return [
+    { name: "database", state: "ok", detail: "" },
+    { name: "schema", state, detail },
+  ];
+}
+
+/** Platforms, models and summaries. Pure. */
+function vitalChecks({ platforms, calls, circuits }: Vitals): Check[] {
+  const down = calls.flatMap((call) => {
+    const outage = describeOutage(call);
+    return outage === null ? [] : [`${call.model}: ${outage}`];
+  });
+  const open = circuits.filter(({ waitMs }) => waitMs > 0);
+  return [
+    ...platforms.map(platformCheck),
+    degradedBy("model", down),
+    degradedBy(
+      "summaries",
+      open.map((circuit) => `${circuit.model}: ${describeCircuit(circuit)}`),
+    ),
+  ];
+}
+
+function platformCheck({ name, connection }: Vitals["platforms"][number]): Check {
+  if (connection === null || connection.kind === "connected") return { name, state: "ok", detail: "" };
+  return { name, state: "failed", detail: describeConnection(connection, (at) => at.toISOString()) };
+}
+
+function degradedBy(name: string, reasons: readonly string[]): Check {
+  return { name, state: reasons.length > 0 ? "degraded" : "ok", detail: reasons.join("; ") };
+}

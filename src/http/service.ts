@@ -1,0 +1,139 @@
+import { createServer, type Server, type ServerOptions } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import type { Logger } from "pino";
+import type { Config, HttpConfig } from "../config/config.ts";
+import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
+import { secretsOf } from "../admin/secrets.ts";
+import type { Daemon } from "../daemon.ts";
+import { nameInUrl } from "../platforms/loopback/local-only.ts";
+import { createApp } from "./app.ts";
+import { ChannelReports } from "./channels.ts";
+import { allowedHosts } from "./guard.ts";
+import { Metrics } from "./metrics.ts";
+import { Readiness } from "./readiness.ts";
+import { openToken } from "./token.ts";
+
+/** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to tell how that ends. */
+export interface HttpService extends AsyncDisposable {
+  readonly url: string;
+  /** The token and its file, where it was just made; null: it is not new. */
+  readonly newToken: { readonly text: string; readonly file: string } | null;
+  /** From now on it tells of this daemon. */
+  watch(daemon: Daemon): void;
+}
+
+export interface HttpServiceOptions {
+  readonly config: Pick<Config, "database" | "llm" | "platforms" | "http" | "agents">;
+  readonly http: HttpConfig;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+/** All headers of a request, and its path, bytes. */
+const MAX_HEADER_BYTES = 8192;
+/** A client that sends no whole request in time is sent away, and so is one that does not read, ms. */
+const HEADERS_MS = 5000;
+const REQUEST_MS = 10_000;
+const CHECK_EVERY_MS = 1000;
+const LIMITS: ServerOptions = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_MS,
+  requestTimeout: REQUEST_MS,
+  keepAliveTimeout: HEADERS_MS,
+  connectionsCheckingInterval: CHECK_EVERY_MS,
+};
+/** More clients at a time are sent away. */
+const MAX_CONNECTIONS = 1024;
+/** Addresses that only this machine reaches. */
+const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;
+
+/** @throws OperatorError if it cannot listen there, or there is no token */
+export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
+  const { config, http, version, log } = options;
+  await using stack = new AsyncDisposableStack();
+  const server = createLimitedServer();
+  const listening = { host: http.host, port: await listen(server, http) };
+  // Without a listener, a process that has no file descriptor left for one more client would end.
+  server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
+  stack.defer(async () => close(server));
+  // Only now: a token is shown once, when it is made, and a start that fails shows none.
+  const token = await openToken(http.token, config.database.dataDir);
+  const readiness = new Readiness();
+  const metrics = new Metrics(readiness, version);
+  const channels = new ChannelReports();
+  const app = createApp({
+    readiness,
+    metrics,
+    channels,
+    version,
+    token: token.text,
+    secrets: [...secretsOf(config), token.text],
+    hosts: allowedHosts(listening, http.hosts),
+    log,
+  });
+  // The process has other users of the global objects.
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  server.on("request", (request, response) => void answer(request, response));
+  const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
+  log.info({ where: url }, "http_listens");
+  if (!LOOPBACK.test(listening.host))
+    log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
+  const kept = stack.move();
+  return {
+    url,
+    newToken: token.newIn === null ? null : { text: token.text, file: token.newIn },
+    watch(daemon) {
+      readiness.watch(daemon);
+      metrics.watch(daemon);
+      channels.watch(daemon);
+    },
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+function createLimitedServer(): Server {
+  const server = createServer(LIMITS);
+  server.maxConnections = MAX_CONNECTIONS;
+  // A socket that is silent for so long is ended: its client does not read what it has asked for.
+  server.setTimeout(REQUEST_MS);
+  return server;
+}
+
+/** Resolves when nobody is connected any more. */
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/**
+ * @returns the port: the configured one may be 0, for any free one
+ * @throws OperatorError if it cannot listen there
+ */
+async function listen(server: Server, { host, port }: HttpConfig): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const onError = (error: Error): void => reject(cannotListen(error, `${nameInUrl(host)}:${port}`));
+    server.once("error", onError);
+    server.listen(port, host, () => {
+      server.off("error", onError);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    "another program listens there already, perhaps another Weir: end it, or choose another port under [http] in config.toml",
+  EADDRNOTAVAIL:
+    "this machine has no such address: choose one that it has, such as 127.0.0.1, under [http] in config.toml",
+  EACCES: "this account may not: choose a port from 1024 on, under [http] in config.toml",
+  ENOTFOUND: "nobody knows this name: write an address under [http] in config.toml",
+};
+
+function cannotListen(error: Error, address: string): OperatorError {
+  const why = REASONS[errorCode(error)] ?? errorMessage(error);
+  return new OperatorError(`http.listen: Weir cannot listen on ${address}: ${why}.`, { cause: error });
+}

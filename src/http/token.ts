@@ -1,0 +1,64 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { isMissingFile, OperatorError } from "../core/errors.ts";
+import { HTTP_TOKEN, putPrivateFile, unusable } from "../store/database/data-folder.ts";
+
+const TOKEN_BYTES = 32;
+const TOKEN_TEXT = /^[\u0021-\u007e]{16,}$/;
+
+/** What a client has to show. */
+export interface HttpToken {
+  readonly text: string;
+  /** The file in which it was just made; null: it is not new. */
+  readonly newIn: string | null;
+}
+
+/**
+ * The configured token, else that of the data folder, which is made where there is none.
+ * @throws OperatorError if the file holds no token
+ */
+export async function openToken(configured: string | null, dataDir: string): Promise<HttpToken> {
+  if (configured !== null) return { text: configured, newIn: null };
+  const file = path.join(dataDir, HTTP_TOKEN);
+  const found = await readToken(file);
+  if (found !== null) return { text: found, newIn: null };
+  await putPrivateFile(file, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`).catch(
+    (cause: unknown) => {
+      throw unusable(dataDir, cause);
+    },
+  );
+  // Another daemon may have made it at the same time.
+  const made = await readToken(file);
+  if (made === null) throw new OperatorError(`${file} was removed while it was made.`);
+  return { text: made, newIn: file };
+}
+
+/** Null: there is none. */
+async function readToken(file: string): Promise<string | null> {
+  let text: string;
+  try {
+    text = (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    if (isMissingFile(error)) return null;
+    throw new OperatorError(`${file}, the token of [http], cannot be read. Check its owner.`, {
+      cause: error,
+    });
+  }
+  if (TOKEN_TEXT.test(text)) return text;
+  throw new OperatorError(
+    `${file} holds no token: at least 16 plain characters without white space. Remove it, and a new one is made.`,
+  );
+}
+
+/** Whether a client shows the token: `wrong` is another one. Takes the same time whatever it shows. */
+export function judgeToken(authorization: string | undefined, token: string): "none" | "wrong" | "right" {
+  if (authorization === undefined) return "none";
+  const shown = /^bearer +(?<token>\S+) *$/i.exec(authorization)?.groups?.["token"] ?? "";
+  return timingSafeEqual(digest(shown), digest(token)) ? "right" : "wrong";
+}
+
+/** Of one length, as the comparison needs it. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
