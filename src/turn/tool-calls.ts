@@ -1,4 +1,5 @@
-import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import type { Entry, ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import type { TurnRange } from "../core/history.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import { withOwnIds } from "../llm/chat/call-ids.ts";
@@ -164,12 +165,20 @@ async function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** Ids of the calls that a turn has made. Pure. */
+export function madeCalls(entries: readonly Entry[], turn: TurnRange): string[] {
+  return entries.flatMap((entry) =>
+    entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls.map(({ id }) => id) : [],
+  );
+}
+
 /**
  * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
  * again. Some servers give every call the same id; a result must name one.
+ * @param taken ids of the calls that the turn has made before: what a call does is known by its turn and its id
  */
-export function storableCalls(calls: readonly ToolCall[]): ToolCall[] {
-  return withOwnIds(calls).map(({ id, name, arguments: json }) => {
+export function storableCalls(calls: readonly ToolCall[], taken: readonly string[] = []): ToolCall[] {
+  return withOwnIds(calls, taken).map(({ id, name, arguments: json }) => {
     return { id, name: storableText(name), arguments: storableText(json) };
   });
 }

@@ -28,7 +28,7 @@ import { isQuestion } from "../memory/recall-worth.ts";
 import { failureKind } from "./failure-kind.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
-import { runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
+import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
 import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import { askWithinWindow, type SentRequest } from "./window-retry.ts";
@@ -204,7 +204,8 @@ class TurnRun {
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
-    const wanted = storableCalls(answer.calls);
+    const { entries } = await this.#channel.snapshot();
+    const wanted = storableCalls(answer.calls, madeCalls(entries, this.#turn));
     const { told: held, asked } = await this.#channel.approvals.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     const news = asked.length === 0 ? undefined : { asked, done: [] };

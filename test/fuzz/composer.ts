@@ -203,7 +203,7 @@ class Composer {
     this.#steps.push({ do: "release" });
   }
 
-  /** Somebody decides when the time is over, and about what was denied. */
+  /** Somebody decides when the time is over, and about what was denied; and what was asked for is taken back. */
   #decideTooLate(): void {
     this.#say({ reply: "act", room: 0, hurry: false });
     this.#steps.push({ do: "expire", room: 0, pick: 0 });
@@ -212,6 +212,8 @@ class Composer {
       { do: "decide", room: 0, pick: 0, how: "deny" },
       { do: "decide", room: 0, pick: 0.999, how: "once" },
     );
+    this.#say({ reply: "act", room: 0, hurry: false });
+    this.#steps.push({ do: "delete", room: 0, target: "newest", pick: 0.999 });
   }
 
   /** Gives a statement its chance. */

@@ -81,6 +81,7 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "settle_handing_over", when: "after", nth: 1 },
   { at: "database", statement: "subagent_tell_call", when: "after", nth: 1 },
   { at: "subagent", statement: "", when: "after", nth: 1 },
+  { at: "database", statement: "subagent_save", when: "after", nth: 1 },
   { at: "database", statement: "append_turn_approvals", when: "before", nth: 1 },
   { at: "deed", statement: "", when: "after", nth: 1 },
 ];

@@ -96,7 +96,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     memory: { share: "channel", recall: "all" },
     subagents: {
       enabled: true,
-      waitMs: 30,
+      waitMs: 150,
       maxParallel: 2,
       maxSteps: 3,
       timeoutMs: 120_000,

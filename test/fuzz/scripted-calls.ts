@@ -39,12 +39,14 @@ export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
 /** The calls of an answer that has more than an answer in view; null: it only answers, as it does of what came of them. */
 export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number): Said | null {
   if (reply === "hand" || reply === "hand_on") return handOver(reply, random, n, prompt);
-  const isTold = prompt.newest.some((message) => message.role === "tool" || isOwnLine(message));
-  if (isTold) return null;
+  const results = prompt.newest.filter(({ role }) => role === "tool").length;
+  if (prompt.newest.some(isOwnLine) || results > (reply === "act" ? 1 : 0)) return null;
   if (reply.startsWith("spawn"))
     return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
   if (reply !== "act" && reply !== "act_again") return null;
-  const act = callOf(ACT, { what: reply === "act" ? whatFor(prompt) : actedLast(prompt) }, n);
+  const what = reply === "act" ? whatFor(prompt) : actedLast(prompt);
+  // As some servers do, it gives the first call of each answer the same id.
+  const act = callOf(ACT, { what: results === 0 ? what : `${what}, too` }, 0);
   const beside = random.chance(0.2) ? lookUps(random, n + 1, prompt) : [];
   return { text: "", calls: [act, ...beside], finish: "tool_calls" };
 }

@@ -13,9 +13,9 @@ export function usableId(id: string): string {
   return id === "" || USABLE_ID.test(id) ? id : makeId(createHash("sha256").update(id).digest());
 }
 
-/** The calls of one answer, each with a unique id that can be sent back. */
-export function withOwnIds(calls: readonly ToolCall[]): ToolCall[] {
-  const seen = new Set<string>();
+/** The calls of one answer, each with a unique id that can be sent back. @param taken ids that none of them may have */
+export function withOwnIds(calls: readonly ToolCall[], taken: readonly string[] = []): ToolCall[] {
+  const seen = new Set(taken);
   return calls.map((call) => {
     const given = usableId(call.id);
     const id = given === "" || seen.has(given) ? makeId(randomBytes(9)) : given;

@@ -194,6 +194,20 @@ test("the same call asked for twice is one; so many wait at most; a call that co
   assert.equal((await scene.rows()).length, 20);
 });
 
+test("calls of two answers of one turn that have the same id are two, and both are asked about", async () => {
+  await using scene = await openApprovals();
+  const noted = (words: string): ReturnType<typeof toolCalls> =>
+    toolCalls([{ name: "note", id: "functions.note:0", arguments: { text: words } }]);
+  scene.server.reply(noted("buy milk"), noted("buy bread"), text("both asked"));
+  await using weir = await scene.start();
+  await weir.say("note both");
+  await scene.platform.until(() => questions(scene, 1).length === 1 && questions(scene, 2).length === 1);
+  assert.deepEqual(
+    (await scene.rows()).map((row) => row.arguments),
+    ['{"text":"buy milk"}', '{"text":"buy bread"}'],
+  );
+});
+
 test("an approval is known in its own channel alone, and secrets of the operator are masked", async () => {
   await using scene = await openApprovals();
   await using weir = await scene.start({ apiKey: "sk-verysecret-key" });
