@@ -21,7 +21,12 @@ const SHARES = [0.25, 0.125];
 const TOLD = 0.6;
 
 const TIME = createTimeFormat("UTC");
-const RENDERER = new Renderer(TIME, { editNote: () => "", absence: () => "", deleted: () => "" });
+const RENDERER = new Renderer(TIME, {
+  editNote: () => "",
+  absence: () => "",
+  deleted: () => "",
+  resultImages: () => "",
+});
 
 /** What the deterministic digest keeps of what must not get lost, at a quarter of the length. */
 export const digest: Figure = {

@@ -294,6 +294,7 @@ function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     subagentTask: (values) => prompts.render("subagent-task", values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    resultImages: (values) => prompts.render("result-images", values).trim(),
     failure: ({ kind }) => prompts.render("failure", { kind }).trim(),
     deleted: () => deleted,
   };

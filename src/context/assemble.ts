@@ -36,6 +36,13 @@ export interface DueImages {
   readonly images: readonly ModelImage[];
 }
 
+/** Pictures that a tool has brought. */
+export interface ResultImages {
+  /** Of the result. */
+  readonly seq: Seq;
+  readonly images: readonly ModelImage[];
+}
+
 /** All that a context is made of. */
 export interface ContextSources {
   readonly tools: readonly ToolSpec[];
@@ -50,6 +57,8 @@ export interface ContextSources {
   readonly dynamic: DynamicPart;
   /** Shown with the messages to answer, and in no later turn: so the prefix stays. */
   readonly images: readonly DueImages[];
+  /** Shown behind this turn's results, and in no later turn. */
+  readonly resultImages: readonly ResultImages[];
   readonly renderer: Renderer;
   /** Which results of tools are shown in their short form; default: all of earlier turns. */
   readonly pruning?: Pruning;
@@ -108,6 +117,7 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   const stubsTo = trims.stubs === true ? Infinity : stubbedTo(view.before, pruning);
   const before = render(view.before, { ...cap(trims.cap.before), stub: (entry) => entry.seq <= stubsTo });
   const due = render(view.due, cap(trims.cap.due));
+  const own = render(view.own, cap(trims.cap.own));
   const now = dynamic.make(history.omission, trims.room, due.length);
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
@@ -124,7 +134,11 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
     ),
     // Behind the messages to answer, so that these are in the prefix of the next turn's request.
     segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now.text }])),
-    segment("turn", "this turn's tool calls", render(view.own, cap(trims.cap.own))),
+    segment(
+      "turn",
+      "this turn's tool calls",
+      trims.withoutImages === true ? own : withResultImages(own, sources),
+    ),
   ];
   const toolSegment: Segment = {
     key: "tools",
@@ -169,6 +183,35 @@ function withImages(shown: readonly Shown[], images: readonly DueImages[]): read
     if (message.role !== "user" || own.length === 0) return { message, tokens };
     return { message: { ...message, images: own }, tokens: tokens + own.length * IMAGE_TOKENS };
   });
+}
+
+/** No server takes pictures in a result: they stand in messages behind all results of the same answer. */
+function withResultImages(
+  shown: readonly Shown[],
+  { resultImages, renderer }: Pick<ContextSources, "resultImages" | "renderer">,
+): readonly Counted[] {
+  if (resultImages.length === 0) return shown;
+  const bySeq = new Map(resultImages.map(({ seq, images }) => [seq, images]));
+  const all: Counted[] = [];
+  let results: Entry[] = [];
+  for (const [index, one] of shown.entries()) {
+    all.push(one);
+    results = one.entry.kind === "tool_result" ? [...results, one.entry] : [];
+    if (shown[index + 1]?.entry.kind === "tool_result") continue;
+    for (const [place, result] of results.entries()) {
+      const images = bySeq.get(result.seq) ?? [];
+      if (result.kind !== "tool_result" || result.deleted || images.length === 0) continue;
+      const values = { tool: result.tool, count: images.length, call: place + 1, calls: results.length };
+      const message: ModelMessage = {
+        role: "user",
+        text: renderer.imagesText(values),
+        images,
+        isOfImages: true,
+      };
+      all.push({ message, tokens: estimateMessage(message) + images.length * IMAGE_TOKENS });
+    }
+  }
+  return all;
 }
 
 function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Segment {

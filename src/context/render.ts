@@ -27,6 +27,8 @@ export interface EntryTexts {
   /** @param values.from, values.to the times between which something was not heard */
   absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
   deleted(): string;
+  /** What stands before the pictures of a tool's result. @param values.call which of the `calls` made at once, from 1 */
+  resultImages(values: { tool: string; count: number; call: number; calls: number }): string;
 }
 
 /** An entry as the model reads it. */
@@ -153,6 +155,11 @@ export class Renderer {
     const made = { message, tokens: estimateMessage(message) };
     this.#summaries.set(summary, made);
     return made;
+  }
+
+  /** What a model reads before the pictures of a result. */
+  imagesText(values: Parameters<EntryTexts["resultImages"]>[0]): string {
+    return this.#texts.resultImages(values);
   }
 
   /** Estimated tokens of the tools, counted once. */

@@ -3,7 +3,13 @@ import type { ToolCall } from "./entry.ts";
 /** One message of a model request, in the vocabulary of Chat Completions. */
 export type ModelMessage =
   | { readonly role: "system"; readonly text: string }
-  | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
+  | {
+      readonly role: "user";
+      readonly text: string;
+      readonly images?: readonly ModelImage[];
+      /** The text is of the pictures alone: without them there is no such message. Default: false. */
+      readonly isOfImages?: true;
+    }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly role: "tool"; readonly callId: string; readonly text: string };
 

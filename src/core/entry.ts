@@ -1,4 +1,5 @@
 import type { AgentId, MemoryId, Seq, TurnId } from "./ids.ts";
+import type { ImageBytes } from "./image.ts";
 import type { Memory } from "./memory.ts";
 import type { Author } from "./message.ts";
 
@@ -117,6 +118,8 @@ export interface ToolResultEntry extends TurnEntryBase {
   readonly text: string;
   readonly references: readonly EntryReference[];
   readonly memories: readonly MemoryReference[];
+  /** How many pictures it has brought; left out: none. */
+  readonly images?: number;
 }
 
 /**
@@ -162,6 +165,8 @@ export type TurnEntryDraft =
       readonly text: string;
       readonly references: readonly EntryReference[];
       readonly memories: readonly MemoryReference[];
+      /** At least one; left out: none. */
+      readonly images?: readonly ImageBytes[];
     }
   | { readonly kind: "notice"; readonly text: string };
 

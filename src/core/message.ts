@@ -1,5 +1,6 @@
 import type { Card } from "./card.ts";
 import type { ChannelAddress, Seq } from "./ids.ts";
+import type { ImageBytes } from "./image.ts";
 
 /**
  * A reaction is kept as a message that says so, and is taken back as one. Its id begins with this; then come the
@@ -88,10 +89,8 @@ export interface ChannelPrivacy {
 }
 
 /** A picture that belongs to a message, for models that see. */
-export interface InboundImage {
+export interface InboundImage extends ImageBytes {
   readonly name: string;
-  readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-  readonly bytes: Uint8Array;
 }
 
 /** Something said on a platform. */

@@ -369,11 +369,10 @@ class ServerModels extends KnownWindows implements Models {
   }
 }
 
-/** A message's text tells each picture's name, type and size, so nothing else has to. */
+/** Texts and results tell each picture's name, type and size, so nothing else has to. */
 function withoutImages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  return messages.map((message) =>
-    message.role === "user" && message.images !== undefined
-      ? { role: message.role, text: message.text }
-      : message,
-  );
+  return messages.flatMap((message) => {
+    if (message.role !== "user" || message.images === undefined) return message;
+    return message.isOfImages === true ? [] : { role: message.role, text: message.text };
+  });
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { type ImageBytes, imageTypeNamed, imageTypeOf, MAX_IMAGE_BYTES } from "../core/image.ts";
 import { formatNumber } from "../text/format.ts";
 import { sliceWhole } from "../text/text.ts";
 
@@ -8,6 +9,8 @@ export interface ReadResult {
   readonly text: string;
   /** The tool says itself that it has failed. */
   readonly isError: boolean;
+  /** Which the text calls picture 1, picture 2, … */
+  readonly images: readonly ImageBytes[];
 }
 
 /** What a server may answer to a call; a part of a kind that nobody knows is named, and refuses nothing. */
@@ -21,6 +24,8 @@ export const RawResult = z.looseObject({
 const LONGEST = 20_000;
 const LONGEST_ERROR = 2000;
 const LONGEST_NAME = 200;
+/** Pictures of one result that are shown, the first. */
+const MOST_IMAGES = 4;
 
 const text = z.string();
 const Part = z.discriminatedUnion("type", [
@@ -44,18 +49,44 @@ const Part = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Puts a result into words. Bytes are named, never shown: the log holds texts. Pure. */
+/**
+ * Puts a result into words: the log holds texts. Pictures are numbered for who sees them; other bytes are named alone. Nothing that a
+ * server only points to is fetched. Pure.
+ * @param seesImages the model is shown pictures; default: it is not
+ */
 export function readResult(
   { content = [], structuredContent, isError = false }: z.output<typeof RawResult>,
   mask: (text: string) => string,
+  seesImages = false,
 ): ReadResult {
-  const parts = content.map(partText);
+  const images: ImageBytes[] = [];
+  const parts = content.map((part) => {
+    const image = seesImages && !isError && images.length < MOST_IMAGES ? imageOf(part) : null;
+    return partText(part, image === null ? null : { number: images.push(image), ...image });
+  });
   if (structuredContent !== undefined && !content.some((part) => saysTheSame(part, structuredContent)))
     parts.push(JSON.stringify(structuredContent));
   const whole = mask(parts.filter((part) => part !== "").join("\n"));
   const said =
     whole === "" ? (isError ? "the tool failed, and does not say why." : "The tool answers nothing.") : whole;
-  return { text: capped(said, isError ? LONGEST_ERROR : LONGEST), isError };
+  return { text: capped(said, isError ? LONGEST_ERROR : LONGEST), isError, images };
+}
+
+/** A picture of a kind that models take, and that is one; its bytes say of which. Null: the part is none. */
+function imageOf(raw: unknown): ImageBytes | null {
+  const parsed = Part.safeParse(raw);
+  if (!parsed.success) return null;
+  const part = parsed.data;
+  const [base64, mimeType] =
+    part.type === "image"
+      ? [part.data, part.mimeType]
+      : part.type === "resource"
+        ? [part.resource.blob ?? "", part.resource.mimeType]
+        : ["", ""];
+  if (imageTypeNamed(mimeType) === null || base64.length > (MAX_IMAGE_BYTES / 3 + 1) * 4) return null;
+  const bytes = Buffer.from(base64, "base64");
+  const type = imageTypeOf(bytes);
+  return type === null || bytes.length > MAX_IMAGE_BYTES ? null : { type, bytes };
 }
 
 /** Servers send structured content as text, too, for clients that do not know it. */
@@ -70,20 +101,26 @@ function saysTheSame(part: unknown, structured: unknown): boolean {
   }
 }
 
-function partText(raw: unknown): string {
+/** @param image the picture that the part is, where it is shown */
+function partText(raw: unknown, image: (ImageBytes & { readonly number: number }) | null): string {
   const parsed = Part.safeParse(raw);
   if (!parsed.success) return "[content that cannot be read]";
   const part = parsed.data;
+  const picture =
+    image === null ? "" : `picture ${image.number}, ${image.type}, ${formatNumber(image.bytes.length)} bytes`;
   switch (part.type) {
     case "text":
       return part.text;
     case "image":
     case "audio":
-      return `[${part.type}, ${typeName(part.mimeType)}, ${size(part.data)}: not shown]`;
+      return image !== null
+        ? `[${picture}]`
+        : `[${part.type}, ${typeName(part.mimeType)}, ${size(part.data)}: not shown]`;
     case "resource_link":
       return `[resource ${quoted(part.name || part.uri)} at ${short(part.uri)}, ${typeName(part.mimeType)}]`;
     case "resource": {
       const { uri, text: words, blob = "", mimeType } = part.resource;
+      if (image !== null) return `[${picture}, of the resource ${short(uri)}]`;
       const head = `resource ${short(uri)}, ${typeName(mimeType)}`;
       return words === undefined ? `[${head}, ${size(blob)}: not shown]` : `[${head}]\n${words}`;
     }

@@ -106,15 +106,13 @@ export class ServerTools implements AsyncDisposable {
       approve: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
-      async run(input, { signal, effectKey }) {
+      async run(input, { signal, effectKey, seesImages }) {
         if (!isTable(input)) throw new ToolInputError("They are no JSON object.");
         // The channel's list is frozen; what the server has now is not.
         if (connection.listing?.tools.some((one) => one.name === name) !== true)
           throw new ToolFailure(`The server "${config.name}" no longer has this tool.`);
-        const { text, isError } = readResult(
-          await connection.call({ tool: name, input, effectKey, signal }),
-          mask,
-        );
+        const raw = await connection.call({ tool: name, input, effectKey, signal });
+        const { text, isError, images } = readResult(raw, mask, seesImages);
         // The tool's own words are for the model; the log is told that there were some.
         if (isError) {
           const failed = framed(`the tool of the server "${config.name}" has failed, and says`, text);
@@ -124,6 +122,7 @@ export class ServerTools implements AsyncDisposable {
           kind: "result",
           text: framed(`From the server "${config.name}"`, text),
           references: [],
+          images,
         };
       },
     };

@@ -86,6 +86,15 @@ const TEMPLATES = {
     from_time: "text",
     to_time: "text",
   },
+  /** What stands before the pictures that a tool has brought. */
+  "result-images": {
+    tool: "text",
+    /** How many of its pictures follow. */
+    count: "number",
+    /** Which it was of the calls that were made at once, from 1. */
+    call: "number",
+    calls: "number",
+  },
   /** The one sentence that a person gets instead of an answer. */
   failure: { kind: { oneOf: FAILURE_KINDS } },
   /** A command's name is given without its slash. */

@@ -3,6 +3,7 @@ import type { ApprovalMode } from "../core/approval.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { AgentId } from "../core/ids.ts";
+import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
 import type { TemplateName } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
@@ -41,6 +42,8 @@ export type ToolOutcome =
       readonly references: readonly EntryReference[];
       /** Default: none. */
       readonly memories?: readonly MemoryReference[];
+      /** Which the text names, by number; shown to a model that sees, while the turn runs. Default: none. */
+      readonly images?: readonly ImageBytes[];
     }
   /** The turn ends without an answer. */
   | { readonly kind: "skip"; readonly reason: string }
@@ -67,6 +70,8 @@ export interface ToolContext extends ToolKit {
    * Models give other ids each time.
    */
   readonly effectKey: string;
+  /** Whether pictures are shown to who has called. */
+  readonly seesImages: boolean;
   /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
   searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
   /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */

@@ -223,6 +223,7 @@ export class Simulation {
       recalled: recalled.filter(({ seq }) => seq <= hiddenTo),
       remembered: hiddenTo === 0 ? [] : remembered,
       attached: NOTHING_ATTACHED,
+      resultImages: [],
       extract: this.#extract(),
       notes: [],
       skills: [],

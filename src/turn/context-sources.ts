@@ -1,4 +1,4 @@
-import type { ContextSources, DueImages } from "../context/assemble.ts";
+import type { ContextSources, DueImages, ResultImages } from "../context/assemble.ts";
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
 import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
@@ -35,6 +35,8 @@ export interface LookedUp {
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
   readonly attached: Attached;
+  /** What this turn's tools have brought. */
+  readonly resultImages: readonly ResultImages[];
   /** What is left of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
   /** The agent's notes of this channel. */
@@ -73,6 +75,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   recalled: [],
   remembered: [],
   attached: NOTHING_ATTACHED,
+  resultImages: [],
   extract: null,
   notes: [],
   skills: [],
@@ -135,6 +138,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     turn,
     renderer: agent.renderer,
     images: attached.images,
+    resultImages: situation.resultImages,
     pruning: { ...agent.config.pruning, fromTokens: agent.config.pruning.threshold * situation.usable },
     dynamic: {
       make: (omission, room = Infinity, due = 0) => {

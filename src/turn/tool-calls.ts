@@ -85,10 +85,18 @@ function secondHandOff(calls: readonly ToolCall[]): (call: ToolCall) => boolean 
 }
 
 function toDraft(call: ToolCall, outcome: ToolOutcome | Failure, isSkipped: boolean): ToolResultDraft {
-  const { references, memories = [] } = outcome.kind === "result" ? outcome : { references: [] };
+  const { references, memories = [], images = [] } = outcome.kind === "result" ? outcome : { references: [] };
   // What a tool says may quote the model's arguments, and those can hold what the log cannot.
   const text = storableText(textOf(outcome, isSkipped));
-  return { kind: "tool_result", callId: call.id, tool: call.name, text, references, memories };
+  const draft = {
+    kind: "tool_result",
+    callId: call.id,
+    tool: call.name,
+    text,
+    references,
+    memories,
+  } as const;
+  return images.length === 0 ? draft : { ...draft, images };
 }
 
 function textOf(outcome: ToolOutcome | Failure, isSkipped: boolean): string {

@@ -7,7 +7,7 @@ import type { TurnChannel } from "./turn.ts";
 
 /** What a turn's calls of tools work with. */
 export function toolRunParts(
-  { tools, config }: Agent,
+  { tools, config, models }: Agent,
   channel: TurnChannel,
   turn: TurnRange,
   signal: AbortSignal,
@@ -21,6 +21,7 @@ export function toolRunParts(
       effectKeys(calls, { channel: channel.cacheKey, turn, history: await channel.snapshot() }),
     context: {
       ...channel.toolKit,
+      seesImages: config.seesImages && models.seesImages(config.model),
       searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
       useSkill,

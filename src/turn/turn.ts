@@ -1,5 +1,5 @@
 import { withDeadline } from "../async/deadline.ts";
-import { IMAGE_TOKENS } from "../context/assemble.ts";
+import { IMAGE_TOKENS, type ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
@@ -81,6 +81,8 @@ export interface TurnChannel {
   subagents(): Promise<readonly string[]>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
+  /** The pictures that the turn's tools have brought, as far as they are not taken back. */
+  resultImages(): Promise<readonly ResultImages[]>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;
   /** Called for every request before it is sent. Must not throw or wait. */
@@ -150,7 +152,7 @@ const FOLDER_WITHIN_MS = 50;
 export const EXTRACT_FRAME_TOKENS = 60;
 
 function withoutImages(found: LookedUp): LookedUp {
-  return { ...found, attached: { ...found.attached, images: [] } };
+  return { ...found, attached: { ...found.attached, images: [] }, resultImages: [] };
 }
 
 class TurnRun {
@@ -252,7 +254,17 @@ class TurnRun {
     ]);
     const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
+    return {
+      recalled,
+      remembered,
+      attached,
+      resultImages: [],
+      extract,
+      notes,
+      skills,
+      subagents,
+      isUnfound,
+    };
   }
 
   async #extract(): Promise<OmittedExtract | null> {
@@ -288,11 +300,18 @@ class TurnRun {
     const name = await agent.models.resolve(agent.config.model);
     const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
     const usable = usableTokens(budget);
+    const isSeeing = agent.models.seesImages(name);
+    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
+    if (isSeeing && agent.config.seesImages)
+      this.#found = {
+        ...this.#found,
+        resultImages: await this.#orElse([], this.#channel.resultImages()),
+      };
     const fitNow = async (): Promise<Fit> => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
       const now = this.#clock.now();
-      const found = agent.models.seesImages(name) ? this.#found : withoutImages(this.#found);
+      const found = isSeeing ? this.#found : withoutImages(this.#found);
       const situation = { history, turn: this.#turn, ...found, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
     };

@@ -14,7 +14,12 @@ import { assertNoAuthority, NASTY, NASTY_NAMES, nastyText } from "./corpus.ts";
 
 const time = createTimeFormat("UTC");
 const editNote = ({ text }: { readonly text: string }): string => text;
-const renderer = new Renderer(time, { editNote, absence: () => "", deleted: () => "" });
+const renderer = new Renderer(time, {
+  editNote,
+  absence: () => "",
+  deleted: () => "",
+  resultImages: () => "",
+});
 
 function read(content: string): void {
   assertNoAuthority({ model: "m", messages: [{ role: "user", content }] });

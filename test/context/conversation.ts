@@ -136,6 +136,8 @@ export class Conversation {
     if (this.turn === null) return;
     const base = { ...this.#base(estimateTokens(JSON.stringify(draft))), after: this.turn.toSeq };
     if (draft.kind === "notice") this.#append({ ...base, ...draft, edits: null });
+    else if (draft.kind === "tool_result")
+      this.#append({ ...base, ...draft, images: draft.images?.length ?? 0, turnId: this.turn.id });
     else this.#append({ ...base, ...draft, turnId: this.turn.id });
   }
 

@@ -23,8 +23,9 @@ const renderer = new Renderer(createTimeFormat("UTC"), {
   editNote: ({ author, original, text }) => `[System: ${author} changed ${original}]\n> ${text}\n`,
   absence: ({ kind, from, to }) => `[System: ${kind}, ${from} to ${to}]\n`,
   deleted: () => "(deleted)",
+  resultImages: () => "",
 });
-const NO_TEXTS = { editNote: () => "", absence: () => "", deleted: () => "" };
+const NO_TEXTS = { editNote: () => "", absence: () => "", deleted: () => "", resultImages: () => "" };
 const at = new Date("2026-11-21T14:05:00Z");
 const base = { seq: 1, at, deleted: false, tokens: 9 };
 const ofTurn = { ...base, turnId: turnId(1), after: 1 };

@@ -123,13 +123,13 @@ describe("a server that behaves", () => {
       ["echo"],
     );
     const said = readResult(await connection.call(call("echo", { text: "hello" })), mask);
-    assert.deepEqual(said, { text: "You said: hello", isError: false });
+    assert.deepEqual(said, { text: "You said: hello", isError: false, images: [] });
     assert.deepEqual(JSON.parse((await journal())[0] ?? ""), { tool: "echo", text: "hello", key: "key-1" });
     const { text } = readResult(await connection.call(call("environment")), mask);
     assert.match(text, /GOOD_KEY .*PATH.*; key •••$/);
     assert.doesNotMatch(text, /UNSEEN/);
     const failed = readResult(await connection.call(call("fail")), mask);
-    assert.deepEqual(failed, { text: "the disk is full", isError: true });
+    assert.deepEqual(failed, { text: "the disk is full", isError: true, images: [] });
     const picture = readResult(await connection.call(call("picture")), mask);
     assert.equal(
       picture.text,

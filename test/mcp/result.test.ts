@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MAX_IMAGE_BYTES } from "../../src/core/image.ts";
 import { RawResult, type ReadResult, readResult } from "../../src/mcp/result.ts";
+import { PNG } from "../support/mcp/pictures.ts";
 
 const SECRET = "planted-0123456789";
 const mask = (text: string): string => text.replaceAll(SECRET, "•••");
@@ -31,6 +33,27 @@ test("bytes are named and never shown", () => {
     "[resource file:///a, application/pdf, 3,000 bytes: not shown]",
     '[resource "b" at file:///b, text/plain]',
   ]);
+});
+
+test("pictures are for who sees them, and are no larger than a person's may be", () => {
+  const image = (bytes: number) => ({
+    type: "image",
+    data: Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length)]).toString("base64"),
+    mimeType: "image/png",
+  });
+  const sizes = [MAX_IMAGE_BYTES + 1, MAX_IMAGE_BYTES, 50_000_000];
+  const raw = RawResult.parse({ content: sizes.map(image) });
+  const seen = readResult(raw, mask, true);
+  assert.deepEqual(
+    seen.images.map(({ type, bytes }) => [type, bytes.length]),
+    [["image/png", MAX_IMAGE_BYTES]],
+  );
+  assert.deepEqual(seen.text.split("\n"), [
+    "[image, image/png, 5,000,001 bytes: not shown]",
+    "[picture 1, image/png, 5,000,000 bytes]",
+    "[image, image/png, 50,000,000 bytes: not shown]",
+  ]);
+  assert.deepEqual(readResult(raw, mask).images, []);
 });
 
 test("structured content is shown once", () => {

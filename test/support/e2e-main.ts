@@ -25,12 +25,15 @@ export interface MainHome extends AsyncDisposable {
   start(): Promise<TestProcess>;
 }
 
-/** @param config more of config.toml; @param env tokens, the database and the model server */
-export async function openMainHome(config: string, env: NodeJS.ProcessEnv): Promise<MainHome> {
+/**
+ * @param config more of config.toml; @param env tokens, the database and the model server; @param agent more of the agent, the last in
+ * the file
+ */
+export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent = ""): Promise<MainHome> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(path.join(tmpdir(), "weir-main-"));
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
-  await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}`);
+  await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}${agent}`);
   const kept = stack.move();
   return {
     folder,

@@ -40,6 +40,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     signal,
     callId: "call-1",
     effectKey: "key-1",
+    seesImages: false,
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",

@@ -43,6 +43,7 @@ async function run(
     signal: options.signal ?? new AbortController().signal,
     effectKeys: async (made) => made.map(({ id }) => `key of ${id}`),
     context: {
+      seesImages: false,
       searchHistory: options.found ?? (async () => []),
       recallMemories: async () => [],
       react: async () => "shown",

@@ -22,6 +22,7 @@ import type { LastRequest } from "../model-usage.ts";
 import { billLine } from "../model-usage.ts";
 import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
+import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import { reminderSetter } from "./turn-reminders.ts";
@@ -101,6 +102,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
   const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
   const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
+  const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
     // A name would tell the provider where people chat.
@@ -124,6 +126,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       },
     },
     attached: async () => attachedTo(parts, history.current, turn),
+    resultImages: async () => images.read(),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {
       parts.lastRequest.note(model, context);
@@ -133,7 +136,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     anchor: (model) => parts.usage.of(model),
     approvals: turnApprovals(parts),
     async append(drafts, news) {
-      await history.appendTurnEntries(turn, drafts, now(), news, recall.found.memories);
+      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), news, recall.found.memories);
       indexer.mark(owner.channel);
       if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
     },

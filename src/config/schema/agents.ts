@@ -268,7 +268,8 @@ export const agentOptions = {
     flag,
     false,
     "true: the models (fallbacks included) see pictures, but for those of which [models] says otherwise. What people attach is " +
-      "then kept with the log, and shown with the message. false: the model is told a picture's name, type and size.",
+      "then kept with the log, and shown with the message; what tools bring is shown in the same turn. false: the model is told " +
+      "a picture's name, type and size.",
   ),
   temperature: option(
     z

@@ -40,6 +40,8 @@ export interface Dialect {
   readonly takesCacheKey: boolean;
   /** Takes `cache_control` on a part of a message's text. */
   readonly takesCacheMarkers: boolean;
+  /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
+  readonly takesUserBehindTool: boolean;
   /** Sent as `reasoning_effort`. */
   readonly reasoning: "none" | undefined;
 }
@@ -66,6 +68,7 @@ export function initialDialect(
     takesTools: true,
     takesCacheKey,
     takesCacheMarkers: takesCacheMarkers?.(model) ?? false,
+    takesUserBehindTool: true,
     reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
   };
 }
@@ -94,6 +97,8 @@ export function correctedDialect(dialect: Dialect, refusal: string): Dialect | u
     return { ...dialect, takesTemperature: false };
   if (dialect.takesCacheKey && /prompt_cache_key/i.test(refusal)) return { ...dialect, takesCacheKey: false };
   if (dialect.takesCacheMarkers && NO_MARKERS.test(refusal)) return { ...dialect, takesCacheMarkers: false };
+  if (dialect.takesUserBehindTool && /unexpected role '?user'? after role '?tool'?/i.test(refusal))
+    return { ...dialect, takesUserBehindTool: false };
   if (dialect.takesTools && NO_TOOLS.test(refusal)) return { ...dialect, takesTools: false };
   return undefined;
 }
@@ -128,9 +133,11 @@ export function chatRequestBody(
   const marked = dialect.takesCacheMarkers ? markedPlaces(request) : NOTHING_MARKED;
   return {
     model: request.model,
-    messages: request.messages.map((message, place) =>
-      isMarkable(message) && marked.has(place) ? markedParam(message) : messageParam(message),
-    ),
+    messages: request.messages.flatMap((message, place) => {
+      const param = isMarkable(message) && marked.has(place) ? markedParam(message) : messageParam(message);
+      const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
+      return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
+    }),
     stream: true,
     [dialect.outputLimit]: limit,
     ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
@@ -147,6 +154,9 @@ export function chatRequestBody(
     }),
   };
 }
+
+/** Says nothing; some servers refuse an empty text. */
+const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
 
 /**
  * The places of the messages that carry a marker: the last at each stable end that can. Anthropic takes four in a request, and looks

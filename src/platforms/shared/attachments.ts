@@ -1,4 +1,5 @@
 import { errorMessage } from "../../core/errors.ts";
+import { imageTypeNamed, MAX_IMAGE_BYTES } from "../../core/image.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { ChannelPolicy } from "../platform.ts";
@@ -38,7 +39,6 @@ export interface ReadAttachments {
 }
 
 const MAX_FILES = 10;
-const MAX_IMAGE_BYTES = 5_000_000;
 const MAX_TEXT_BYTES = 200_000;
 /** Characters of a text file that are kept. */
 const MAX_TEXT_LENGTH = 20_000;
@@ -71,7 +71,7 @@ interface ReadFile {
 
 async function readOne(file: AttachedFile, reader: AttachmentReader, signal: AbortSignal): Promise<ReadFile> {
   const label = describe(file);
-  const type = imageType(file.type);
+  const type = imageTypeNamed(file.type);
   const isText = type === null && (file.type.startsWith("text/") || TEXT_NAME.test(file.name));
   const limit = type === null ? MAX_TEXT_BYTES : MAX_IMAGE_BYTES;
   if ((type === null && !isText) || file.size > limit) return { text: label };
@@ -95,26 +95,13 @@ function quoted(content: string): string {
 }
 
 function describe({ name, type, size }: AttachedFile): string {
-  const kind = imageType(type) === null ? "file" : "image";
+  const kind = imageTypeNamed(type) === null ? "file" : "image";
   return `[${[`${kind} ${displayName(name)}`, displayName(type || "unknown type"), formatSize(size)].join(", ")}]`;
 }
 
 function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-function imageType(type: string): InboundImage["type"] | null {
-  const plain = type.split(";", 1)[0]?.trim().toLowerCase();
-  switch (plain) {
-    case "image/png":
-    case "image/jpeg":
-    case "image/gif":
-    case "image/webp":
-      return plain;
-    default:
-      return null;
-  }
 }
 
 /** @throws Error if the address is not the platform's own, or more comes than was told */

@@ -1,5 +1,5 @@
 import type { EntryReference } from "../../core/entry.ts";
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { readSaid, said } from "./entry-rows.ts";
@@ -14,6 +14,17 @@ export interface KeptImage {
   readonly messageId: string;
   readonly type: string;
   readonly bytes: Uint8Array;
+}
+
+/** A picture that a tool has brought. */
+export interface KeptResultImage {
+  /** Of its result. */
+  readonly seq: Seq;
+  /** Among those of the turn. */
+  readonly number: number;
+  readonly type: string;
+  /** Null: the asker knows it. */
+  readonly bytes: Uint8Array | null;
 }
 
 /** What belongs to messages beside their text: pictures, and what they reply to. */
@@ -65,6 +76,19 @@ export class AttachmentStore {
       [platform, messageIds, limit],
     );
     return rows.map((row) => ({ messageId: row.message_id, type: row.type, bytes: row.bytes }));
+  }
+
+  /** The pictures that the tools of a running turn have brought, in order; of those that are known by number, without their bytes. */
+  async ofResults(turn: TurnId, known: readonly number[]): Promise<KeptResultImage[]> {
+    const rows = await this.#db.query<{ seq: Seq; number: number; type: string; bytes: Buffer | null }>(
+      {
+        name: "images_of_results",
+        text: `select i.name::bigint as seq, i.number, i.type, case when i.number <> all ($2::integer[]) then i.bytes end as bytes
+                 from images i where i.platform = 'weir' and i.message_id = $1::bigint::text order by i.number`,
+      },
+      [turn, known],
+    );
+    return rows;
   }
 
   /** What a channel's log has under these ids of the platform: messages of people, and answers. By id. */

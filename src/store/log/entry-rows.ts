@@ -49,6 +49,7 @@ interface RawEntry {
     tool?: string;
     references?: Seq[];
     memories?: number[];
+    images?: number;
     edits?: Seq;
     stopped?: boolean;
     absence?: { kind: Absence["kind"]; from: string; to: string };
@@ -313,6 +314,7 @@ function toEntry(
     text,
     references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
     memories: (row.data?.memories ?? []).map((id, _, ids) => toMemoryReference(id, ids, statements)),
+    ...(row.data?.images !== undefined && { images: row.data.images }),
   };
 }
 
@@ -364,6 +366,7 @@ function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
         tool: draft.tool,
         references: draft.references.map(({ seq }) => seq),
         memories: draft.memories.map(({ id }) => id),
+        ...(draft.images !== undefined && { images: draft.images.length }),
       };
     case "notice":
       return null;

@@ -79,22 +79,39 @@ export class LogStore {
   ): Promise<Entry[]> {
     const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent, turn.shown)));
     const values = [owner.channel, owner.epoch, turn.id, turn.after, at, rows];
+    const images = drafts.flatMap((draft, entry) =>
+      draft.kind === "tool_result" ? (draft.images ?? []).map((image) => ({ entry, ...image })) : [],
+    );
+    const news = [JSON.stringify((approvals?.asked ?? []).map(toAskedRow)), approvals?.done ?? []];
     const [row] =
-      approvals === undefined
+      images.length > 0
         ? await this.#db.query<{ first_seq: number }>(
             {
-              name: "append_turn_entries",
-              text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
+              name: "append_turn_images",
+              text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             },
-            values,
+            [
+              ...values,
+              ...news,
+              JSON.stringify(images.map(({ entry, type }) => ({ entry, type }))),
+              images.map(({ bytes }) => Buffer.from(bytes)),
+            ],
           )
-        : await this.#db.query<{ first_seq: number }>(
-            {
-              name: "append_turn_approvals",
-              text: "select first_seq from append_turn_approvals($1, $2, $3, $4, $5, $6, $7, $8)",
-            },
-            [...values, JSON.stringify(approvals.asked.map(toAskedRow)), approvals.done],
-          );
+        : approvals === undefined
+          ? await this.#db.query<{ first_seq: number }>(
+              {
+                name: "append_turn_entries",
+                text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
+              },
+              values,
+            )
+          : await this.#db.query<{ first_seq: number }>(
+              {
+                name: "append_turn_approvals",
+                text: "select first_seq from append_turn_approvals($1, $2, $3, $4, $5, $6, $7, $8)",
+              },
+              [...values, ...news],
+            );
     const first = row?.first_seq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
   }
@@ -281,8 +298,9 @@ export function entryOfDraft(
   at: Date,
 ): Entry {
   const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
-  const writer = turn.agent === undefined ? {} : { agent: turn.agent };
-  return draft.kind === "notice"
-    ? { ...base, ...draft, edits: null }
-    : { ...base, ...draft, turnId: turn.id, ...writer };
+  if (draft.kind === "notice") return { ...base, ...draft, edits: null };
+  const ofTurn = { turnId: turn.id, ...(turn.agent !== undefined && { agent: turn.agent }) };
+  if (draft.kind !== "tool_result") return { ...base, ...draft, ...ofTurn };
+  const { images, ...result } = draft;
+  return { ...base, ...result, ...ofTurn, ...(images !== undefined && { images: images.length }) };
 }

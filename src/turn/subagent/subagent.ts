@@ -183,6 +183,8 @@ class SubagentRun {
       effectKeys: async (wanted) => this.#effectKeys(wanted),
       context: {
         ...NO_KIT,
+        // Its steps are kept as texts.
+        seesImages: false,
         searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
         recallMemories: async (query, limit, signal) => this.#channel.recallMemories(query, limit, signal),
       },

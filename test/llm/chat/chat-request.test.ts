@@ -173,3 +173,28 @@ describe("a field that a server refuses all the same", () => {
     assert.deepEqual([body?.max_tokens, body?.temperature, body?.tools?.length], [1000, 0.5, 1]);
   });
 });
+
+describe("the order of roles", () => {
+  test("a user's message behind results is parted from them where a server wants that", async () => {
+    await using server = await startModelServer();
+    const message = "Unexpected role 'user' after role 'tool'";
+    server.reply(
+      status(400, { object: "error", message, type: "invalid_request_message_order", code: "3230" }),
+    );
+    server.respond(() => text("ok"));
+    const { answer } = await ask(modelOf(server), {
+      messages: [
+        { role: "user", text: "look" },
+        { role: "assistant", text: "", calls: [{ id: "c1", name: "look", arguments: "{}" }] },
+        { role: "tool", callId: "c1", text: "a picture" },
+        { role: "user", text: "here it is", images: [{ type: "image/png", base64: "AAAA" }] },
+        { role: "user", text: "and more" },
+      ],
+    });
+    assert.equal(answer?.text, "ok");
+    assert.deepEqual(
+      server.requests.map(({ body }) => body.messages.map(({ role }) => role).join(" ")),
+      ["user assistant tool user user", "user assistant tool assistant user user"],
+    );
+  });
+});

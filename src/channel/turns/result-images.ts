@@ -1,0 +1,68 @@
+import type { ResultImages } from "../../context/assemble.ts";
+import type { ModelImage } from "../../core/context.ts";
+import type { TurnEntryDraft } from "../../core/entry.ts";
+import type { History, TurnRange } from "../../core/history.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Pictures of tools that one turn is shown, the first: one that made room for another would change what a provider has cached. */
+const MOST_IMAGES = 8;
+
+/** The pictures that the tools of a turn have brought. */
+export class TurnImages {
+  readonly #store: Pick<Store, "attached">;
+  readonly #turn: TurnRange;
+  readonly #history: () => History;
+  /** By their numbers. */
+  readonly #known = new Map<number, ModelImage>();
+
+  constructor(store: Pick<Store, "attached">, turn: TurnRange, history: () => History) {
+    this.#store = store;
+    this.#turn = turn;
+    this.#history = history;
+  }
+
+  /** What a turn is about to append, with as many pictures as it may still be shown. */
+  withinTurn(drafts: readonly TurnEntryDraft[]): readonly TurnEntryDraft[] {
+    if (drafts.every((draft) => draft.kind !== "tool_result" || draft.images === undefined)) return drafts;
+    let room = MOST_IMAGES - this.#brought();
+    return drafts.map((draft) => {
+      if (draft.kind !== "tool_result" || draft.images === undefined) return draft;
+      const { images, ...rest } = draft;
+      const shown = images.slice(0, room);
+      room -= shown.length;
+      if (shown.length === images.length) return draft;
+      const text = `${draft.text}\n[${images.length - shown.length} of these pictures not shown: a turn is shown ${MOST_IMAGES}]`;
+      return shown.length === 0 ? { ...rest, text } : { ...rest, text, images: shown };
+    });
+  }
+
+  /** Without any, it asks nobody. */
+  async read(): Promise<readonly ResultImages[]> {
+    if (this.#brought() === 0) return [];
+    const kept = await this.#store.attached.ofResults(this.#turn.id, [...this.#known.keys()]);
+    const found = kept.flatMap(({ seq, number, type, bytes }) => {
+      const image =
+        bytes === null
+          ? this.#known.get(number)
+          : {
+              type,
+              base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+            };
+      if (image === undefined) return [];
+      this.#known.set(number, image);
+      return { seq, image };
+    });
+    return [...Map.groupBy(found, ({ seq }) => seq)].map(([seq, ofResult]) => ({
+      seq,
+      images: ofResult.map(({ image }) => image),
+    }));
+  }
+
+  #brought(): number {
+    return this.#history().entries.reduce(
+      (sum, entry) =>
+        entry.kind === "tool_result" && entry.turnId === this.#turn.id ? sum + (entry.images ?? 0) : sum,
+      0,
+    );
+  }
+}
