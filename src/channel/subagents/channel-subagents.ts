@@ -288,7 +288,11 @@ export class ChannelSubagents {
     };
     return {
       cacheKey: createHash("sha256").update(`${agent} ${name} ${id}`).digest("hex").slice(0, 32),
-      look: async () => (await store.subagents.look(channel)).takenBack,
+      async look() {
+        const { takenBack } = await store.subagents.look(channel);
+        // What it was told may be taken back by now: its end here comes a little later.
+        return (await store.subagents.over([id])).length > 0 ? null : takenBack;
+      },
       save: async (step, read, seen) => {
         const change = { step, ...read, ...spent.since() };
         return spent.counted(await store.subagents.save(owner, id, { change, takenBack: seen, end: null }));

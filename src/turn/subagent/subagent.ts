@@ -34,8 +34,8 @@ export interface SubagentRead {
 /** What a subagent may do to its row, and to its channel. */
 export interface SubagentChannel {
   readonly cacheKey: string;
-  /** Counts what was edited and taken back in the channel so far. */
-  look(): Promise<number>;
+  /** Counts what was edited and taken back in the channel so far. @returns null: it runs no more, and is to ask nobody */
+  look(): Promise<number | null>;
   /** @param seen what `look` gave before the model was asked */
   save(step: SubagentStep, read: SubagentRead, seen: number): Promise<SaveOutcome>;
   /** @param seen null: the text is Weir's own */
@@ -140,6 +140,7 @@ class SubagentRun {
     const first = this.#firstMessages(now);
     for (let changes = 0; changes < MOST_CHANGES;) {
       const seen = await this.#channel.look();
+      if (seen === null) return;
       const isLast = this.#steps.length >= this.#agent.config.subagents.maxSteps;
       const answer = await this.#ask(first, isLast || this.#tools.length === 0 ? "none" : "auto");
       if (this.#signal.aborted) return;

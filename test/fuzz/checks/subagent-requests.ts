@@ -20,10 +20,10 @@ export async function subagentFaults(
   { request, task, isSole }: Arrival,
   { id, ledger }: Room,
 ): Promise<string[]> {
-  const rows = await db.query<{ id: number; task: string; turn: number; steps: number }>(
+  const rows = await db.query<{ id: number; task: string; turn: number; state: string; steps: number }>(
     {
       name: "fuzz_subagents_of_task",
-      text: "select id, task, turn_id as turn, jsonb_array_length(steps) as steps from subagents where channel_id = $1 and (task = $2 or task = '')",
+      text: "select id, task, turn_id as turn, state, jsonb_array_length(steps) as steps from subagents where channel_id = $1 and (task = $2 or task = '')",
     },
     [id, task],
   );
@@ -33,7 +33,10 @@ export async function subagentFaults(
   );
   for (const row of rows.filter((one) => one.task === task)) {
     const key = `${row.turn} ${task}`;
-    const known = ledger.begun.get(key) ?? row.id;
+    const before = ledger.begun.get(key) ?? row.id;
+    // What has read a text that was taken back goes on no more, and its turn may begin another one.
+    const isVoid = rows.some(({ id: other, state }) => other === before && state === "void");
+    const known = isVoid ? row.id : before;
     ledger.begun.set(key, known);
     if (known !== row.id) return [`turn ${row.turn} has begun two subagents to "${task}"`];
   }

@@ -221,3 +221,42 @@ test("a thread's subagent that tells of its channel ends with what was said ther
   assert.equal((await untilClosed(beside, "loft"))[0]?.state, "void");
   assert.equal((await rowsOf(beside, "safe"))[0]?.state, "running");
 });
+
+test("one that has not heard of its end yet shows its model nothing of it again", async () => {
+  await using world = await openSubagentWorld();
+  await using weir = await startWithSubagents(world.connection, world.server, "wait_ms = 50");
+  const { subagents } = weir.daemon.store;
+  const answer = Promise.withResolvers<Behaviour>();
+  const hears = Promise.withResolvers<void>();
+  await plant(
+    world,
+    weir,
+    [{ task: "guess what opens the door", context: "brief" }],
+    () => async (exchange) => {
+      await (
+        await answer.promise
+      )(exchange);
+    },
+  );
+  // Whoever is to end it is slow.
+  const settle = subagents.settle.bind(subagents);
+  subagents.settle = async (...args) => {
+    await hears.promise;
+    return settle(...args);
+  };
+  const over = subagents.over.bind(subagents);
+  const looked = Promise.withResolvers<void>();
+  let looks = 0;
+  subagents.over = async (...args) => {
+    const ids = await over(...args);
+    // The first look is of whoever ends it.
+    if (++looks > 1) looked.resolve();
+    return ids;
+  };
+  await takeBack(weir, "secret");
+  answer.resolve(SEARCH);
+  await looked.promise;
+  hears.resolve();
+  assert.match((await untilClosed(world.beside, "safe"))[0]?.state ?? "", /void/);
+  assert.equal(askedBySubagents(world.server).length, 1);
+});
