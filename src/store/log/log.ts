@@ -240,7 +240,7 @@ interface RawEdit {
   former: string[];
 }
 
-/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went */
+/** Takes what tells of an earlier text. The view keeps its calls as its model has written them. @returns how many memories went, or are said by somebody else now */
 async function takeRetold(
   client: Queryable,
   channel: ChannelId,
