@@ -196,9 +196,9 @@ class Composer {
 
   /** What subagents were told is taken back while they work. */
   #takeBackFromSubagents(): void {
-    for (let left = 2; left > 0; left--) {
-      this.#say({ reply: "spawn_slow", room: 0, hurry: false });
-      this.#delete("newest");
+    for (const isForGuest of [true, false, false]) {
+      this.#say({ reply: "spawn_slow", room: 0, hurry: false, isForGuest });
+      if (!isForGuest) this.#delete("newest");
     }
     this.#steps.push({ do: "release" });
   }

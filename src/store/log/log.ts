@@ -254,7 +254,7 @@ interface RawEdit {
 
 /**
  * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
- * @returns how many memories went, and how much work of Weir's own
+ * @returns how many memories went, or are said by somebody else now, and how much work of Weir's own
  */
 async function takeRetold(
   client: Queryable,

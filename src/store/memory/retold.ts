@@ -145,7 +145,7 @@ export function termsOf(said: readonly Said[]): Set<string> {
 
 /**
  * An edited entry proves a memory no more where the quote does not stand in it.
- * @returns the memories that had no other source, and went
+ * @returns the memories that it proves no more: those that nothing else proves went, and the others are said by somebody else now
  */
 export async function takeUnquoted(
   client: Queryable,
@@ -162,12 +162,9 @@ export async function takeUnquoted(
   );
   const words = normalWords(text);
   const unquoted = quotes.filter(({ quote }) => !containsQuote(words, normalWords(quote)));
-  return takeProofs(
-    client,
-    channel,
-    seq,
-    unquoted.map(({ memory }) => memory),
-  );
+  const memories = unquoted.map(({ memory }) => memory);
+  await takeProofs(client, channel, seq, memories);
+  return memories.map(memoryId);
 }
 
 /** An entry proves these memories no more. @returns those that nothing else proves, and that went */

@@ -139,6 +139,28 @@ test("an edit takes what its message says no more, and leaves what it still says
   assert.deepEqual(await rowsWith(weir, "zxqred"), []);
 });
 
+test("an edit by which a memory is said by somebody else now has changed more than its notice tells", async () => {
+  const lines = ["the gate is shut", "yes, the gate is shut", "it rains"];
+  const { id } = await told("dissent", lines, [
+    { statement: "Somebody shuts the gate.", quote: "the gate is shut", source: 1 },
+  ]);
+  await weir.sql(
+    `insert into memory_sources (memory_id, channel_id, seq, quote)
+     select m.id, m.channel_id, 2, 'the gate is shut' from memories m where m.channel_id = $1`,
+    id,
+  );
+  // A turn has read all of it.
+  await weir.sql(
+    "insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at) select id, epoch, 1, 3, 'answered', now() from channels where id = $1",
+    id,
+  );
+  const { outcome } = await store.log.edit(id, "dissent-1", "the gate is open", new Date(), digester);
+  assert.equal(outcome, "replaced");
+  assert.deepEqual(await statements(id), ["Somebody shuts the gate."]);
+  const other = await store.log.edit(id, "dissent-3", "it snows", new Date(), digester);
+  assert.equal(other.outcome, "noted");
+});
+
 test("an edit that comes before the commit of a job that has read the old text: that becomes no memory", async () => {
   const lines = ["the boat is zxqgreen", "please remember that", "the gate is shut"];
   const { id, commit } = await staged("meanwhile", lines, [
