@@ -75,6 +75,14 @@ function outerEnvironment() {
 /** Runs npm quietly. Rejects with the end of its output. */
 function npm(args) {
   return new Promise((resolve, reject) => {
+    // npm removes what it has unpacked before it ends: an installation that began meanwhile would lose its packages.
+    let interrupted = false;
+    const passOn = (signal) => {
+      interrupted = true;
+      child.kill(signal);
+    };
+    // Before npm is there: it may be at work before we hear of it.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, passOn);
     const child = spawn("npm", args, {
       cwd: root,
       env: outerEnvironment(),
@@ -87,13 +95,6 @@ function npm(args) {
     };
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
-    // npm removes what it has unpacked before it ends: an installation that began meanwhile would lose its packages.
-    let interrupted = false;
-    const passOn = (signal) => {
-      interrupted = true;
-      child.kill(signal);
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, passOn);
     child.on("error", (cause) => {
       const why = cause.code === "ENOENT" ? "npm is not on the PATH" : cause.message;
       reject(new SetupError(`The packages could not be installed: ${why}.`));
