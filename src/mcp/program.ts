@@ -22,7 +22,7 @@ const IS_WINDOWS = process.platform === "win32";
 /** How long a program may take to end by itself, and again once it is told to, ms. */
 const GRACE_MS = 2000;
 /** What it wrote before its end is read for so long, ms. */
-const REST_MS = 500;
+const REST_MS = 2000;
 
 /**
  * A program that is a server, with all processes that it starts: `npx` and shells start the server as another process, which would
@@ -70,9 +70,13 @@ export class ProgramTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child;
     if (child === null || this.#closing !== null) throw new Error("the program has ended");
-    await new Promise<void>((resolve, reject) => {
-      child.stdin.write(serializeMessage(message), (error) => (error == null ? resolve() : reject(error)));
+    const failed = await new Promise<Error | null>((resolve) => {
+      child.stdin.write(serializeMessage(message), (error) => resolve(error ?? null));
     });
+    if (failed === null) return;
+    // It has ended, or reads no more: what it has said before is heard first.
+    await withDeadline(this.#over, REST_MS);
+    throw new Error("Connection closed", { cause: failed });
   }
 
   async close(): Promise<void> {
