@@ -32,7 +32,7 @@ async function openHome(t: TestContext, ...modes: readonly string[]): Promise<Ho
   t.after(async () => {
     await Promise.all(processes.map(async (one) => one[Symbol.asyncDispose]()));
     await model[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 });
   });
   const servers = modes.map((mode, index) => {
     const args =

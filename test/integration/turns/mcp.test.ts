@@ -33,7 +33,6 @@ interface Scene {
 /** An agent with one of the servers of test/support/mcp; each test has a room of its own. */
 async function scene(t: TestContext, script: string, mode?: string, approve = "never"): Promise<Scene> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-mcp-"));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "journal");
   const server = await startModelServer();
   t.after(async () => server[Symbol.asyncDispose]());
@@ -56,7 +55,11 @@ enabled = true
 `;
   const log: string[] = [];
   const started: TestWeir[] = [];
-  t.after(async () => Promise.all(started.map(async (weir) => weir[Symbol.asyncDispose]())));
+  t.after(async () => {
+    await Promise.all(started.map(async (weir) => weir[Symbol.asyncDispose]()));
+    // Last: a server that ends writes its journal.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 });
+  });
   return {
     server,
     log,
