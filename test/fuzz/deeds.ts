@@ -47,13 +47,25 @@ export class Deeds {
   readonly #parts: DeedsParts;
   /** By approval: how often its call was made. */
   readonly #done = new Map<number, number>();
+  /** The same, as it was when the rows were read last. */
+  #doneByLook: ReadonlyMap<number, number> = new Map();
   count = 0;
 
   constructor(parts: DeedsParts) {
     this.#parts = parts;
   }
 
-  timesOf(approval: number): number {
+  /** The rows are read next: they need not tell of a call that is made meanwhile. */
+  beginLook(): void {
+    this.#doneByLook = new Map(this.#done);
+  }
+
+  /** How often the call of an approval had been made before the rows were read. */
+  timesByLook(approval: number): number {
+    return this.#doneByLook.get(approval) ?? 0;
+  }
+
+  #timesOf(approval: number): number {
     return this.#done.get(approval) ?? 0;
   }
 
@@ -64,7 +76,7 @@ export class Deeds {
     const room = roomOf(markers[0] ?? "");
     this.count++;
     const id = approvalOf(callId);
-    if (id !== null) this.#done.set(id, this.timesOf(id) + 1);
+    if (id !== null) this.#done.set(id, this.#timesOf(id) + 1);
     // Before the first wait: what is taken back from now on it may tell.
     const gone = markers.filter((marker) => room?.ledger.gone.has(marker) === true);
     const isAlone = room !== undefined && isSole(incarnation, room);
@@ -73,7 +85,7 @@ export class Deeds {
     const { ledger } = room;
     if (gone.length > 0 && isAlone)
       ledger.violate("I21", `a call tells of what was taken back: ${gone.join(", ")}`);
-    if (id !== null && this.timesOf(id) > 1)
+    if (id !== null && this.#timesOf(id) > 1)
       ledger.violate("I21", `the call of approval ${id} is made again`);
     if (wrong !== null && isAlone) ledger.violate("I21", wrong);
   }

@@ -200,6 +200,7 @@ export class World implements AsyncDisposable {
       snapshot: ledger.snapshot,
       turn: ledger.lastTurn,
     }));
+    this.deeds.beginLook();
     const states = await observe(this.probe, since);
     for (const [index, room] of this.rooms.entries()) {
       const state = states[index];

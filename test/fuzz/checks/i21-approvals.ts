@@ -36,7 +36,8 @@ function faultsOf(
   if (before !== undefined && before.state !== state && !NEXT[before.state].includes(state))
     wrong.push(`approval ${id} was ${before.state}, and is ${state}`);
   const mayBeDone = state === "running" || state === "done";
-  if (!mayBeDone && deeds.timesOf(id) > 0) wrong.push(`approval ${id} is ${state}, and its call was made`);
+  if (!mayBeDone && deeds.timesByLook(id) > 0)
+    wrong.push(`approval ${id} is ${state}, and its call was made`);
   if (rules && (state === "open" || state === "denied" || state === "expired"))
     wrong.push(`approval ${id} is ${state}, and allows calls from now on`);
   return wrong;
