@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { COMMAND_PREFIX } from "../core/message.ts";
 import { memberNamed, type Team } from "../core/team.ts";
 import { retryWrite } from "../async/retry.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
+import { keptMessage } from "./kept-message.ts";
 
 export const askCommand: Command = {
   name: "ask",
@@ -17,10 +16,9 @@ export const askCommand: Command = {
  * `/ask AGENT TEXT`: the text becomes the asker's message in the log, for that agent. Where commands are typed into messages, the
  * router takes such a message for what it is, and this is only run for an agent that there is not.
  */
-async function ask(
-  { store, registry, guestsOf, now, nameIn }: CommandParts,
-  { channel, argument, asker, typed, said }: AskedCommand,
-): Promise<string> {
+async function ask(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { store, registry, guestsOf } = parts;
+  const { channel, argument, typed } = command;
   const { team } = guestsOf(channel);
   if (team.length === 0) return `Only one agent answers in ${placeName(channel)}: just write to it.`;
   const [wanted = "", ...words] = argument.split(/\s+/);
@@ -31,22 +29,11 @@ async function ask(
     return `${unknown} ${listed(team)} This is ${typed("ask AGENT TEXT")}.`;
   }
   if (words.join("") === "") return `What do you ask ${member.name}? This is ${typed("ask AGENT TEXT")}.`;
-  const text = said?.text ?? argument.slice(wanted.length).trim();
-  const author = { id: asker.id, name: asker.name, isBot: false };
-  const id = said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`;
-  const at = said?.at ?? now();
-  const { result: appended } = await retryWrite(async () => {
-    const name = await nameIn(channel, author);
-    const whom = member.agent === null ? {} : { agent: member.agent };
-    return store.log.appendMessage(channel.id, {
-      id,
-      author: { ...author, name },
-      text,
-      at,
-      addressed: true,
-      ...whom,
-    });
-  });
+  const message = await keptMessage(parts, command, argument.slice(wanted.length).trim());
+  const whom = member.agent === null ? {} : { agent: member.agent };
+  const { result: appended } = await retryWrite(async () =>
+    store.log.appendMessage(channel.id, { ...message, addressed: true, ...whom }),
+  );
   registry.announce(channel.id, appended);
   return `${member.name} has your question.`;
 }

@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { UserEntry } from "../core/entry.ts";
 import type { Memory, MemoryDraft } from "../core/memory.ts";
-import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import { counted, displayName, storableText } from "../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
@@ -18,6 +16,7 @@ import {
   type CommandParts,
   placeName,
 } from "./command.ts";
+import { keptMessage } from "./kept-message.ts";
 import { formatAddress } from "../core/ids.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -170,30 +169,16 @@ function whereShown({ scope, from, isShared, channel: { kind } }: CitedMemory): 
 }
 
 /** `/remember TEXT`: appends the asker's message and the memory that it proves, atomically. */
-async function remember(
-  { store, registry, agentOf, now, nameIn }: CommandParts,
-  { channel, argument, asker, typed, said }: AskedCommand,
-): Promise<string> {
+async function remember(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { store, registry, agentOf } = parts;
+  const { channel, argument, typed } = command;
   const words = onOneLine(argument);
   if (normalWords(words) === "") return `Say what is to be remembered: ${typed("remember TEXT")}.`;
   if (words.length > MAX_LENGTH) {
     const length = counted(words.length, "character");
     return `This has ${length}, and a memory at most ${MAX_LENGTH}. Say it shorter, or in parts.`;
   }
-  const author = { id: asker.id, name: asker.name, isBot: false };
-  const { result: name } = await retryWrite(async () => nameIn(channel, author));
-  const message: InboundMessage = {
-    type: "message",
-    channel: channel.address,
-    kind: channel.kind,
-    workspace: channel.workspace,
-    // The platform's id, so that an edit or a deletion finds the entry.
-    id: said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`,
-    author: { id: asker.id, name, isBot: false },
-    text: said?.text ?? `/remember ${words}`,
-    at: said?.at ?? now(),
-    addressed: false,
-  };
+  const message = await keptMessage(parts, command, `/remember ${words}`);
   const draft = draftMemory(agentOf(channel), message, words);
   if ("why" in draft) {
     await retryWrite(async () => store.memories.countRejected(channel.id, [draft.reason]));

@@ -1,13 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { retryWrite } from "../async/retry.ts";
 import { planReminder, ReminderProblem } from "../channel/reminders/reminder-plan.ts";
-import { COMMAND_PREFIX, type InboundMessage } from "../core/message.ts";
 import type { Reminder } from "../store/reminders/reminders.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import { createTimeFormat } from "../text/time.ts";
 import type { ReminderRequest } from "../tools/tool.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName, type Typed } from "./command.ts";
+import { keptMessage } from "./kept-message.ts";
 import { isOwner } from "./permissions.ts";
 
 export const remindCommand: Command = {
@@ -32,27 +30,13 @@ export const remindersCommand: Command = {
 
 /** `/remind WHEN TEXT`: the message is kept, and the reminder goes with it. */
 async function remind(parts: CommandParts, command: AskedCommand): Promise<string> {
-  const { channel, argument, asker, typed, said } = command;
+  const { channel, argument, typed } = command;
   const request = parseRemind(argument);
   if (request === null) return howTo(typed);
-  const { registry, agentOf, now, nameIn, reminders: desk } = parts;
+  const { registry, agentOf, now, reminders: desk } = parts;
   try {
     const plan = planReminder(request, agentOf(channel).config.timeZone, now());
-    const { result: name } = await retryWrite(async () =>
-      nameIn(channel, { id: asker.id, name: asker.name, isBot: false }),
-    );
-    const message: InboundMessage = {
-      type: "message",
-      channel: channel.address,
-      kind: channel.kind,
-      workspace: channel.workspace,
-      // The platform's id, so that an edit or a deletion finds the entry.
-      id: said?.id ?? `${COMMAND_PREFIX}${randomUUID()}`,
-      author: { id: asker.id, name, isBot: false },
-      text: said?.text ?? `/remind ${argument.replaceAll(/\s+/g, " ")}`,
-      at: said?.at ?? now(),
-      addressed: false,
-    };
+    const message = await keptMessage(parts, command, `/remind ${argument.replaceAll(/\s+/g, " ")}`);
     const { told, id, seq } = await desk.setByCommand(channel, message, plan);
     void registry.mention(channel.id, seq);
     return `${told} ${typed(`reminders cancel ${id}`)} ends it.`;

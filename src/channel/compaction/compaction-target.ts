@@ -16,6 +16,7 @@ import {
 import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
+import { sendNotice } from "../delivery/notice.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
@@ -25,7 +26,6 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import { type JobPlan } from "../../core/compaction.ts";
-import { errorMessage } from "../../core/errors.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 
 export type CompactionTargetParts = ActorParts & {
@@ -243,26 +243,17 @@ function firstKept(history: History, running: TurnRange | null): number {
   return Math.min(due, running?.fromSeq ?? Infinity, history.lastSeq + 1);
 }
 
-/**
- * Tells people in the channel that older messages were summarised, where the agent is set up so. It is a message of
- * its own, outside the log: the agent has not said it, and nothing is lost where it does not arrive. Must not throw.
- */
+/** Tells people in the channel that older messages were summarised, where the agent is set up so. */
 function tellCompaction(parts: ActorParts, plan: JobPlan, messages: number): void {
-  const { agent, platform, address, log, owner, compactorAgent } = parts;
+  const { agent, owner, compactorAgent } = parts;
   if (agent.config.compaction.notify !== "channel") return;
-  const message = {
-    channel: address,
-    // One for each covered range, however often it is sent.
-    idempotencyKey: `compaction-${owner.channel}-${plan.fromSeq}-${plan.toSeq}`,
-    text: compactorAgent.noticeText(messages),
-    mayBeThere: true,
-    final: true,
-    inReplyTo: [],
-    kind: "notice" as const,
-  };
-  platform.send(message).catch((error: unknown) => {
-    log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "compaction_notice_not_sent");
-  });
+  // One for each covered range.
+  const idempotencyKey = `compaction-${owner.channel}-${plan.fromSeq}-${plan.toSeq}`;
+  sendNotice(
+    parts,
+    { idempotencyKey, text: compactorAgent.noticeText(messages) },
+    "compaction_notice_not_sent",
+  );
 }
 
 /** What is known of a channel's requests without putting one together. */

@@ -2,10 +2,9 @@ import { describePurse } from "../../budget/budget.ts";
 import type { NamedPurse } from "../../budget/budgets.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
-import { errorMessage } from "../../core/errors.ts";
-import { formatAddress } from "../../core/ids.ts";
 import type { TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import { sendNotice } from "../delivery/notice.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
 type BudgetParts = Pick<ActorParts, "budgets" | "agent" | "owner" | "address"> & {
@@ -46,32 +45,15 @@ export function refusedForBudget(
   return { outcome: { kind: "failed", failure: `spent_${spent.scope}`, why }, modelMs: 0 };
 }
 
-/**
- * Tells people in the channel that a budget is nearly spent: a message of its own, outside the log. Must not throw.
- */
-export function tellBudgets({
-  budgets,
-  owner,
-  address,
-  platform,
-  agent,
-  log,
-  now,
-}: Pick<ActorParts, "budgets" | "owner" | "address" | "platform" | "agent" | "log" | "now">): void {
+/** Tells people in the channel that a budget is nearly spent. */
+export function tellBudgets(
+  parts: Pick<ActorParts, "budgets" | "owner" | "address" | "platform" | "agent" | "log" | "now">,
+): void {
+  const { budgets, owner, agent, now } = parts;
   for (const purse of budgets?.takeWarnings(owner.channel) ?? []) {
-    const message = {
-      channel: address,
-      // One a day, however often it is sent.
-      idempotencyKey: `budget-${purse.agent}-${purse.scope}-${purse.of}-${agent.time.day(now())}`,
-      text: nearlySpent(purse),
-      mayBeThere: true,
-      final: true,
-      inReplyTo: [],
-      kind: "notice" as const,
-    };
-    platform.send(message).catch((error: unknown) => {
-      log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "budget_notice_not_sent");
-    });
+    // One a day.
+    const idempotencyKey = `budget-${purse.agent}-${purse.scope}-${purse.of}-${agent.time.day(now())}`;
+    sendNotice(parts, { idempotencyKey, text: nearlySpent(purse) }, "budget_notice_not_sent");
   }
 }
 
