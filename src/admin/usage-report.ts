@@ -2,7 +2,7 @@ import { type Cost, costOf, type ModelPrice, totalSpending } from "../core/cost.
 import type { Usage, UsageKey } from "../store/turns/usage.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatDollars, formatNumber } from "../text/format.ts";
-import { alignColumns } from "../text/markdown-table.ts";
+import { alignNumbers } from "../text/markdown-table.ts";
 import { parseSpan } from "../text/when.ts";
 import { describeCost } from "./cost-format.ts";
 
@@ -83,10 +83,7 @@ export function formatUsage({ by, lines, total }: UsageReport): string {
     ...(lines.length === 1 ? [] : [["all", ...numbers(total)]]),
   ];
   const head = [by, "calls", "tokens in", "cached", "tokens out", "cost"];
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const right = (row: readonly string[]): string[] =>
-    row.map((cell, column) => (column === 0 ? cell : cell.padStart(widths[column] ?? 0)));
-  const table = alignColumns([right(head), ...rows.map(right)], { gap: "  ", ruleGap: "  ", minWidth: 3 });
+  const table = alignNumbers([head, ...rows], { gap: "  ", ruleGap: "  ", minWidth: 3 });
   const { unpriced, uncounted } = total.cost;
   const isWhole = unpriced.length + uncounted === 0;
   return [

@@ -138,10 +138,11 @@ export class Budgets implements Disposable {
     const { budget } = known.config;
     for (const key of this.#keysOf({ ...call, person })) {
       const of = { agent: call.agent, channel: call.address, person: person ?? "" }[key.scope];
-      const before = this.#purse(call.agent, key) ?? this.#new(call.agent, key.scope, of);
-      this.#counterOf(call.agent, key, of).spent = added(before.spent, amount);
-      const after = this.#purse(call.agent, key);
-      if (after !== null && crosses(before, after, budget.warnAt)) this.#warn(call.channel, after);
+      const counter = this.#counterOf(call.agent, key, of);
+      const before = this.#named(counter);
+      counter.spent = added(counter.spent, amount);
+      const after = this.#named(counter);
+      if (crosses(before, after, budget.warnAt)) this.#warn(call.channel, after);
     }
   }
 
@@ -214,10 +215,6 @@ export class Budgets implements Disposable {
     const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING };
     counters.set(key, counter);
     return counter;
-  }
-
-  #new(agent: AgentId, scope: BudgetScope, of: string): NamedPurse {
-    return this.#named({ agent, scope, of, spent: NOTHING });
   }
 
   #named({ agent, scope, of, spent }: Counter): NamedPurse {

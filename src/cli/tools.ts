@@ -4,6 +4,7 @@ import { openModels } from "../llm/model-provider.ts";
 import { tokensOf } from "../mcp/server-tools.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { formatNumber } from "../text/format.ts";
+import { padColumns } from "../text/markdown-table.ts";
 import { counted } from "../text/text.ts";
 import { needsApproval } from "../tools/approval.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -53,7 +54,7 @@ async function describe(
     ...(listing?.problems ?? []).map((why) => `? server ${config.name}: left out: ${mask(why)}`),
   ]);
   const leftOut = (serverTools?.leftOut ?? []).map((name) => `? no room in a request for ${name}`);
-  return [head, ...columns(rows), ...troubles, ...leftOut].join("\n  ");
+  return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");
 }
 
 /** Whether somebody has to approve a call first. */
@@ -61,14 +62,4 @@ function asks(tool: Tool, configured: AgentConfig["approvals"]["tools"]): string
   if (needsApproval(tool, configured)) return "asks";
   const wouldAsk = needsApproval({ ...tool, isReadOnly: false }, configured);
   return wouldAsk ? "does not ask: read-only, it says" : "does not ask";
-}
-
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }

@@ -26,17 +26,41 @@ export function alignColumns(
   rows: readonly (readonly string[])[],
   { gap, ruleGap, minWidth }: ColumnStyle,
 ): string[] {
-  const columns = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(minWidth, ...rows.map((row) => cellWidth(row[column] ?? ""))),
+  const widths = widthsOf(rows, minWidth);
+  const [head = "", ...body] = padColumns(rows, gap, widths);
+  return [head, widths.map((width) => "-".repeat(width)).join(ruleGap), ...body];
+}
+
+/** As {@link alignColumns}; all columns but the first stand right, as numbers do. Pure. */
+export function alignNumbers(rows: readonly (readonly string[])[], style: ColumnStyle): string[] {
+  const widths = widthsOf(rows, style.minWidth);
+  const right = (cell: string, column: number): string =>
+    column === 0 ? cell : " ".repeat((widths[column] ?? 0) - cellWidth(cell)) + cell;
+  return alignColumns(
+    rows.map((row) => row.map(right)),
+    style,
   );
-  const [head = "", ...body] = rows.map((row) =>
+}
+
+/** Rows as lines of fixed-width text, without a rule. Pure. */
+export function padColumns(
+  rows: readonly (readonly string[])[],
+  gap: string,
+  widths: readonly number[] = widthsOf(rows, 0),
+): string[] {
+  return rows.map((row) =>
     widths
       .map((width, column) => padded(row[column] ?? "", width))
       .join(gap)
       .trimEnd(),
   );
-  return [head, widths.map((width) => "-".repeat(width)).join(ruleGap), ...body];
+}
+
+function widthsOf(rows: readonly (readonly string[])[], minWidth: number): number[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  return Array.from({ length: columns }, (_, column) =>
+    Math.max(minWidth, ...rows.map((row) => cellWidth(row[column] ?? ""))),
+  );
 }
 
 function padded(text: string, width: number): string {

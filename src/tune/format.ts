@@ -1,5 +1,5 @@
 import { formatNumber } from "../text/format.ts";
-import { alignColumns } from "../text/markdown-table.ts";
+import { alignNumbers } from "../text/markdown-table.ts";
 import { counted } from "../text/text.ts";
 import { CACHED_PRICE, type Outcome, type Visible, type VisibleRange } from "./tally.ts";
 
@@ -87,24 +87,14 @@ export function formatTuning(report: TuneReport): string {
   return [
     `${report.channel}, entries ${formatNumber(report.from)}–${formatNumber(report.to)}: ${counted(entries, "entry", "entries")} and ${counted(turns, "turn")}${others}, played again without a model.`,
     "",
-    ...table(
-      ["", ...columns.map(({ name }) => name)],
-      rows.map(([what, of]) => [what, ...columns.map(of)]),
+    ...alignNumbers(
+      [["", ...columns.map(({ name }) => name)], ...rows.map(([what, of]) => [what, ...columns.map(of)])],
+      STYLE,
     ),
     ...columns.flatMap(({ name, visible }) => (visible === null ? [] : ["", ...visibleLines(name, visible)])),
     "",
     ...assumptions(report),
   ].join("\n");
-}
-
-/** Numbers stand right in their columns. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((name, column) =>
-    Math.max(STYLE.minWidth, name.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const right = (row: readonly string[]): string[] =>
-    row.map((cell, column) => (column === 0 ? cell : cell.padStart(widths[column] ?? 0)));
-  return alignColumns([right(head), ...rows.map(right)], STYLE);
 }
 
 function visibleLines(name: string, { turn, fromSeq, toSeq, ranges, tokens }: Visible): string[] {

@@ -19,9 +19,7 @@ import {
   takeRetoldMemories,
   termsGone,
 } from "../memory/retold.ts";
-import { takeRetoldNotes } from "../memory/notes.ts";
-import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
-import { takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
+import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and which are made already. */
@@ -106,9 +104,7 @@ async function blankMessages(
   const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "deleted" });
   const taken = await takeRetoldMemories(client, channel, unsaid);
-  await takeRetoldNotes(client, channel, unsaid);
-  await takeRetoldReminders(client, channel, unsaid, { kind: "deleted" });
-  await voidRetoldSubagents(client, channel, unsaid);
+  await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
   const called = await blankRetoldCalls(client, channel, unsaid, { found });
   await endJobs(client, channel, called);
   const retold = [...due, ...called];
@@ -152,9 +148,7 @@ export async function takeShown(
     const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
     await lockShownIn(client, channel);
     const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
-    await takeRetoldNotes(client, channel, unsaid);
-    await takeRetoldReminders(client, channel, unsaid, { kind: "elsewhere" });
-    await voidRetoldSubagents(client, channel, unsaid);
+    await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });
     const called = await blankRetoldCalls(client, channel, unsaid);
     await endJobs(client, channel, called);
     const retold = [...due, ...called];

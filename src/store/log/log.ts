@@ -26,9 +26,7 @@ import {
   tellJobs,
   termsGone,
 } from "../memory/retold.ts";
-import { takeRetoldNotes } from "../memory/notes.ts";
-import { voidRetoldSubagents } from "../memory/retold-subagents.ts";
-import { takeRetoldDueWork, takeRetoldReminders } from "../memory/retold-due-work.ts";
+import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
@@ -277,9 +275,7 @@ async function takeRetold(
   if (digester !== undefined) for (const one of due) await renewSummaries(client, channel, one, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
-  await takeRetoldNotes(client, channel, unsaid);
-  await takeRetoldReminders(client, channel, unsaid, edited);
-  await voidRetoldSubagents(client, channel, unsaid);
+  await takeRetoldBesideLog(client, channel, unsaid, edited);
   await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...due] });
   const { coveredTo } = await readChannel(client, channel);
   if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });

@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
+import { takeRetoldNotes } from "./notes.ts";
+import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { readAsked, readLeft, termsOf, type Unsaid } from "./retold.ts";
 
 /** What was taken back goes from reminders, and from work of Weir's own that stands in the log. */
@@ -29,11 +31,26 @@ interface Telling {
 }
 
 /**
+ * Takes what stands beside the log and tells what is said no more: notes, reminders, and what subagents are at work on.
+ * @param client in a transaction that holds the channel's row lock, has changed the texts and has taken the work of Weir's own
+ */
+export async function takeRetoldBesideLog(
+  client: Queryable,
+  channel: ChannelId,
+  unsaid: Unsaid,
+  takenBack: TakenBack,
+): Promise<void> {
+  await takeRetoldNotes(client, channel, unsaid);
+  await takeRetoldReminders(client, channel, unsaid, takenBack);
+  await voidRetoldSubagents(client, channel, unsaid);
+}
+
+/**
  * Ends the reminders that tell what is said no more, here and in the channel's threads, whose turns may know it. Those that a message
  * asked for which was deleted have gone with it.
  * @param client in a transaction that holds the channel's row lock, has changed the texts and has taken the work of Weir's own
  */
-export async function takeRetoldReminders(
+async function takeRetoldReminders(
   client: Queryable,
   channel: ChannelId,
   { seqs, terms }: Unsaid,
@@ -88,7 +105,7 @@ export async function takeRetoldDueWork(
                left join subagents s on s.channel_id = e.channel_id
                      and s.number = substring(e.message_id from '^subagent/(\\d{1,9})(?:/|$)')::integer
                left join approvals a on a.id = substring(e.message_id from '^approval/(\\d{1,15})$')::bigint
-              where e.channel_id = $1 and e.seq > $2 and e.message_id ~ '^(reminder|subagent|handoff|approval)/'
+              where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id)
                 and e.deleted_at is null and r.name is null
               order by e.seq`,
     },

@@ -179,8 +179,8 @@ export class ReminderStore {
     const rows = await this.#db.query(
       {
         name: "reminder_cancel",
-        text: `update reminders set state = 'cancelled', text = '', next_at = null, ended_at = clock_timestamp()
-                where channel_id = $1 and id = $2 and state = 'active' and name is null returning id`,
+        text: `select end_reminders(array(
+                 select id from reminders where channel_id = $1 and id = $2 and name is null), 'cancelled')`,
       },
       [channel, id],
     );
@@ -243,6 +243,5 @@ export class ReminderStore {
 }
 
 function recordOf({ at, cron, timeZone, text }: ReminderPlan, key: string, now: Date): object {
-  const kind = cron === null ? "once" : "cron";
-  return { key, kind, cron, time_zone: timeZone, text: storableText(text), at, now };
+  return { key, cron, time_zone: timeZone, text: storableText(text), at, now };
 }
