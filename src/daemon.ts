@@ -3,7 +3,7 @@ import { withoutApprovers } from "./admin/approvals.ts";
 import { createCommands } from "./admin/commands.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import { StatusKeeper } from "./admin/daemon-status.ts";
-import { secretsOf, withoutSecrets } from "./admin/secrets.ts";
+import { maskOf, secretsOf } from "./admin/secrets.ts";
 import { type AgentEvents, type Agents, type Answering, answeringOf, createAgents } from "./agents.ts";
 import { type Budgets, createBudgets } from "./budget/budgets.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
@@ -89,7 +89,7 @@ export interface Daemon
 
 /** Who is told of what happens to agents: the log. */
 function agentEvents(config: Config, log: Logger): AgentEvents {
-  const masked = (text: string): string => withoutSecrets(text, secretsOf(config));
+  const masked = maskOf(secretsOf(config));
   return {
     onPassedOver: fallbackLog(log, masked),
     servers: { log, mask: masked },
@@ -305,7 +305,7 @@ function createRegistry(
       ...compaction,
       breaker,
     },
-    masked: (text) => withoutSecrets(text, secretsOf(config)),
+    masked: maskOf(secretsOf(config)),
     // No turn runs before both are there.
     onApprovals: (channel, what) =>
       what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),

@@ -39,10 +39,14 @@ function decoded(password: string): string {
   }
 }
 
+/** What masks these secrets in texts. Pure. */
+export function maskOf(secrets: readonly string[]): (text: string) => string {
+  // Longest first: a secret may contain another.
+  const sorted = secrets.toSorted((a, b) => b.length - a.length);
+  return (text) => sorted.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
+}
+
 /** Masks the secrets in a text. Pure. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  // Longest first: a secret may contain another.
-  return secrets
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
+  return maskOf(secrets)(text);
 }

@@ -1,4 +1,4 @@
-import { secretsOf, withoutSecrets } from "../admin/secrets.ts";
+import { maskOf, secretsOf } from "../admin/secrets.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { Config, McpServerConfig } from "../config/config.ts";
 import type { Finding } from "../core/errors.ts";
@@ -17,10 +17,9 @@ export function lookingParts(
   io: Io,
   config: Config,
 ): Required<Pick<ServerToolsParts, "log" | "mask" | "timing">> {
-  const secrets = secretsOf(config);
   return {
     log: openLog(io, config, "silent"),
-    mask: (text) => withoutSecrets(text, secrets),
+    mask: maskOf(secretsOf(config)),
     timing: { startMs: PATIENCE_MS },
   };
 }
@@ -46,7 +45,7 @@ export async function lookAtServers(io: Io, config: Config): Promise<readonly Fi
         return { what, state: "wrong", detail: problem ?? "it does not answer", todo: whatToDo(server) };
       const detail = `${counted(listing.tools.length, "tool")} (${ms} ms)`;
       if (listing.problems.length === 0) return { what, state: "ok", detail };
-      const left = listing.problems.map(parts.mask).join("; ");
+      const left = listing.problems.join("; ");
       const todo =
         "the others work; name the tools that you want in `tools`, or tell whoever makes the server";
       return { what, state: "unsure", detail: `${detail}; left out: ${left}`, todo };

@@ -28,14 +28,11 @@ export async function showTools(io: Io, agent: string | undefined, options: Comm
   const prompts = loadPrompts(promptSources(config));
   await using agents = createAgents({ ...config, agents: wanted }, models, prompts, told);
   await agents.readFolders();
-  const texts = await Promise.all(wanted.map(async ({ id }) => describe(agents.of(id), parts.mask)));
+  const texts = await Promise.all(wanted.map(async ({ id }) => describe(agents.of(id))));
   say(io, texts.join("\n\n"));
 }
 
-async function describe(
-  { agent, serverTools }: StaffedAgent,
-  mask: (text: string) => string,
-): Promise<string> {
+async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   const connections = serverTools?.connections ?? [];
   await Promise.all(connections.map(lookAtServer));
   const { tools } = agent;
@@ -51,7 +48,7 @@ async function describe(
     ...(problem === null && listing !== null
       ? []
       : [`✗ server ${config.name} cannot be reached: ${problem ?? "it does not answer"}`]),
-    ...(listing?.problems ?? []).map((why) => `? server ${config.name}: left out: ${mask(why)}`),
+    ...(listing?.problems ?? []).map((why) => `? server ${config.name}: left out: ${why}`),
   ]);
   const leftOut = (serverTools?.leftOut ?? []).map((name) => `? no room in a request for ${name}`);
   return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");

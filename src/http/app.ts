@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import { withoutSecrets } from "../admin/secrets.ts";
+import { maskOf } from "../admin/secrets.ts";
 import { errorMessage } from "../core/errors.ts";
 import { displayableJson } from "../text/displayable.ts";
 import type { ChannelReports } from "./channels.ts";
@@ -35,6 +35,7 @@ const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 export function createApp(parts: AppParts): Hono<Env> {
   const { readiness, metrics, channels, version, log } = parts;
   const app = new Hono<Env>();
+  const mask = maskOf(parts.secrets);
   app.use(async (c, next) => {
     await next();
     c.header("cache-control", "no-store");
@@ -51,7 +52,7 @@ export function createApp(parts: AppParts): Hono<Env> {
     return refuse(c, 503, "this failed: the log says why");
   });
   const say = (c: Context, value: object, status: 200 | 503 = 200): Response =>
-    c.body(maskedJson(value, parts.secrets), status, { "content-type": "application/json" });
+    c.body(maskedJson(value, mask), status, { "content-type": "application/json" });
 
   app.get("/healthz", (c) =>
     say(c, { status: "ok", ...(c.var.hasToken && { version, uptimeMs: readiness.uptimeMs }) }),
@@ -101,6 +102,6 @@ function queryOf<Schema extends z.ZodType>(c: Context, schema: Schema): z.output
 }
 
 /** JSON in whose texts no secret stands. */
-function maskedJson(value: object, secrets: readonly string[]): string {
-  return `${displayableJson(value, 2, (text) => withoutSecrets(text, secrets))}\n`;
+function maskedJson(value: object, mask: (text: string) => string): string {
+  return `${displayableJson(value, 2, mask)}\n`;
 }

@@ -111,24 +111,28 @@ export class McpConnection implements AsyncDisposable {
    * @throws ToolFailure with what the model may know
    */
   async call(call: ServerCall): Promise<z.output<typeof RawResult>> {
-    const { name } = this.config;
-    if (this.#wire === null) await withDeadline(this.#open(), this.#timing.waitMs, call.signal);
-    if (this.#wire === null) throw new ToolFailure(`The server "${name}" cannot be reached just now.`);
+    const wire = await this.#reached(call.signal);
     try {
-      return await this.#send(this.#wire, call);
+      return await this.#send(wire, call);
     } catch (error) {
-      if (call.signal.aborted || !isSessionLost(error)) throw this.#failure(error);
+      if (call.signal.aborted || !isSessionLost(error)) throw this.#failure(wire, error);
     }
     // It does not know us any more, and so it has not run the call: with a new handshake it may.
-    await this.#lose("the session has ended");
-    await withDeadline(this.#open(), this.#timing.waitMs, call.signal);
-    const again: Wire | null = this.#wire;
-    if (again === null) throw new ToolFailure(`The server "${name}" cannot be reached just now.`);
+    await this.#lose(wire, "the session has ended");
+    const again = await this.#reached(call.signal);
     try {
       return await this.#send(again, call);
     } catch (error) {
-      throw this.#failure(error);
+      throw this.#failure(again, error);
     }
+  }
+
+  /** @throws ToolFailure where it cannot be opened in time */
+  async #reached(signal: AbortSignal): Promise<Wire> {
+    if (this.#wire === null) await withDeadline(this.#open(), this.#timing.waitMs, signal);
+    if (this.#wire === null)
+      throw new ToolFailure(`The server "${this.config.name}" cannot be reached just now.`);
+    return this.#wire;
   }
 
   async #send(
@@ -145,7 +149,7 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /** What the model is told; what others than the tool itself have said is for the log. */
-  #failure(error: unknown): ToolFailure {
+  #failure(wire: Wire, error: unknown): ToolFailure {
     const { name } = this.config;
     const cause = new Error(`server ${name}: ${reasonOf(error, this.#parts.mask)}`);
     const code = codeOf(error);
@@ -155,7 +159,7 @@ export class McpConnection implements AsyncDisposable {
       return new ToolFailure(framed(`The server "${name}" refuses the call, and says`, said), { cause });
     }
     if (code === "CONNECTION_CLOSED" || isUnreachable(error)) {
-      if (this.config.reach.kind === "url") void this.#lose(reasonOf(error, this.#parts.mask));
+      if (this.config.reach.kind === "url") void this.#lose(wire, reasonOf(error, this.#parts.mask));
       const unknown = "Nobody knows whether the call has done anything.";
       return new ToolFailure(`The server "${name}" went away before it answered. ${unknown}`, { cause });
     }
@@ -186,7 +190,7 @@ export class McpConnection implements AsyncDisposable {
           mask,
           onClosed: () => {
             isOver = true;
-            if (wire !== null && this.#wire === wire) void this.#lose("the connection was closed");
+            if (wire !== null) void this.#lose(wire, "the connection was closed");
           },
           onListChanged: () => this.#listSoon(),
           onSaid: (line) => this.#noteWords(line),
@@ -214,12 +218,11 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * The connection is over: it is opened again after a wait.
+   * A connection is over: another one is opened after a wait, unless that has happened.
    * @param why without secrets
    */
-  async #lose(why: string): Promise<void> {
-    const wire = this.#wire;
-    if (wire === null) return;
+  async #lose(wire: Wire, why: string): Promise<void> {
+    if (this.#wire !== wire) return;
     this.#wire = null;
     this.#problem = why;
     if (steadyNow() - this.#openedAt >= this.#timing.stableMs) this.#retry.succeeded();
@@ -275,7 +278,7 @@ export class McpConnection implements AsyncDisposable {
     if (JSON.stringify(listing) === JSON.stringify(this.#listing)) return;
     this.#listing = listing;
     if (listing.problems.length > 0)
-      log.warn({ server: name, problems: listing.problems.map(mask) }, "mcp_tools_left_out");
+      log.warn({ server: name, problems: listing.problems }, "mcp_tools_left_out");
     onListing();
   }
 

@@ -50,6 +50,8 @@ export interface ListingParts {
 /** Makes of what a server lists what a model may be shown. Pure. */
 export function readListing({ server, allowed, mask }: ListingParts, listed: readonly unknown[]): Listing {
   const clean = (text: string, limit: number): string => cleanText(mask(text), limit);
+  // Masked before it is cut: half a secret is one, too.
+  const shown = (name: string): string => JSON.stringify(clean(name, 80));
   const problems: string[] = [];
   const raw = new Map<string, z.output<typeof RawTool>>();
   for (const one of listed.slice(0, MOST_LISTED)) {
@@ -76,7 +78,7 @@ export function readListing({ server, allowed, mask }: ListingParts, listed: rea
     };
     // In a name or a choice it cannot be masked: the server would not know it again.
     if (hasSecret(spec, mask)) {
-      problems.push(`${shown(mask(name))}: it holds a secret of the configuration`);
+      problems.push(`${shown(name)}: it holds a secret of the configuration`);
       return [];
     }
     return [{ name, spec, isReadOnly: tool.annotations?.readOnlyHint === true }];
@@ -84,7 +86,10 @@ export function readListing({ server, allowed, mask }: ListingParts, listed: rea
   const sorted = usable.toSorted((a, b) => byText(a.spec.name, b.spec.name));
   if (sorted.length > MOST_TOOLS)
     problems.push(`${sorted.length - MOST_TOOLS} tools more than the ${MOST_TOOLS} that one server may have`);
-  return { tools: sorted.slice(0, MOST_TOOLS), problems: [...new Set(problems)].slice(0, MOST_PROBLEMS) };
+  return {
+    tools: sorted.slice(0, MOST_TOOLS),
+    problems: [...new Set(problems)].slice(0, MOST_PROBLEMS).map(mask),
+  };
 }
 
 /**
@@ -123,9 +128,4 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Cf}\p{Default_Ignorab
 function cleanText(text: string, limit: number): string {
   const seen = text.toWellFormed().replaceAll(UNSEEN, "").trim();
   return escapeLabels(seen.length > limit ? `${sliceWhole(seen, 0, limit - 2)} …` : seen);
-}
-
-/** A server's words for the log. */
-function shown(name: string): string {
-  return JSON.stringify(cleanText(name, 80));
 }

@@ -49,6 +49,9 @@ const Part = z.discriminatedUnion("type", [
   }),
 ]);
 
+/** Undefined: it cannot be read. */
+type ReadPart = z.output<typeof Part> | undefined;
+
 /**
  * Puts a result into words: the log holds texts. Pictures are numbered for who sees them; other bytes are named alone. Nothing that a
  * server only points to is fetched. Pure.
@@ -60,11 +63,12 @@ export function readResult(
   seesImages = false,
 ): ReadResult {
   const images: ImageBytes[] = [];
-  const parts = content.map((part) => {
+  const read = content.map((raw) => Part.safeParse(raw).data);
+  const parts = read.map((part) => {
     const image = seesImages && !isError && images.length < MOST_IMAGES ? imageOf(part) : null;
     return partText(part, image === null ? null : { number: images.push(image), ...image });
   });
-  if (structuredContent !== undefined && !content.some((part) => saysTheSame(part, structuredContent)))
+  if (structuredContent !== undefined && !read.some((part) => saysTheSame(part, structuredContent)))
     parts.push(JSON.stringify(structuredContent));
   const whole = mask(parts.filter((part) => part !== "").join("\n"));
   const said =
@@ -73,10 +77,8 @@ export function readResult(
 }
 
 /** A picture of a kind that models take, and that is one; its bytes say of which. Null: the part is none. */
-function imageOf(raw: unknown): ImageBytes | null {
-  const parsed = Part.safeParse(raw);
-  if (!parsed.success) return null;
-  const part = parsed.data;
+function imageOf(part: ReadPart): ImageBytes | null {
+  if (part === undefined) return null;
   const [base64, mimeType] =
     part.type === "image"
       ? [part.data, part.mimeType]
@@ -90,11 +92,10 @@ function imageOf(raw: unknown): ImageBytes | null {
 }
 
 /** Servers send structured content as text, too, for clients that do not know it. */
-function saysTheSame(part: unknown, structured: unknown): boolean {
-  const parsed = Part.safeParse(part);
-  if (!parsed.success || parsed.data.type !== "text") return false;
+function saysTheSame(part: ReadPart, structured: unknown): boolean {
+  if (part?.type !== "text") return false;
   try {
-    return isDeepStrictEqual(JSON.parse(parsed.data.text), structured);
+    return isDeepStrictEqual(JSON.parse(part.text), structured);
   } catch {
     // No JSON: it says something else.
     return false;
@@ -102,10 +103,8 @@ function saysTheSame(part: unknown, structured: unknown): boolean {
 }
 
 /** @param image the picture that the part is, where it is shown */
-function partText(raw: unknown, image: (ImageBytes & { readonly number: number }) | null): string {
-  const parsed = Part.safeParse(raw);
-  if (!parsed.success) return "[content that cannot be read]";
-  const part = parsed.data;
+function partText(part: ReadPart, image: (ImageBytes & { readonly number: number }) | null): string {
+  if (part === undefined) return "[content that cannot be read]";
   const picture =
     image === null ? "" : `picture ${image.number}, ${image.type}, ${formatNumber(image.bytes.length)} bytes`;
   switch (part.type) {

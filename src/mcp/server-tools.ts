@@ -7,6 +7,7 @@ import { type Tool, ToolFailure, ToolInputError } from "../tools/tool.ts";
 import { type ConnectionTiming, McpConnection } from "./connection.ts";
 import { byText, type ListedTool } from "./listing.ts";
 import { framed, readResult } from "./result.ts";
+import { isTable } from "./schema.ts";
 
 export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
@@ -136,8 +137,4 @@ export class ServerTools implements AsyncDisposable {
 /** Estimated tokens of a tool in a request. */
 export function tokensOf(spec: ToolSpec): number {
   return estimateTokens(JSON.stringify(spec)) + FRAME_TOKENS;
-}
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
