@@ -29,6 +29,19 @@ export function variable(environment: Environment, name: string): string | null 
   return value === undefined || value === "" ? null : value;
 }
 
+/** What is wrong where a variable that is named is not set. */
+export function unsetVariable(name: string): { readonly message: string; readonly expected: string } {
+  return {
+    message: `the environment variable ${name} is not set, or empty`,
+    expected: `${name} in the environment or in .env`,
+  };
+}
+
+/** What is wrong with what it holds, which is not shown: an address may carry a password. */
+export function unusableVariable(name: string): string {
+  return `the environment variable ${name} cannot be used`;
+}
+
 /** Node's parser skips what it does not understand; a line that is skipped is a setting that has no effect. */
 function parseDotEnv(text: string, shownAs: string): Outcome<Environment> {
   const lines = text.split(/\r\n|\n|\r/);

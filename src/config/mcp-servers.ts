@@ -1,14 +1,16 @@
+import type { z } from "zod";
 import type { ProblemAt } from "./check-file.ts";
 import type { McpServerConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { variable, type Environment } from "./environment.ts";
+import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { FileConfig } from "./schema/file.ts";
+import { mcpSchema } from "./schema/mcp.ts";
 
 /** The servers of each agent, by its place in the file. */
 export type McpServers = ReadonlyMap<number, readonly McpServerConfig[]>;
 
-type FileServer = NonNullable<NonNullable<NonNullable<FileConfig["agents"]>[number]>["mcp"]>[number];
+type FileServer = z.output<typeof mcpSchema>;
 
 interface Surroundings {
   readonly environment: Environment;
@@ -35,7 +37,9 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
   const servers = new Map<number, readonly McpServerConfig[]>();
   for (const [index, { mcp = [] }] of (file.agents ?? []).entries()) {
     const seen = new Map<string, number>();
-    const own = mcp.flatMap((written, place) => {
+    const own = mcp.flatMap((inFile, place) => {
+      // It has passed the schema, which knows what stands for what is left out.
+      const written = mcpSchema.parse(inFile);
       const path = ["agents", index, "mcp", place];
       const problem = (key: string, fields: Parameters<ProblemAt>[1]): ConfigProblem =>
         surroundings.problemAt?.([...path, key], fields) ?? configProblem(fields);
@@ -56,7 +60,7 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
 type Wrong = Omit<Parameters<ProblemAt>[1], "key"> & { readonly key: string };
 
 function wrongKeys(
-  { name, command = "", url = "", args = [], env = [], headers = {}, tools = [] }: FileServer,
+  { name, command, url, args, env, headers, tools }: FileServer,
   first: number | undefined,
 ): Wrong[] {
   const wrong: Wrong[] = [];
@@ -89,10 +93,9 @@ function wrongKeys(
 }
 
 function resolveServer(
-  written: FileServer,
+  { name, command, args, env, url, headers, tools, timeout_ms: timeoutMs, approve }: FileServer,
   { environment, folder }: Surroundings,
 ): { readonly server: McpServerConfig; readonly unset: readonly Wrong[] } {
-  const { name, command = "", args = [], env = [], url = "", headers = {}, tools = [] } = written;
   const unset: Wrong[] = [];
   const secrets: string[] = [];
   const take = (key: string, variableName: string): string => {
@@ -101,8 +104,7 @@ function resolveServer(
     const near = nearestName(variableName, Object.keys(environment));
     unset.push({
       key: key,
-      message: `the environment variable ${variableName} is not set, or empty`,
-      expected: `${variableName} in the environment or in .env`,
+      ...unsetVariable(variableName),
       ...(near !== null && near !== variableName && { suggestion: near }),
     });
     return "";
@@ -124,7 +126,7 @@ function resolveServer(
   if (address !== "" && URL.parse(address)?.protocol.startsWith("http") !== true)
     unset.push({
       key: "url",
-      message: `the environment variable ${url.slice("env:".length)} cannot be used`,
+      message: unusableVariable(url.slice("env:".length)),
       expected: "the address of an MCP server, such as https://mcp.example/mcp",
     });
   if (address !== url) secrets.push(address);
@@ -138,7 +140,6 @@ function resolveServer(
           ),
         }
       : { kind: "command", command, args, env: Object.fromEntries(env.map(pass)), folder };
-  const { timeout_ms: timeoutMs = 0, approve = "writes" } = written;
   const server = {
     name,
     reach,

@@ -1,6 +1,6 @@
 import type { ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { variable, type Environment } from "./environment.ts";
+import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { type FileConfig } from "./schema/file.ts";
 import { isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
 import { defaultAt } from "./schema-walk.ts";
@@ -112,13 +112,8 @@ function resolveReference(of: keyof References, file: FileConfig, environment: E
   const found = variable(environment, name);
   const isOff = reference.isSwitch === true && name === defaultVariable(of);
   if (found === null && isWritten && !isOff) {
-    const message = `the environment variable ${name} is not set, or empty`;
-    return { wrong: { message, expected: `${name} in the environment or in .env` }, isWritten };
+    return { wrong: unsetVariable(name), isWritten };
   }
   if (found === null || reference.isUsable(found)) return { value: found };
-  // What the variable holds is not shown: an address may carry a password.
-  return {
-    wrong: { message: `the environment variable ${name} cannot be used`, expected: reference.expected },
-    isWritten,
-  };
+  return { wrong: { message: unusableVariable(name), expected: reference.expected }, isWritten };
 }

@@ -16,7 +16,7 @@ import {
 const APPROVALS = ["always", "never", "writes"] as const;
 
 /** One of `[[agents.mcp]]`. */
-const mcpSchema = z.strictObject({
+export const mcpSchema = z.strictObject({
   name: z
     .string()
     .regex(/^(?!.*__)(?!.*_$)[a-z0-9][a-z0-9_-]{0,23}$/)
