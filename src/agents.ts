@@ -179,8 +179,7 @@ export class Agents implements AsyncDisposable {
         self,
         nameOf: (agent) => (agent === null ? host.config.name : nameOf(agent)),
       };
-      const more = withMoreTools(one, withHandOff(one, self));
-      const guest = createAgent(more, perspective, more.changingTools);
+      const guest = createAgent(withMoreTools(one, withHandOff(one, self)), perspective);
       return [[one.config.id, guest] as const];
     });
     const byId: ReadonlyMap<AgentId, Agent> = new Map(invited);
@@ -243,9 +242,8 @@ export function createAgents(
             room: () => roomForServers(agent, tools),
           });
     const agent = createAgent(
-      { config: one, models: agentModels, tools, texts, folder, notes },
+      { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
       { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
-      serverTools,
     );
     const problem = fixedPartProblem(agent);
     if (problem !== null) throw new OperatorError(problem);

@@ -223,7 +223,6 @@ export class Simulation {
       recalled: recalled.filter(({ seq }) => seq <= hiddenTo),
       remembered: hiddenTo === 0 ? [] : remembered,
       attached: NOTHING_ATTACHED,
-      resultImages: [],
       extract: this.#extract(),
       notes: [],
       skills: [],

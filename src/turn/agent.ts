@@ -107,14 +107,15 @@ export interface Agent {
 }
 
 /**
+ * @param parts.changingTools instead of its tools; default: they never change
  * @param as whose requests it makes; default: those of channels of its own
- * @param changingTools instead of `parts.tools`; default: they never change
  */
 export function createAgent(
-  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes">,
+  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes"> &
+    Partial<Pick<Agent, "changingTools">>,
   as?: Perspective,
-  changingTools: ChangingTools | null = null,
 ): Agent {
+  const { changingTools = null } = parts;
   const time = createTimeFormat(parts.config.timeZone);
   const renderer = new Renderer(time, parts.texts, parts.config.pruning, as);
   return withChangingTools({ ...parts, time, renderer, changingTools });

@@ -35,8 +35,6 @@ export interface LookedUp {
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
   readonly attached: Attached;
-  /** What this turn's tools have brought. */
-  readonly resultImages: readonly ResultImages[];
   /** What is left of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
   /** The agent's notes of this channel. */
@@ -75,7 +73,6 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   recalled: [],
   remembered: [],
   attached: NOTHING_ATTACHED,
-  resultImages: [],
   extract: null,
   notes: [],
   skills: [],
@@ -86,6 +83,8 @@ export const NOTHING_LOOKED_UP: LookedUp = {
 export interface TurnSituation extends LookedUp {
   /** Tokens of the window that the request may use. */
   readonly usable: number;
+  /** What this turn's tools have brought; default: nothing. */
+  readonly resultImages?: readonly ResultImages[];
   readonly history: History;
   readonly turn: TurnRange;
   readonly now: Date;
@@ -138,7 +137,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     turn,
     renderer: agent.renderer,
     images: attached.images,
-    resultImages: situation.resultImages,
+    resultImages: situation.resultImages ?? [],
     pruning: { ...agent.config.pruning, fromTokens: agent.config.pruning.threshold * situation.usable },
     dynamic: {
       make: (omission, room = Infinity, due = 0) => {

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ToolCall } from "../core/entry.ts";
 import type { History, TurnRange } from "../core/history.ts";
+import { canonicalArguments } from "../tools/approval.ts";
+import { madeCalls } from "./tool-calls.ts";
 
 /**
  * A key for what each of these calls does: the same where a turn that runs again asks for the same again, so that a server that
@@ -18,10 +20,7 @@ export function effectKeys(
 ): string[] {
   // Two databases number their turns alike; when a message was said tells them apart.
   const begun = history.entries.find(({ seq }) => seq >= turn.fromSeq)?.at.getTime() ?? 0;
-  const made = history.entries.flatMap((entry) =>
-    entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls : [],
-  );
-  return keysBehind(made, calls, `${channel}\n${turn.id}\n${begun}`);
+  return keysBehind(madeCalls(history, turn), calls, `${channel}\n${turn.id}\n${begun}`);
 }
 
 /**
@@ -48,16 +47,9 @@ export function keysBehind(made: readonly ToolCall[], calls: readonly ToolCall[]
 /** The same arguments in another order, or with other spaces, are the same. */
 function canonical(json: string): string {
   try {
-    return JSON.stringify(sorted(JSON.parse(json)));
+    return canonicalArguments(json);
   } catch {
     // No JSON: such a call fails before it does anything.
     return json;
   }
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }

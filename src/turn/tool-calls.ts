@@ -1,5 +1,5 @@
-import type { Entry, ToolCall, TurnEntryDraft } from "../core/entry.ts";
-import type { TurnRange } from "../core/history.ts";
+import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
+import type { History, TurnRange } from "../core/history.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
 import { withOwnIds } from "../llm/chat/call-ids.ts";
@@ -173,10 +173,10 @@ async function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Ids of the calls that a turn has made. Pure. */
-export function madeCalls(entries: readonly Entry[], turn: TurnRange): string[] {
+/** The calls that a turn has made, as the log has them. Pure. */
+export function madeCalls({ entries }: Pick<History, "entries">, turn: Pick<TurnRange, "id">): ToolCall[] {
   return entries.flatMap((entry) =>
-    entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls.map(({ id }) => id) : [],
+    entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls : [],
   );
 }
 

@@ -152,7 +152,7 @@ const FOLDER_WITHIN_MS = 50;
 export const EXTRACT_FRAME_TOKENS = 60;
 
 function withoutImages(found: LookedUp): LookedUp {
-  return { ...found, attached: { ...found.attached, images: [] }, resultImages: [] };
+  return { ...found, attached: { ...found.attached, images: [] } };
 }
 
 class TurnRun {
@@ -206,8 +206,11 @@ class TurnRun {
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
-    const { entries } = await this.#channel.snapshot();
-    const wanted = storableCalls(answer.calls, madeCalls(entries, this.#turn));
+    const made = madeCalls(await this.#channel.snapshot(), this.#turn);
+    const wanted = storableCalls(
+      answer.calls,
+      made.map(({ id }) => id),
+    );
     const { told: held, asked } = await this.#channel.approvals.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     const news = asked.length === 0 ? undefined : { asked, done: [] };
@@ -254,17 +257,7 @@ class TurnRun {
     ]);
     const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    return {
-      recalled,
-      remembered,
-      attached,
-      resultImages: [],
-      extract,
-      notes,
-      skills,
-      subagents,
-      isUnfound,
-    };
+    return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
   }
 
   async #extract(): Promise<OmittedExtract | null> {
@@ -300,19 +293,15 @@ class TurnRun {
     const name = await agent.models.resolve(agent.config.model);
     const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
     const usable = usableTokens(budget);
-    const isSeeing = agent.models.seesImages(name);
+    const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
     // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
-    if (isSeeing && agent.config.seesImages)
-      this.#found = {
-        ...this.#found,
-        resultImages: await this.#orElse([], this.#channel.resultImages()),
-      };
+    const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
     const fitNow = async (): Promise<Fit> => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
       const now = this.#clock.now();
       const found = isSeeing ? this.#found : withoutImages(this.#found);
-      const situation = { history, turn: this.#turn, ...found, now, scene, usable };
+      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
     };
     let fit = await fitNow();

@@ -1,5 +1,6 @@
 import { LONGEST_REMINDER, type ReminderPlan } from "../../core/reminder.ts";
 import { cronProblem, nextOccurrence } from "../../async/occurrences.ts";
+import { formatNumber } from "../../text/format.ts";
 import { storableText } from "../../text/text.ts";
 import { isTimeZone, whenAt, whenIn } from "../../text/when.ts";
 import type { ReminderRequest } from "../../tools/tool.ts";
@@ -28,7 +29,7 @@ export function planReminder(
   if (text === "") throw new ReminderProblem("A reminder says something: its text is missing.");
   if (text.length > LONGEST_REMINDER)
     throw new ReminderProblem(
-      `A reminder has at most ${LONGEST_REMINDER.toLocaleString("en")} characters, and this has ${text.length.toLocaleString("en")}. Say it shorter.`,
+      `A reminder has at most ${formatNumber(LONGEST_REMINDER)} characters, and this has ${formatNumber(text.length)}. Say it shorter.`,
     );
   const zone = (timeZone ?? "").trim() || ownZone;
   if (!isTimeZone(zone))
