@@ -1,3 +1,4 @@
+import type { ChannelOrder } from "../core/listings.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ChannelOverview } from "../store/channels/overview.ts";
@@ -19,9 +20,6 @@ export interface ListedChannel {
   readonly due: number;
   readonly dueSince: Date | null;
 }
-
-export const CHANNEL_ORDERS = ["heard", "level", "due", "entries", "name"] as const;
-export type ChannelOrder = (typeof CHANNEL_ORDERS)[number];
 
 /** @param usableOf tokens that a request of this channel's agent to this model may use */
 export function listChannel(

@@ -1,5 +1,6 @@
 import { type Cost, costOf, type ModelPrice, totalSpending } from "../core/cost.ts";
-import type { Usage, UsageKey } from "../store/turns/usage.ts";
+import type { UsageKey } from "../core/listings.ts";
+import type { Usage } from "../store/turns/usage.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatDollars, formatNumber } from "../text/format.ts";
 import { alignNumbers } from "../text/markdown-table.ts";

@@ -1,11 +1,6 @@
-import {
-  type ChannelOrder,
-  formatChannels,
-  listChannel,
-  type ListedChannel,
-  sortChannels,
-} from "../admin/channel-list.ts";
+import { formatChannels, listChannel, type ListedChannel, sortChannels } from "../admin/channel-list.ts";
 import type { Config } from "../config/config.ts";
+import type { ChannelOrder } from "../core/listings.ts";
 import { usableTokens } from "../context/usage.ts";
 import { openModels } from "../llm/model-provider.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";

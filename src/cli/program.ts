@@ -1,5 +1,4 @@
-import { CHANNEL_ORDERS } from "../admin/channel-list.ts";
-import { USAGE_KEYS } from "../store/turns/usage.ts";
+import { CHANNEL_ORDERS, USAGE_KEYS } from "../core/listings.ts";
 import { readVersion } from "../admin/version.ts";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";

@@ -1,7 +1,7 @@
 import { formatUsage, parseSince, reportUsage } from "../admin/usage-report.ts";
 import { OperatorError } from "../core/errors.ts";
 import { openModels } from "../llm/model-provider.ts";
-import type { UsageKey } from "../store/turns/usage.ts";
+import type { UsageKey } from "../core/listings.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { assertHasRun, onlyLooking, readConfig, withStore } from "./open.ts";
 

@@ -53,7 +53,7 @@ export class ApprovalDesk implements AsyncDisposable {
   /** Takes up what an earlier run has left: decisions that are not told, questions that are not shown, expiries. */
   start(): void {
     this.#soon(async () => {
-      this.#hasLeft = await this.#parts.approvals.hasAny();
+      if (!this.#parts.mayBeAsked) this.#hasLeft = await this.#parts.approvals.hasAny();
       for (const { channel, address } of await this.#parts.approvals.channelsToShow())
         if (this.#parts.serves(address)) void this.#parts.registry.showQuestions(channel);
     });

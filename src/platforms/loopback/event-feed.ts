@@ -40,7 +40,6 @@ export class EventFeed {
   #server: string | undefined;
   /** The last event that is durable here; undefined: the service knows. */
   #last: number | undefined;
-  #isReachable: boolean | undefined;
   #state: ConnectionState = notConnectedYet();
 
   constructor(options: EventFeedOptions) {
@@ -73,7 +72,7 @@ export class EventFeed {
     let failures = 0;
     while (!this.#stopped.signal.aborted) {
       // The first request only finds out whether somebody is there.
-      const events = await this.#poll(this.#isReachable === true ? this.#options.pollMs : 0);
+      const events = await this.#poll(this.#state.kind === "connected" ? this.#options.pollMs : 0);
       onAttempt();
       failures = events === null ? failures + 1 : 0;
       if (events === null) await this.#backOff(failures);
@@ -95,20 +94,18 @@ export class EventFeed {
         },
         eventPage,
       );
-      if (this.#isReachable === false) log.info({}, `The loopback service at ${url} answers again.`);
-      if (this.#isReachable !== true) this.#become("connected", null);
-      this.#isReachable = true;
+      if (this.#state.kind === "waiting") log.info({}, `The loopback service at ${url} answers again.`);
+      if (this.#state.kind !== "connected") this.#become("connected", null);
       this.#meet(page.server);
       return page.events;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      if (this.#isReachable !== false && !this.#stopped.signal.aborted) {
+      if (this.#state.kind !== "waiting" && !this.#stopped.signal.aborted) {
         const what =
           "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
         log.warn({ why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
         this.#become("waiting", error.message);
       }
-      this.#isReachable = false;
       return null;
     }
   }

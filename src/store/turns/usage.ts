@@ -1,12 +1,9 @@
 import type { ModelSpending } from "../../core/cost.ts";
 import { type ChannelId, channelId } from "../../core/ids.ts";
+import type { UsageKey } from "../../core/listings.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { type RawSpending, SPENDING, toSpending } from "./model-calls.ts";
-
-/** By what spendings are told apart. */
-export const USAGE_KEYS = ["agent", "channel", "person", "day", "model", "purpose"] as const;
-export type UsageKey = (typeof USAGE_KEYS)[number];
 
 /** What calls of one model have cost, for whom or what. */
 export interface Usage extends ModelSpending {

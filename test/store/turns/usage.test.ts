@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type TurnId } from "../../../src/core/ids.ts";
-import { USAGE_KEYS } from "../../../src/store/turns/usage.ts";
+import { USAGE_KEYS } from "../../../src/core/listings.ts";
 import type { ModelCallRow } from "../../../src/store/turns/model-calls.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
