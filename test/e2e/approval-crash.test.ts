@@ -1,11 +1,11 @@
 // proves: src/channel/approvals/approval-desk.ts, src/turn/approved-calls.ts, migrations/0043_approvals.sql
 // A daemon that is killed round a decision, or round the call that it is about: the call runs at most once, and what came of it is said once.
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { openStore } from "../store/open-store.ts";
-import { noting } from "../support/approvals.ts";
+import { notesIn, noting } from "../support/approvals.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
@@ -64,14 +64,6 @@ const KILLS: Readonly<Record<string, Kill>> = {
     said: RAN,
   },
 };
-
-async function notesIn(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = files.filter((file) => file.isFile());
-  return (
-    await Promise.all(texts.map(async (one) => readFile(path.join(one.parentPath, one.name), "utf8")))
-  ).join("\n");
-}
 
 for (const [where, { on, when, effects, said }] of Object.entries(KILLS)) {
   test(`killed ${where}`, async () => {

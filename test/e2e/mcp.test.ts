@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { isLiveProcess } from "../../src/store/database/live-process.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { environment } from "../support/e2e.ts";
 import { text } from "../support/model-behaviours.ts";
@@ -66,18 +67,8 @@ async function pids({ journal }: Home): Promise<number[]> {
   return (await journal()).flatMap((line) => (line.startsWith("pid ") ? [Number(line.slice(4))] : []));
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    // There is none.
-    return false;
-  }
-}
-
 async function untilGone(home: Home): Promise<void> {
-  for (const pid of await pids(home)) while (isAlive(pid)) await delay(20);
+  for (const pid of await pids(home)) while (isLiveProcess(pid)) await delay(20);
 }
 
 test("kill -9 leaves no server behind", async (t) => {
@@ -85,7 +76,7 @@ test("kill -9 leaves no server behind", async (t) => {
   const daemon = home.start("start");
   await daemon.line("ready");
   await daemon.errorLine("mcp_server_open");
-  assert.equal((await pids(home)).filter(isAlive).length, 1);
+  assert.equal((await pids(home)).filter(isLiveProcess).length, 1);
   await daemon.kill();
   await untilGone(home);
 });

@@ -17,6 +17,11 @@ export const SECOND_AGENT = agentId("second");
 /** As people and models read them. */
 export const NAME = "Weir";
 export const SECOND_NAME = "Sluice";
+
+/** What an agent is called. */
+export function nameOf(agent: string): string {
+  return agent === SECOND_AGENT ? SECOND_NAME : NAME;
+}
 export const MODEL = "talker";
 export const SUMMARISER = "summariser";
 /** Stands in for either, where the configuration names it. */

@@ -7,7 +7,7 @@ import type { Incarnation } from "./incarnation.ts";
 import type { Ledger, Versions } from "./ledger.ts";
 import type { State } from "./observe.ts";
 import type { Prompt } from "./prompt.ts";
-import { AGENT, NAME, SECOND_AGENT, SECOND_NAME } from "./profile.ts";
+import { AGENT, nameOf, SECOND_AGENT } from "./profile.ts";
 
 /** A channel of a run, before it has an id. */
 export interface Plan {
@@ -25,9 +25,14 @@ export const PLANS: readonly [Plan, ...Plan[]] = [
   { address: { platform: ANNEX, name: ANNEX_ROOM }, kind: "channel", agent: SECOND_AGENT },
 ];
 
+/** The own agent of a room. */
+export function agentIn(room: string): AgentId {
+  return PLANS.find(({ address }) => address.name === room)?.agent ?? AGENT;
+}
+
 /** Whether an agent answers in a room that is another one's. @param by its name */
 export function isGuestIn({ agent }: Plan, by: string): boolean {
-  return by !== (agent === AGENT ? NAME : SECOND_NAME);
+  return by !== nameOf(agent);
 }
 
 /** The compactor's last look at a channel. */

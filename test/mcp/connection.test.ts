@@ -1,10 +1,11 @@
 // proves: src/mcp/connection.ts, src/mcp/wire.ts, src/mcp/program.ts
+import { until } from "../support/patience.ts";
+import { isLiveProcess } from "../../src/store/database/live-process.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import type { McpServerConfig } from "../../src/config/config.ts";
 import { type ConnectionTiming, McpConnection } from "../../src/mcp/connection.ts";
@@ -21,8 +22,6 @@ interface Opened {
   readonly journal: () => Promise<string[]>;
   /** Of the server's own processes. */
   readonly pids: () => Promise<number[]>;
-  /** Resolves with what the look returns, once that is truthy. */
-  readonly until: (look: () => unknown) => Promise<void>;
   listings: number;
 }
 
@@ -68,9 +67,6 @@ async function open(
         .filter((line) => line !== "" && !line.startsWith("pid ")),
     pids: async () =>
       Array.from((await readFile(journal, "utf8")).matchAll(/^pid (\d+)$/gm), ([, pid]) => Number(pid)),
-    until: async (look: () => unknown) => {
-      while (!(await look())) await delay(10);
-    },
   };
   const connection = new McpConnection({
     config,
@@ -81,16 +77,6 @@ async function open(
   });
   t.after(async () => connection[Symbol.asyncDispose]());
   return Object.assign(made, { connection });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    // There is none.
-    return false;
-  }
 }
 
 const call = (tool: string, input = {}, signal = new AbortController().signal) => ({
@@ -135,28 +121,28 @@ describe("a server that behaves", () => {
       picture.text,
       '[image, image/png, 20 bytes: not shown]\n[resource note://1, text/plain]\na note\n{"width":3}',
     );
-    await opened.until(() => log.some((line) => line.includes("mcp_server_says")));
+    await until("change of the connection", () => log.some((line) => line.includes("mcp_server_says")));
     assert.match(log.join("\n"), /ready, with the key •••/);
     assert.ok(!log.join("\n").includes(SECRET));
   });
 
   test("is told that nobody waits any more", async (t) => {
-    const { connection, journal, until } = await open(t, "good-server.ts", []);
+    const { connection, journal } = await open(t, "good-server.ts", []);
     const stop = new AbortController();
     const waiting = connection.call(call("sleep", {}, stop.signal));
     waiting.catch(() => undefined);
-    await until(async () => (await journal()).length === 1);
+    await until("call at the server", async () => (await journal()).length === 1);
     stop.abort(new Error("stop"));
     await assert.rejects(waiting);
-    await until(async () => (await journal()).length === 2);
+    await until("call at the server", async () => (await journal()).length === 2);
     assert.equal(JSON.parse((await journal())[1] ?? "").state, "cancelled");
   });
 
   test("ends with the connection", async (t) => {
-    const { connection, journal, until } = await open(t, "bad-server.ts", ["well"]);
+    const { connection, journal } = await open(t, "bad-server.ts", ["well"]);
     await connection.opened();
     await connection[Symbol.asyncDispose]();
-    await until(async () => (await journal()).includes("end of input"));
+    await until("call at the server", async () => (await journal()).includes("end of input"));
     await assert.rejects(connection.call(call("call")), /cannot be reached/);
     assert.deepEqual(await journal(), ["start", "end of input"], "it is not started again");
   });
@@ -164,21 +150,24 @@ describe("a server that behaves", () => {
 
 describe("a server that misbehaves", () => {
   test("and crashes is started again, and the call is not made twice", async (t) => {
-    const { connection, journal, until, log } = await open(t, "bad-server.ts", ["crashes"]);
+    const { connection, journal, log } = await open(t, "bad-server.ts", ["crashes"]);
     const failure = await connection.call(call("call")).catch((error: unknown) => error);
     assert.ok(failure instanceof ToolFailure);
     assert.match(failure.message, /went away before it answered\. Nobody knows/);
-    await until(async () => (await journal()).length === 3);
+    await until("call at the server", async () => (await journal()).length === 3);
     assert.deepEqual(await journal(), ["start", "call call", "start"]);
-    await until(() => connection.problem === null);
+    await until("change of the connection", () => connection.problem === null);
     assert.match(log.join("\n"), /mcp_server_lost/);
   });
 
   test("and never starts waits longer each time, and says so", async (t) => {
     const missing = { kind: "command", command: "/no/such/program", args: [], env: {}, folder: "/" } as const;
-    const { connection, log, until } = await open(t, "", [], { reach: missing });
+    const { connection, log } = await open(t, "", [], { reach: missing });
     void connection.opened();
-    await until(() => log.filter((line) => line.includes("mcp_server_unreachable")).length >= 4);
+    await until(
+      "change of the connection",
+      () => log.filter((line) => line.includes("mcp_server_unreachable")).length >= 4,
+    );
     const waits = log.flatMap((line) => {
       const { msg, retryInMs } = JSON.parse(line);
       return msg === "mcp_server_unreachable" ? [retryInMs] : [];
@@ -190,7 +179,7 @@ describe("a server that misbehaves", () => {
   test("and hangs when it starts is given up and started again", async (t) => {
     const opened = await open(t, "bad-server.ts", ["hangs once"], { timing: { startMs: 1500 } });
     void opened.connection.opened();
-    await opened.until(() => opened.connection.listing !== null);
+    await until("change of the connection", () => opened.connection.listing !== null);
     assert.deepEqual(names(opened), ["test__call", "test__quiet"]);
     assert.deepEqual((await opened.journal()).filter((line) => line === "start").length, 2);
   });
@@ -204,16 +193,18 @@ describe("a server that misbehaves", () => {
 
   test("and is stubborn behind a shell is killed with it, at the end and at a restart", async (t) => {
     const options = { isWrapped: true, timing: { startMs: 3000 } };
-    const { connection, pids, until } = await open(t, "bad-server.ts", ["stubborn"], options);
+    const { connection, pids } = await open(t, "bad-server.ts", ["stubborn"], options);
     await connection.opened();
     await connection[Symbol.asyncDispose]();
     const hanging = await open(t, "bad-server.ts", ["hangs"], { ...options, timing: { startMs: 500 } });
     void hanging.connection.opened();
-    await hanging.until(
+    await until(
+      "change of the connection",
       async () => (await hanging.journal()).filter((line) => line === "start").length === 3,
     );
     await hanging.connection[Symbol.asyncDispose]();
-    for (const pid of [...(await pids()), ...(await hanging.pids())]) await until(() => !isAlive(pid));
+    for (const pid of [...(await pids()), ...(await hanging.pids())])
+      await until("end of the process", () => !isLiveProcess(pid));
   });
 });
 
@@ -279,7 +270,7 @@ describe("a server that lies", () => {
     await opened.connection.opened();
     assert.deepEqual(names(opened), ["test__both", "test__old"]);
     await opened.connection.call(call("both"));
-    await opened.until(() => opened.listings === 2);
+    await until("change of the connection", () => opened.listings === 2);
     assert.deepEqual(names(opened), ["test__both", "test__new"]);
   });
 });

@@ -88,16 +88,19 @@ export async function openApprovals(): Promise<ApprovalScene> {
         platform,
         ...options,
       }),
-    async notes() {
-      const files = await readdir(agentsDir, { recursive: true, withFileTypes: true });
-      const texts = files
-        .filter((file) => file.isFile())
-        .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "utf8"));
-      return (await Promise.all(texts)).join("\n");
-    },
+    notes: async () => notesIn(agentsDir),
     rows: async () => open.sql("select id, state, arguments, message_id, shown from approvals order by id"),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/** What stands in all files of a folder. */
+export async function notesIn(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "utf8"));
+  return (await Promise.all(texts)).join("\n");
 }
 
 /** Everything of a room that the platform shows and that fits. */

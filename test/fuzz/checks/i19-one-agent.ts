@@ -1,7 +1,7 @@
 import type { Ledger } from "../ledger.ts";
 import type { EntryRow, TurnRow } from "../observe.ts";
-import { NAME, SECOND_AGENT, SECOND_NAME } from "../profile.ts";
-import { ANNEX_ROOM } from "../rooms.ts";
+import { nameOf } from "../profile.ts";
+import { agentIn } from "../rooms.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 import type { RowCheck } from "./row-check.ts";
 
@@ -67,8 +67,7 @@ function entriesIn(from: number, to: number, { entries }: Ledger): EntryRow[] {
 /** A request is of the agent whose turn it is. */
 export const checkI19Prompt: PromptCheck = ({ prompt, state: { running, channel }, isSole }, ledger) => {
   if (!isSole || running === null || running.epoch !== channel.epoch) return [];
-  const own = ledger.name === ANNEX_ROOM ? SECOND_NAME : NAME;
-  const wanted = running.agent === SECOND_AGENT ? SECOND_NAME : own;
+  const wanted = nameOf(running.agent ?? agentIn(ledger.name));
   return prompt.by === wanted ? [] : [`the turn is ${wanted}'s, and ${prompt.by}'s model is asked`];
 };
 

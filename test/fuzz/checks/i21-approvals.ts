@@ -3,8 +3,7 @@ import type { ApprovalRow } from "../approval-rows.ts";
 import { approvalOf } from "../deeds.ts";
 import type { Ledger } from "../ledger.ts";
 import type { EntryRow, State } from "../observe.ts";
-import { AGENT, SECOND_AGENT } from "../profile.ts";
-import { ANNEX_ROOM } from "../rooms.ts";
+import { agentIn } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
 
 /** What may become of an approval. Between two looks it may have taken several steps. */
@@ -59,7 +58,7 @@ function toldWrongly(
       wrong.push(`entry ${seq} waits for approval ${id}, which is not there`);
   const told = messageId === null ? null : decisionOf(messageId);
   const by = approvals.find(({ id }) => id === told)?.agent;
-  const own = ledger.name === ANNEX_ROOM ? SECOND_AGENT : AGENT;
+  const own = agentIn(ledger.name);
   if (by !== undefined && by !== (agent ?? own))
     wrong.push(`entry ${seq} tells ${agent ?? own} of approval ${told}, which ${by} has asked for`);
   return wrong;

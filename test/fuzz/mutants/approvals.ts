@@ -72,7 +72,7 @@ class NothingTold extends ApprovalStore {
 /** Appends a call that waits, and then for what. */
 class AskedApart extends LogStore {
   override async appendTurnEntries(
-    owner: { channel: ChannelId; epoch: number },
+    owner: Owner,
     turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
     drafts: readonly TurnEntryDraft[],
     at: Date,

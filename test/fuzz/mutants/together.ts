@@ -1,6 +1,6 @@
 import { GuestTurns } from "../../../src/channel/turns/guest-turns.ts";
 import type { TurnRange } from "../../../src/core/history.ts";
-import { type AgentId, type ChannelId, type Seq, turnId } from "../../../src/core/ids.ts";
+import { type AgentId, type Owner, type Seq, turnId } from "../../../src/core/ids.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { draftMessage, draftRecord } from "../../../src/store/log/message-rows.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
@@ -18,7 +18,7 @@ class HastyTurns extends TurnStore {
   }
 
   override async settle(
-    owner: { channel: ChannelId; epoch: number },
+    owner: Owner,
     turn: TurnRange,
     { handOff, ...settlement }: Settlement,
     at: Date,
@@ -43,12 +43,7 @@ class GreedyTurns extends TurnStore {
     this.#db = db;
   }
 
-  override async begin(
-    owner: { channel: ChannelId; epoch: number },
-    fromSeq: Seq,
-    toSeq: Seq,
-    agent?: AgentId,
-  ): Promise<RunningTurn | null> {
+  override async begin(owner: Owner, fromSeq: Seq, toSeq: Seq, agent?: AgentId): Promise<RunningTurn | null> {
     const [row] = await this.#db.query<{ seq: Seq }>(
       {
         name: "fuzz_due_to",
@@ -74,12 +69,7 @@ class AnybodysTurns extends TurnStore {
 
 /** Counts no hops. */
 class EndlessTurns extends TurnStore {
-  override async settle(
-    owner: { channel: ChannelId; epoch: number },
-    turn: TurnRange,
-    settlement: Settlement,
-    at: Date,
-  ): Promise<Settled> {
+  override async settle(owner: Owner, turn: TurnRange, settlement: Settlement, at: Date): Promise<Settled> {
     const { handOff } = settlement;
     if (handOff === undefined) return super.settle(owner, turn, settlement, at);
     return super.settle(

@@ -16,6 +16,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
+import { told } from "../../support/together.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "../../support/weir.ts";
 
@@ -90,9 +91,7 @@ async function meet(
   room: string,
   overrides: Parameters<TestWeir["say"]>[1] = {},
 ): Promise<void> {
-  const before = weir.platform.texts(room).length;
-  await weir.say("hello", { room, ...overrides });
-  await shown(weir, room, before + 1);
+  await told(weir, "hello", { room, ...overrides });
 }
 
 /** Sets a reminder by a command. */
@@ -113,11 +112,11 @@ test("the agent sets a reminder when it is asked to, and tells it in its own wor
   await shown(weir, "garden", 2);
   assert.deepEqual(weir.platform.texts("garden"), ["I will.", "Ann, the plants are thirsty."]);
   assert.deepEqual(await titles(world, "garden"), ["reminder N, set by Ann, is due now"]);
-  const told = server.requests.at(-1)?.body.messages.map(({ content }) => content ?? "") ?? [];
+  const asked = server.requests.at(-1)?.body.messages.map(({ content }) => content ?? "") ?? [];
   assert.ok(
-    told.some((line) => /\[Weir: reminder \d+, set by Ann, is due now\] water the plants/.test(line)),
+    asked.some((line) => /\[Weir: reminder \d+, set by Ann, is due now\] water the plants/.test(line)),
   );
-  assert.ok(!(told.at(-1) ?? "").includes('"reminder'), "it is nobody who is here");
+  assert.ok(!(asked.at(-1) ?? "").includes('"reminder'), "it is nobody who is here");
   assert.deepEqual(await world.open.sql("select state, text, next_at from reminders"), [
     { state: "done", text: "", next_at: null },
   ]);

@@ -11,6 +11,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { GIF, PNG } from "../../support/mcp/pictures.ts";
 import { heldText, status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { told } from "../../support/together.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const SERVER = path.join(import.meta.dirname, "../../support/mcp/picture-server.ts");
@@ -57,17 +58,11 @@ ${more}`;
 /** Says something every now and then, until a request has the server's tools. */
 async function untilTools({ server, weir }: World, room: string): Promise<void> {
   for (;;) {
-    await ask(weir, room, "hello");
+    await told(weir, "hello", { room });
     if (server.requests.at(-1)?.body.tools?.some((tool) => tool.function.name === "kit__look") === true)
       return;
     await delay(20);
   }
-}
-
-async function ask(weir: TestWeir, room: string, words: string): Promise<void> {
-  const told = weir.platform.texts(room).length;
-  await weir.say(words, { room });
-  await weir.platform.until(() => weir.platform.texts(room).length > told);
 }
 
 function look(...kinds: readonly string[]) {
@@ -126,7 +121,7 @@ test("a picture is shown behind the results in the rest of the turn, and in no l
   await untilTools(world, "seen");
   const first = server.requests.length;
   server.reply(look("a cat", "a dog"), look("a cow"), text("animals"));
-  await ask(weir, "seen", "look");
+  await told(weir, "look", { room: "seen" });
   assert.deepEqual(pictures(server, first), []);
   assert.deepEqual(pictures(server, first + 1), [SHOWN, SHOWN]);
   assert.deepEqual(pictures(server, first + 2), [SHOWN, SHOWN, SHOWN]);
@@ -150,7 +145,7 @@ test("a picture is shown behind the results in the rest of the turn, and in no l
   const before = sent(server, first + 1);
   assert.deepEqual(sent(server, first + 2).slice(0, before.length), before);
   assert.equal(await kept(), 0, "they go with the end of the turn");
-  await ask(weir, "seen", "and now?");
+  await told(weir, "and now?", { room: "seen" });
   assert.deepEqual([pictures(server), frames(server)], [[], []]);
   assert.match(results(server).at(-1) ?? "", /Here is a cow/);
 });
@@ -160,7 +155,7 @@ test("what is called a picture and is none is named, and what is one is shown as
   const { server, weir } = world;
   await untilTools(world, "lies");
   server.reply(look("lies", "resources", "failure"), text("hm"));
-  await ask(weir, "lies", "look");
+  await told(weir, "look", { room: "lies" });
   const [lies, resources, failure] = results(server);
   assert.deepEqual(lies?.split("\n"), [
     "[image, image/png, 25 bytes: not shown]",
@@ -182,19 +177,19 @@ test("of many pictures the first are shown, and 50 MB in one end the call and no
   const { server, weir } = world;
   await untilTools(world, "many");
   server.reply(look("many", "many"), look("one more", "many"), text("enough"));
-  await ask(weir, "many", "look");
+  await told(weir, "look", { room: "many" });
   assert.equal(pictures(server).length, 8);
-  const told = results(server);
-  assert.equal(told[0]?.split("\n").length, 100);
-  assert.equal(told[0]?.split("\n").filter((line) => line.endsWith(": not shown]")).length, 96);
+  const shown = results(server);
+  assert.equal(shown[0]?.split("\n").length, 100);
+  assert.equal(shown[0]?.split("\n").filter((line) => line.endsWith(": not shown]")).length, 96);
   assert.match(
-    told[2] ?? "",
+    shown[2] ?? "",
     /^Here is one more\.\n.*\n\[1 of these pictures not shown: a turn is shown 8\]$/,
   );
-  assert.match(told[3] ?? "", /\n\[4 of these pictures not shown: a turn is shown 8\]$/);
+  assert.match(shown[3] ?? "", /\n\[4 of these pictures not shown: a turn is shown 8\]$/);
   assert.equal(frames(server).length, 2);
   server.reply(look("huge"), text("too much"));
-  await ask(weir, "many", "more");
+  await told(weir, "more", { room: "many" });
   assert.match(
     server.requests.at(-1)?.body.messages.at(-1)?.content ?? "",
     /^Error: The server "kit" (?:gave no answer that can be used|went away before it answered)/,
@@ -219,7 +214,7 @@ for (const [who, agent, more] of [
         await text("a name")(exchange);
       };
     });
-    await ask(weir, room, "look");
+    await told(weir, "look", { room });
     assert.deepEqual(pictures(server), []);
     assert.deepEqual(frames(server), []);
     assert.equal(
@@ -245,7 +240,7 @@ test("a fallback that does not see is sent neither the picture nor the words bef
       ? look("a cat")
       : status(500, {});
   });
-  await ask(weir, "fallback", "look");
+  await told(weir, "look", { room: "fallback" });
   assert.deepEqual(
     server.requests.slice(first).map(({ body }, index) => {
       return [body.model, pictures(server, first + index).length, frames(server, first + index).length];
@@ -266,7 +261,7 @@ test("a picture counts as people's do, and goes first where it does not fit", as
   await untilTools(world, "small");
   const first = server.requests.length;
   server.reply(look("a cat"), look("many"), text("that was too much"));
-  await ask(weir, "small", "look");
+  await told(weir, "look", { room: "small" });
   assert.equal(pictures(server, first + 1).length, 1);
   assert.deepEqual([pictures(server, first + 2), frames(server, first + 2)], [[], []]);
   assert.equal(weir.platform.texts("small").at(-1), "that was too much");
