@@ -238,8 +238,10 @@ export class McpConnection implements AsyncDisposable {
     if (this.#closing.signal.aborted) return;
     this.#listTimer ??= setTimeout(() => {
       this.#listTimer = undefined;
+      // The list that is being read may be the one of before the change.
+      if (this.#relisting || this.#opening !== null) return this.#listSoon();
       const wire = this.#wire;
-      if (wire === null || this.#relisting) return;
+      if (wire === null) return;
       this.#relisting = true;
       this.#list(wire)
         .catch((error: unknown) => {

@@ -265,6 +265,11 @@ describe("a server that lies", () => {
       assert.equal(connection.problem, null);
     });
 
+  test("and changes its list while that is read is listed again", async (t) => {
+    const opened = await open(t, "bad-server.ts", ["changes while read"]);
+    void opened.connection.opened();
+    await until("the list of behind the change", () => names(opened).join() === "test__new");
+  });
   test("and changes its list is listed again", async (t) => {
     const opened = await open(t, "bad-server.ts", ["changes"]);
     await opened.connection.opened();

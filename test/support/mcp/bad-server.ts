@@ -70,6 +70,8 @@ function tools(): unknown[] {
         { nothing: true },
         "no tool at all",
       ];
+    case "changes while read":
+      return [named("new")];
     case "changes":
       return started === 1 && !isChanged ? [named("old"), named("both")] : [named("both"), named("new")];
     default:
@@ -96,6 +98,12 @@ function answer({ id, method, params }: Message): void {
     pages++;
     note("list");
     send({ id, result: { tools: [named(`page_${pages}`)], nextCursor: "more" } });
+  } else if (method === "tools/list" && mode === "changes while read" && !isChanged) {
+    const before = { tools: [named("old")] };
+    isChanged = true;
+    send({ method: "notifications/tools/list_changed" });
+    // Long enough for the client to come back to what it was told.
+    setTimeout(() => send({ id, result: before }), 200);
   } else if (method === "tools/list") send({ id, result: { tools: tools() } });
   else if (method === "tools/call") call(id, params?.name ?? "");
   else if (method === "notifications/cancelled") note("cancelled");
