@@ -47,6 +47,7 @@ class Composer {
       "spawn",
       "spawn_slow",
       "act",
+      "remind",
     ]);
   }
 
@@ -59,6 +60,7 @@ class Composer {
     this.#dieOverOneTurn(true);
     this.#takeBackFromSubagents();
     this.#decideTooLate();
+    this.#remind();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -129,6 +131,8 @@ class Composer {
         return this.#together();
       case "allowed":
         return this.#allowed();
+      case "later":
+        return this.#later();
       case "beside":
         return this.#beside();
       default:
@@ -223,6 +227,7 @@ class Composer {
     if (statement === "delete_message" || statement === "transaction") this.#delete();
     if (statement === "revise_message")
       this.#steps.push({ do: "edit", room: 0, pick: this.#random.next(), n: this.#number() });
+    if (statement.startsWith("reminder")) this.#remind();
     if (statement.includes("approval") || at === "deed") this.#act();
     if (statement === "subagent_tell_call") this.#say({ reply: "spawn_once", room: 0 });
     else if (statement.startsWith("subagent") || at === "subagent") this.#say({ reply: "spawn", room: 0 });
@@ -306,6 +311,39 @@ class Composer {
 
   #decide(how = this.#random.pick(["once", "once", "always", "deny"] as const)): void {
     this.#steps.push({ do: "decide", room: 0, pick: this.#random.next(), how });
+  }
+
+  /** A reminder that is told. */
+  #remind(): void {
+    this.#say({ reply: "remind", room: 0, hurry: false });
+    this.#steps.push({ do: "pass", hours: 24 });
+  }
+
+  /** Reminders wait, are told, taken back, and go with the messages that they tell of; also in the moment in which they are due. */
+  #later(): void {
+    const random = this.#random;
+    for (let left = random.int(2, 4); left > 0; left--) {
+      this.#say({
+        reply: "remind",
+        room: random.chance(0.8) ? 0 : 1,
+        hurry: false,
+        isForGuest: random.chance(0.2),
+      });
+      this.#talk(random.int(0, 4));
+      if (random.chance(0.3)) this.#say({ reply: "remind", room: 0, hurry: false });
+      if (random.chance(0.2)) this.#delete("newest");
+      if (random.chance(0.2)) this.#steps.push({ do: "edit", room: 0, pick: 0.99, n: this.#number() });
+      if (random.chance(0.2)) this.#steps.push({ do: "cancel", room: 0, pick: random.next() });
+      if (random.chance(0.2)) this.#restart("same");
+      if (random.chance(0.1)) this.#steps.push({ do: "reset", room: 0 });
+      const isRace = random.chance(0.2);
+      if (isRace) this.#steps.push({ do: "race" });
+      this.#steps.push({ do: "pass", hours: random.int(1, 30), hurry: true });
+      if (random.chance(0.4)) this.#delete("newest");
+      if (random.chance(0.2)) this.#steps.push({ do: "cancel", room: 0, pick: random.next() });
+      this.#talk(random.int(0, 3));
+      if (isRace) this.#steps.push({ do: "end_race", pick: random.int(0, 1), how: "crash" });
+    }
   }
 
   /** Calls wait, and are allowed, denied, or nobody decides in time; what they were asked for in is changed, or taken back. */

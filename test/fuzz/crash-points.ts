@@ -24,6 +24,9 @@ const STATEMENTS = [
   "approval_told",
   "approval_note_shown",
   "approvals_end_untaken",
+  "reminder_add",
+  "reminder_fire",
+  "reminder_fire",
   "turn_begin",
   "delivery_sent",
   "job_begin",
@@ -45,6 +48,7 @@ export const CUTS: readonly CrashPoint[] = (
     ...(["revise_message", "transaction", "settle_handing_over"] as const),
     ...(["subagent_begin", "subagent_save", "subagent_tell_call", "subagents_close"] as const),
     ...(["append_turn_approvals", "approvals_take", "approval_told", "approvals_end_untaken"] as const),
+    ...(["reminder_add", "reminder_fire", "reminder_fire"] as const),
   ] as const
 ).flatMap((statement) =>
   (["after", "after", "before"] as const).map((when): CrashPoint => ({
@@ -96,7 +100,7 @@ export const SURE_HOLDS = 2;
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
   ...(["race", "stall", "delete", "slow", "odd", "cut", "away", "off", "lag"] as const),
-  ...(["together", "together", "beside", "beside", "allowed", "allowed"] as const),
+  ...(["together", "together", "beside", "beside", "allowed", "allowed", "later", "later"] as const),
 ] as const;
 
 /** Of messages. */

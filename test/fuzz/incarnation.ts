@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
+import { ReminderClock, type ReminderClockParts } from "../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
 import { ChannelRegistry, type RegistryParts } from "../../src/channel/registry.ts";
 import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
@@ -51,6 +52,8 @@ const LIMITS = {
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;
+/** A clock of reminders looks so often what time it is in the run, ms. */
+const CLOCK_MS = 4;
 /** The breaker's half minute becomes 30 ms. */
 const HASTE = 1000;
 
@@ -110,6 +113,7 @@ export class Incarnation {
   readonly registry: ChannelRegistry;
   readonly models: Models;
   readonly approvals: ApprovalDesk;
+  readonly #clock: ReminderClock;
   readonly #indexer: Indexer;
   readonly #contexts: ContextRecorder;
   readonly #death = Promise.withResolvers<"dead">();
@@ -148,6 +152,7 @@ export class Incarnation {
     const platformOf: RegistryParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
     const subagents = new SubagentDesk(store);
+    const reminders = new ReminderDesk(store.reminders, now);
     this.registry = new ChannelRegistry({
       store,
       subagents,
@@ -155,7 +160,7 @@ export class Incarnation {
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
       contexts: this.#contexts,
-      reminders: new ReminderDesk(store.reminders, now),
+      reminders,
       events,
       log,
       now,
@@ -184,7 +189,24 @@ export class Incarnation {
       serves: () => true,
       log,
     });
+    this.#clock = this.#createClock(agents, { desk: reminders, log, now });
     this.router = this.#createRouter(agents, agentOf, { events, log, platformOf });
+  }
+
+  #createClock(agents: Agents, parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {
+    return new ReminderClock({
+      ...parts,
+      store: this.store,
+      registry: this.registry,
+      schedules: [],
+      platforms: [PLATFORM, ANNEX],
+      serves: () => true,
+      tickMs: CLOCK_MS,
+      agentOf: ({ agent: id }) => {
+        const { time, config } = agents.of(id).agent;
+        return { time, graceMs: config.reminders.graceMs };
+      },
+    });
   }
 
   #createRouter(
@@ -295,6 +317,7 @@ export class Incarnation {
     await this.#indexer.start();
     await this.registry.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
     this.approvals.start();
+    this.#clock.start();
   }
 
   /** Brings the search index up to the log. */
@@ -304,6 +327,7 @@ export class Incarnation {
 
   async drain(): Promise<void> {
     this.thaw();
+    await this.#clock[Symbol.asyncDispose]();
     await this.approvals[Symbol.asyncDispose]();
     await this.registry.drain(AbortSignal.abort());
     await this.#contexts[Symbol.asyncDispose]();
@@ -314,6 +338,8 @@ export class Incarnation {
 
   /** Lets go of its connections, after its death. */
   async bury(): Promise<void> {
+    // What it is asking will never be answered.
+    void this.#clock[Symbol.asyncDispose]();
     this.database.freeze();
     this.database.resume();
     await this.database[Symbol.asyncDispose]();

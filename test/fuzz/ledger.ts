@@ -129,6 +129,8 @@ export class Ledger {
   readonly madeCalls = new Set<number>();
   /** By the number of a subagent, the entries that tell how it ended. */
   readonly tellings = new Map<number, Set<number>>();
+  /** By reminder, when its told occurrences were due, ms since the epoch. */
+  readonly reminded = new Map<number, Set<number>>();
   lastMemory = 0;
   /** Sources of memories that were seen, and up to which transaction all were. */
   readonly proofs = new Set<string>();

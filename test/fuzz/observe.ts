@@ -1,6 +1,7 @@
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { APPROVAL, type ApprovalRow, ASKS, CALLS } from "./approval-rows.ts";
+import { REMINDER, type ReminderRow, REMINDS } from "./reminder-rows.ts";
 import { SUBAGENT, type SubagentRow, TELLS } from "./subagent-rows.ts";
 
 /** A channel's rows as they are in one moment, seen from outside of every incarnation. */
@@ -17,6 +18,7 @@ export interface State {
   readonly turns: readonly TurnRow[];
   readonly subagents: readonly SubagentRow[];
   readonly approvals: readonly ApprovalRow[];
+  readonly reminders: readonly ReminderRow[];
   /** Why turns were given up that were begun too often. */
   readonly given_up: readonly string[];
   /** Live ones by range, and those that are newer than `sinceSummary`. */
@@ -79,6 +81,8 @@ export interface EntryRow {
   readonly calls: readonly string[];
   /** Approvals for which it says that its call waits. */
   readonly asks: readonly number[];
+  /** The reminder that it tells; null: it tells none. */
+  readonly reminds: number | null;
   /** Minute in which it was said, UTC. */
   readonly minute: string;
   /** How one of the bot's answers begins, which no other one does; null: it is none. */
@@ -122,6 +126,8 @@ const QUERY = {
                     select ${SUBAGENT} from subagents where channel_id = r.id) s),
     'approvals', (select coalesce(json_agg(a order by a.id), '[]') from (
                     select ${APPROVAL} from approvals where channel_id = r.id) a),
+    'reminders', (select coalesce(json_agg(m order by m.id), '[]') from (
+                    select ${REMINDER} from reminders where channel_id = r.id) m),
     'jobs', (select coalesce(json_agg(j order by j.id), '[]') from (
                select id, kind, from_seq, to_seq, state, result from jobs
                 where channel_id = r.id and state in ('running', 'staged', 'ahead')
@@ -131,7 +137,8 @@ const QUERY = {
                   and state not in ('running', 'staged', 'ahead')) j),
     'entries', (select coalesce(json_agg(e order by e.seq), '[]') from (
                select seq, kind, message_id, addressed, data->>'agent' as agent, data->'chain' as chain, turn_id,
-                      ${TELLS} as tells, ${CALLS} as calls, ${ASKS} as asks, to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
+                      ${TELLS} as tells, ${CALLS} as calls, ${ASKS} as asks, ${REMINDS} as reminds,
+                      to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as minute,
                       case when kind = 'assistant' then substring(text from '^answer [0-9]+:') end as answer
                  from entries where channel_id = r.id and seq > r.seq) e),
     'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id)), '[]')

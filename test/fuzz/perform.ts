@@ -44,7 +44,7 @@ export class Performer {
     world.mark();
     const incarnation = await this.#anyAwake();
     await this.#perform(step, incarnation);
-    const mayBeBusy = step.do === "say" && step.hurry;
+    const mayBeBusy = (step.do === "say" || step.do === "pass") && step.hurry === true;
     if (!mayBeBusy && !(await untilQuiet(world)))
       world.findings.violate("stuck", `it does not come to rest behind: ${step.do}`);
     await world.look();
@@ -124,6 +124,8 @@ export class Performer {
       case "evict":
         incarnation.registry.evictIdle();
         return;
+      case "cancel":
+        return this.#cancel(this.#room(step), step.pick, incarnation);
       case "pass":
         return world.pass(step.hours * HOUR_MS);
       case "trouble":
@@ -186,6 +188,14 @@ export class Performer {
     if (chosen === undefined) return;
     const stopped = incarnation.registry.stopSubagent(id, chosen.number).catch(() => undefined);
     await Promise.race([stopped, incarnation.death]);
+  }
+
+  async #cancel({ id, state }: Room, pick: number, incarnation: Incarnation): Promise<void> {
+    const waiting = state?.reminders.filter((one) => one.state === "active") ?? [];
+    const chosen = waiting[Math.floor(pick * waiting.length)];
+    if (chosen === undefined) return;
+    const cancelled = incarnation.store.reminders.cancel(id, chosen.id).catch(() => undefined);
+    await Promise.race([cancelled, incarnation.death]);
   }
 
   async #restart(profile: Extract<Step, { do: "restart" }>["profile"]): Promise<void> {

@@ -108,7 +108,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       personas: {},
     },
     approvals: { tools: {}, approvers: [], expireMs: 60_000 },
-    reminders: { enabled: false, graceMs: 86_400_000 },
+    reminders: { enabled: true, graceMs: 86_400_000 },
     schedules: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
@@ -146,6 +146,7 @@ const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
   "tool-memory-save": "Keeps memories.",
   "tool-hand-off": "Hands over.",
   "tool-spawn-agent": "Begins a subagent.",
+  "tool-remind": "Reminds.",
 };
 
 const PROMPTS = shortPrompts();

@@ -3,6 +3,7 @@ import { undecided } from "./checks/i21-approvals.ts";
 import { unclaimed } from "./checks/i9-claimed.ts";
 import { leftDrafts, lostAnswers } from "./checks/i9-drafts.ts";
 import { untold } from "./checks/i20-subagents.ts";
+import { unreminded } from "./checks/i22-reminders.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
@@ -29,7 +30,7 @@ export async function quiesce(world: World, anyAwake: () => Promise<Incarnation>
   world.chat.refuseSends = 0;
   const settled = await new Quiescence(world, anyAwake).settle();
   script.isPatient = true;
-  for (const [{ ledger }, what] of settled) ledger.violate(what.startsWith("omitted") ? "I15" : "I14", what);
+  for (const [{ ledger }, what] of settled) ledger.violate(invariantOf(what), what);
   const tables = await world.deleted.tablesWithAgain(rooms.flatMap(({ ledger }) => [...ledger.gone]));
   if (tables.length > 0) findings.violate("I12", `deleted text is in ${tables.join(", ")}`);
   for (const what of await leftDrafts(world.probe, world.chat)) findings.violate("I9", what);
@@ -38,6 +39,11 @@ export async function quiesce(world: World, anyAwake: () => Promise<Incarnation>
     for (const what of untold(state, ledger)) ledger.violate("I20", what);
   for (const { id, ledger } of rooms)
     for (const what of await unclaimed(world.probe, id)) ledger.violate("I9", what);
+}
+
+function invariantOf(what: string): string {
+  if (what.startsWith("reminder")) return "I22";
+  return what.startsWith("omitted") ? "I15" : "I14";
 }
 
 class Quiescence {
@@ -67,7 +73,12 @@ class Quiescence {
       await delay(Math.min(LOOK_EVERY_MS, looks + 1));
       if (!(await untilQuiet(this.#world))) break;
       await this.#world.look();
-      left = rooms.flatMap((room) => unsettled(room, incarnation).map((what): Unsettled => [room, what]));
+      const now = this.#world.now().getTime();
+      left = rooms.flatMap((room) =>
+        [...unsettled(room, incarnation), ...unreminded(room.state, room.ledger, now)].map(
+          (what): Unsettled => [room, what],
+        ),
+      );
       if (left.length > 0) await this.#help(left);
       else if (!(await this.#loaded(incarnation))) {
         this.#world.hadRivals = false;
@@ -100,9 +111,9 @@ class Quiescence {
     if (world.missedDeadlines > this.#missed)
       this.#end = Math.min(now + QUIESCENCE_MS, this.#startedAt + LONGEST_QUIESCENCE_MS);
     this.#missed = world.missedDeadlines;
-    // Of two daemons, one may have died over a message that it had written down, and had told nobody of. The other one,
-    // whose channel it is, hears of it with the next message, or at the next start: which is now.
-    const isDue = left.some(([, what]) => what.includes(DUE));
+    // Of two daemons, one may have died over a message or a reminder that it had written down, and had told nobody of. The
+    // other one, whose channel it is, hears of it with the next message, or at the next start: which is now.
+    const isDue = left.some(([, what]) => what.includes(DUE) || what.startsWith("reminder"));
     if (!isDue || !world.hadRivals || now < this.#startedAt + WAKING_MS) return;
     for (const one of world.awake()) one.crash();
     world.hadRivals = false;

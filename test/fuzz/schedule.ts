@@ -1,7 +1,7 @@
 /**
  * How the model answers the message that asks for it. `hand`: another agent answers instead; `hand_on`: each that is asked hands on;
  * `spawn`: it has subagents at work, `spawn_slow`: which are held; `spawn_once`: it does without them when it is asked again;
- * `act`: it calls what somebody has to allow, `act_again`: what it has called before.
+ * `act`: it calls what somebody has to allow, `act_again`: what it has called before; `remind`: it sets a reminder.
  */
 export type Reply =
   | "plain"
@@ -16,7 +16,8 @@ export type Reply =
   | "spawn_slow"
   | "spawn_once"
   | "act"
-  | "act_again";
+  | "act_again"
+  | "remind";
 export type Size = "short" | "long" | "cjk" | "code" | "paste";
 
 /** What the summariser does until it is told otherwise. `held`: it answers when released, or never. */
@@ -83,7 +84,9 @@ export type Step =
   | { readonly do: "reset"; readonly room: RoomNumber }
   | { readonly do: "force"; readonly room: RoomNumber }
   | { readonly do: "evict" }
-  | { readonly do: "pass"; readonly hours: number }
+  | { readonly do: "pass"; readonly hours: number; readonly hurry?: boolean }
+  /** Somebody takes back a reminder that waits. */
+  | { readonly do: "cancel"; readonly room: RoomNumber; readonly pick: number }
   | { readonly do: "trouble"; readonly sends: number }
   | { readonly do: "crash"; readonly point: CrashPoint }
   /** So many of the next look-ups take longer than a tool may. */

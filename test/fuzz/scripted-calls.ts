@@ -43,6 +43,7 @@ export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number)
   if (prompt.newest.some(isOwnLine) || results > (reply === "act" ? 1 : 0)) return null;
   if (reply.startsWith("spawn"))
     return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
+  if (reply === "remind") return { text: "", calls: [remindOf(random, n, prompt)], finish: "tool_calls" };
   if (reply !== "act" && reply !== "act_again") return null;
   const what = reply === "act" ? whatFor(prompt) : actedLast(prompt);
   // As some servers do, it gives the first call of each answer the same id.
@@ -58,15 +59,23 @@ function handOver(reply: "hand" | "hand_on", random: Random, n: number, prompt: 
     ({ role, text }) => role === "tool" && text.startsWith("Error: This was"),
   );
   if (isRefused || (isHanded && reply === "hand")) return null;
-  // It tells what somebody has asked, or has said before.
+  const agent = prompt.by === NAME ? SECOND_AGENT : AGENT;
+  const call = callOf("hand_off", { agent, message: `About ${retoldBy(random, prompt)}: ${query(n)}` }, n);
+  const beside = random.chance(0.3) ? lookUps(random, n + 1, prompt) : [];
+  return { text: random.chance(0.3) ? "I ask." : "", calls: [...beside, call], finish: "tool_calls" };
+}
+
+/** It tells what somebody has asked, or has said before. */
+function retoldBy(random: Random, prompt: Prompt): string {
   const said = [...prompt.history, ...prompt.newest].flatMap(({ role, text }) =>
     role === "user" ? (text.match(MARKER) ?? []) : [],
   );
-  const retold = random.chance(0.6) ? askedBy(prompt).at(-1) : said.at(-random.int(1, 8));
-  const agent = prompt.by === NAME ? SECOND_AGENT : AGENT;
-  const call = callOf("hand_off", { agent, message: `About ${retold ?? "it"}: ${query(n)}` }, n);
-  const beside = random.chance(0.3) ? lookUps(random, n + 1, prompt) : [];
-  return { text: random.chance(0.3) ? "I ask." : "", calls: [...beside, call], finish: "tool_calls" };
+  return (random.chance(0.6) ? askedBy(prompt).at(-1) : said.at(-random.int(1, 8))) ?? "it";
+}
+
+function remindOf(random: Random, n: number, prompt: Prompt): ToolCall {
+  const when = random.chance(0.2) ? { cron: "0 */3 * * *" } : { in: `${random.int(1, 20)}h` };
+  return callOf("remind", { ...when, text: `Think of ${retoldBy(random, prompt)}: ${query(n)}` }, n);
 }
 
 /** Asked again about the same, it wants the same of them. */

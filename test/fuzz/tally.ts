@@ -32,6 +32,8 @@ export interface Tally {
   subagentCalls: number;
   /** Calls that somebody had allowed. */
   deeds: number;
+  /** Occurrences of reminders that were told. */
+  reminded: number;
 }
 
 /** What each seed has to reach, or it proves too little. */
@@ -46,6 +48,7 @@ export const NEEDED: Partial<Tally> = {
   handOffs: 2,
   subagentCalls: 5,
   deeds: 1,
+  reminded: 1,
 };
 
 export function newTally(): Tally {
@@ -75,6 +78,7 @@ export function newTally(): Tally {
     handOffs: 0,
     subagentCalls: 0,
     deeds: 0,
+    reminded: 0,
   };
 }
 
@@ -116,6 +120,7 @@ const NAMES: Partial<Record<keyof Tally, string>> = {
   toolFailures: "failed tools",
   handOffs: "hand-offs",
   deeds: "allowed calls",
+  reminded: "told reminders",
   subagentCalls: "calls of subagents",
   tooLong: "refused as too long",
 };

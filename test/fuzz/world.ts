@@ -206,6 +206,7 @@ export class World implements AsyncDisposable {
       const state = states[index];
       if (state === undefined) continue;
       checkRows(room.state, state, room.ledger);
+      this.tally.reminded += state.entries.filter(({ reminds }) => reminds !== null).length;
       this.tally.handOffs += state.entries.filter(({ chain }) => chain !== null).length;
       room.state = state;
     }

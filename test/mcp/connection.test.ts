@@ -264,18 +264,21 @@ describe("a server that lies", () => {
       assert.match(failure.message, words);
       assert.equal(connection.problem, null);
     });
+});
 
-  test("and changes its list while that is read is listed again", async (t) => {
-    const opened = await open(t, "bad-server.ts", ["changes while read"]);
-    void opened.connection.opened();
-    await until("the list of behind the change", () => names(opened).join() === "test__new");
-  });
-  test("and changes its list is listed again", async (t) => {
+describe("a server whose tools change", () => {
+  test("is listed again", async (t) => {
     const opened = await open(t, "bad-server.ts", ["changes"]);
     await opened.connection.opened();
     assert.deepEqual(names(opened), ["test__both", "test__old"]);
     await opened.connection.call(call("both"));
     await until("change of the connection", () => opened.listings === 2);
     assert.deepEqual(names(opened), ["test__both", "test__new"]);
+  });
+
+  test("also while its list is read is listed again", async (t) => {
+    const opened = await open(t, "bad-server.ts", ["changes while read"]);
+    void opened.connection.opened();
+    await until("the list of behind the change", () => names(opened).join() === "test__new");
   });
 });

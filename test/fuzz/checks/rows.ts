@@ -13,6 +13,7 @@ import { checkI16 } from "./i16-ahead.ts";
 import { checkI19 } from "./i19-one-agent.ts";
 import { checkI20 } from "./i20-subagents.ts";
 import { checkI21 } from "./i21-approvals.ts";
+import { checkI22 } from "./i22-reminders.ts";
 import type { RowCheck } from "./row-check.ts";
 
 const CHECKS: readonly (readonly [string, RowCheck])[] = [
@@ -29,6 +30,7 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I19", checkI19],
   ["I20", checkI20],
   ["I21", checkI21],
+  ["I22", checkI22],
 ];
 
 /** Checks the rows after a step, and takes them into the ledger. */

@@ -8,6 +8,7 @@ import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { MEMORY_MUTANTS } from "./memories.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { REMINDER_MUTANTS } from "./reminders.ts";
 import { SUBAGENT_MUTANTS } from "./subagents.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
 import { TOKEN_MUTANTS } from "./tokens.ts";
@@ -32,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...TOGETHER_MUTANTS,
   ...SUBAGENT_MUTANTS,
   ...APPROVAL_MUTANTS,
+  ...REMINDER_MUTANTS,
 ];
 
 /** What must hold, by the names of the design. */
@@ -40,4 +42,5 @@ export const INVARIANTS: readonly string[] = [
   "I19",
   "I20",
   "I21",
+  "I22",
 ];
