@@ -306,6 +306,7 @@ function createRegistry(
       breaker,
     },
     masked: maskOf(secretsOf(config)),
+    othersWrite: config.database.url !== null,
     // No turn runs before both are there.
     onApprovals: (channel, what) =>
       what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),

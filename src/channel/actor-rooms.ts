@@ -36,7 +36,10 @@ export function buildRooms(
   const { owner, address, platform, streams, events, store } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
   if (lastUsage !== null) parts.agent.models.learnFactor(lastUsage.model, lastUsage);
-  const history = new GuardedHistory(store, owner, snapshot.history, parts.createMutex?.());
+  const history = new GuardedHistory(store, owner, snapshot, {
+    mutex: parts.createMutex?.(),
+    othersWrite: parts.othersWrite,
+  });
   const frozen = freezeTools(parts.agent, () => history.current.coveredTo);
   const { agent } = frozen;
   const outbox = new Outbox({

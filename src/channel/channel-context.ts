@@ -36,6 +36,8 @@ export interface SharedParts {
   readonly budgets?: Budgets;
   /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
+  /** Other daemons may write to the same database; default: true. */
+  readonly othersWrite?: boolean;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
   /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */

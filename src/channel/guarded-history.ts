@@ -22,6 +22,11 @@ import type { Owner } from "../core/ids.ts";
 /** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
 
+export interface HistoryOptions {
+  readonly mutex?: HistoryMutex | undefined;
+  readonly othersWrite?: boolean | undefined;
+}
+
 /**
  * A channel's history, guarded by a mutex. Every change is in the log before it is in memory, so that memory is never
  * ahead: after any crash, folding the rows again gives what was here.
@@ -30,15 +35,24 @@ export class GuardedHistory {
   readonly #store: Store;
   readonly #owner: Owner;
   readonly #mutex: HistoryMutex;
+  readonly #othersWrite: boolean;
   #history: History;
-  /** As of the last turn; null: none began since the channel was loaded. */
-  #takenBack: number | null = null;
+  /** How often a text was edited or taken back, as of the rows that were folded last. */
+  #takenBack: number;
 
-  constructor(store: Store, owner: Owner, history: History, mutex: HistoryMutex = new Mutex()) {
+  /** @param how.othersWrite other daemons may change the channel's texts; default: true */
+  constructor(
+    store: Store,
+    owner: Owner,
+    { history, takenBack }: Pick<ChannelSnapshot, "history" | "takenBack">,
+    { mutex = new Mutex(), othersWrite = true }: HistoryOptions = {},
+  ) {
     this.#mutex = mutex;
+    this.#othersWrite = othersWrite;
     this.#store = store;
     this.#owner = owner;
     this.#history = history;
+    this.#takenBack = takenBack;
   }
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
@@ -180,22 +194,22 @@ export class GuardedHistory {
       await this.#store.log.blankLateCalls(this.#owner.channel);
       const snapshot = await this.#store.load(this.#owner.channel);
       this.#history = snapshot.history;
+      this.#takenBack = snapshot.takenBack;
       return snapshot;
     });
   }
 
   /**
-   * Folds the rows again if what its tool calls were made of may be gone, or a wish that a thread has of its channel: nobody
-   * tells this channel of another one. To be asked before a turn asks its model.
+   * Folds the rows again if something may be gone of which nobody tells this channel: what its tool calls were made of, a wish
+   * that a thread has of its channel, or a text that another daemon took back. To be asked before a turn begins.
    */
-  async renewMemories(): Promise<void> {
+  async renew(): Promise<void> {
     const { entries, wishes } = this.#history;
     const { channel } = this.#owner;
-    if (!entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel))
-      return;
-    const takenBack = await this.#store.memories.takenBack(channel);
-    const isSame = takenBack === this.#takenBack;
-    this.#takenBack = takenBack;
+    const isOwn =
+      !entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel);
+    if (isOwn && !this.#othersWrite) return;
+    const isSame = (await this.#store.memories.takenBack(channel)) === this.#takenBack;
     if (isSame && (await this.hasMemories())) return;
     await this.reload();
   }

@@ -30,7 +30,7 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
     idempotencyKeys: [],
   } as const;
   await store.turns.settle(owner, turn, settlement, new Date());
-  const history = new GuardedHistory(store, owner, (await store.load(id)).history);
+  const history = new GuardedHistory(store, owner, await store.load(id));
   const plan = { kind: "leaf", tier: "forced", fromSeq: 1, toSeq: 2, level: 1, sourceTokens: 40 } as const;
   const job = await store.jobs.begin(owner, plan);
   await store.jobs.stage(job, { parts: [], memories: [], summary: SUMMARY });
@@ -68,7 +68,7 @@ test("what a tool quotes is in memory as it reads in the rows, also where it was
   const owner = { channel: id, epoch };
   for (let number = 1; number <= 3; number++) await weir.say(id, `mast ${number}`, { id: `mast-${number}` });
   const turn = await beginTurn(store, owner, 3, 3);
-  const history = new GuardedHistory(store, owner, (await store.load(id)).history);
+  const history = new GuardedHistory(store, owner, await store.load(id));
   const found = await store.attached.said(id, ["mast-1", "mast-2"]);
   const quoted = (): unknown =>
     history.current.entries.flatMap((entry) =>
@@ -124,7 +124,7 @@ suite("two writers", () => {
       return snapshot;
     };
     await weir.say(id, "boat 1");
-    const { history: before } = await store.load(id);
+    const before = await store.load(id);
     const history = new GuardedHistory({ ...store, load }, { channel: id, epoch }, before);
     const reloaded = history.reload();
     await read.promise;
@@ -142,7 +142,7 @@ suite("two writers", () => {
 
   test("that both have a gap to read take in each entry once", async () => {
     const { id, epoch } = await weir.channel("two-gaps");
-    const { history: before } = await store.load(id);
+    const before = await store.load(id);
     const history = new GuardedHistory(store, { channel: id, epoch }, before);
     for (let number = 1; number <= 6; number++) await weir.say(id, `boat ${number}`);
     const entries = await Promise.all([3, 6, 2].map(async (seq) => entryAt(id, seq)));

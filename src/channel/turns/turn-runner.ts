@@ -256,6 +256,7 @@ export class TurnRunner {
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
+    await this.#history.renew();
     const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt);
     const bill: ModelCallRow[] = [];
     const sent = new LastSent();
@@ -306,7 +307,6 @@ export class TurnRunner {
     const refused = refusedForBudget({ ...parts, history: this.#history }, turn, isUnderWay);
     if (refused !== null) return refused;
     await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
-    await this.#history.renewMemories();
     const channel = createTurnChannel({
       ...parts,
       recall,

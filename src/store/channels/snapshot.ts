@@ -22,6 +22,8 @@ export interface ChannelSnapshot {
   readonly hasLiveJob: boolean;
   /** A subagent was begun of which the agent does not know yet how it ended. */
   readonly hasSubagents: boolean;
+  /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
+  readonly takenBack: number;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
 }
@@ -38,7 +40,7 @@ export async function loadSnapshot(
     const entries = await readEntries(client, id, rawFrom(channel), lastSeq);
     const coverage = await readCoverage(client, id, channel, wishes);
     const history = { ...coverage, omittedTo, settledTo, lastSeq, entries };
-    const { hasLiveJob, hasSubagents } = await readUnderWay(client, id);
+    const { hasLiveJob, hasSubagents, takenBack } = await readUnderWay(client, id);
     const running = await readRunningTurn(client, id);
     return {
       channel,
@@ -46,6 +48,7 @@ export async function loadSnapshot(
       running,
       hasLiveJob,
       hasSubagents,
+      takenBack,
       lastUsage: await readLastUsage(client, id),
     };
   });

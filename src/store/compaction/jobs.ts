@@ -224,16 +224,22 @@ export async function readAhead(client: Queryable, channel: ChannelId): Promise<
 interface UnderWay {
   readonly hasLiveJob: boolean;
   readonly hasSubagents: boolean;
+  readonly takenBack: number;
 }
 
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
-  const [row] = await client.query<{ job: boolean; subagents: boolean }>(
+  const [row] = await client.query<{ job: boolean; subagents: boolean; taken_back: number }>(
     {
       name: "under_way",
       text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,
-                    exists (select from subagents where channel_id = $1 and closed_at is null) as subagents`,
+                    exists (select from subagents where channel_id = $1 and closed_at is null) as subagents,
+                    notes_taken_back($1) as taken_back`,
     },
     [channel],
   );
-  return { hasLiveJob: row?.job === true, hasSubagents: row?.subagents === true };
+  return {
+    hasLiveJob: row?.job === true,
+    hasSubagents: row?.subagents === true,
+    takenBack: row?.taken_back ?? 0,
+  };
 }

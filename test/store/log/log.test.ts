@@ -139,6 +139,38 @@ test("a deleted text is in no column of any row, its revisions and its neighbour
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
 });
 
+test("a call that retells a text goes with the compaction of both, also where it came behind the text's edit", async () => {
+  const { id, epoch } = await weir.channel("late-call");
+  const owner = { channel: id, epoch };
+  await weir.say(id, "the code is zxqearly", { id: "l-1", at: at(0), addressed: true });
+  const turn = await beginTurn(store, owner, 1, 1);
+  await store.log.edit(id, "l-1", "the code is open", at(1));
+  const call = { id: "c", name: "web", arguments: '{"query":"zxqearly"}' };
+  const result = { kind: "tool_result", callId: "c", tool: "web", text: "zxqearly is a tree" } as const;
+  await store.log.appendTurnEntries(
+    owner,
+    { id: turn.id, after: 1 },
+    [
+      { kind: "tool_call", text: "", calls: [call] },
+      { ...result, references: [], memories: [] },
+    ],
+    at(2),
+  );
+  assert.deepEqual(await rowsWith(weir, "zxqearly"), ["entries"]);
+  // One compaction takes the edit, the next one the call.
+  for (const [fromSeq, toSeq] of [
+    [1, 2],
+    [3, 4],
+  ] as const) {
+    const plan = { kind: "leaf", tier: "background", level: 1, sourceTokens: 900, fromSeq, toSeq } as const;
+    const job = await store.jobs.begin(owner, plan);
+    const summary = { kind: "model", text: "They spoke.", tokens: 9, model: "small" } as const;
+    await store.jobs.stage(job, { parts: [], memories: [], summary });
+    assert.equal(await store.jobs.commit(job), "committed");
+  }
+  assert.deepEqual(await rowsWith(weir, "zxqearly"), []);
+});
+
 test("deletions and edits that race the indexer neither fail nor leave a word behind", async () => {
   const { id } = await weir.channel("racing");
   const count = 60;
