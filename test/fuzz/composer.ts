@@ -60,7 +60,7 @@ class Composer {
     this.#dieOverOneTurn(true);
     this.#takeBackFromSubagents();
     this.#decideTooLate();
-    this.#remind();
+    this.#takeBackReminders();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -317,6 +317,18 @@ class Composer {
   #remind(): void {
     this.#say({ reply: "remind", room: 0, hurry: false });
     this.#steps.push({ do: "pass", hours: 24 });
+  }
+
+  /** While they wait, and in the moment in which they are due. */
+  #takeBackReminders(): void {
+    const newest = { do: "delete", room: 0, target: "newest", pick: 0.999 } as const;
+    this.#say({ reply: "remind", room: 0, hurry: false });
+    this.#steps.push(newest);
+    for (const end of [newest, { do: "cancel", room: 0, pick: 0.999 } as const]) {
+      this.#say({ reply: "remind", room: 0, hurry: false });
+      this.#steps.push({ do: "pass", hours: 24, hurry: true }, end);
+    }
+    this.#remind();
   }
 
   /** Reminders wait, are told, taken back, and go with the messages that they tell of; also in the moment in which they are due. */

@@ -88,6 +88,7 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "subagent_save", when: "after", nth: 1 },
   { at: "database", statement: "append_turn_approvals", when: "before", nth: 1 },
   { at: "deed", statement: "", when: "after", nth: 1 },
+  { at: "database", statement: "reminder_fire", when: "before", nth: 1 },
 ];
 
 /** The connection that every seed cuts: behind an append of which nobody hears. */

@@ -81,8 +81,8 @@ export interface EntryRow {
   readonly calls: readonly string[];
   /** Approvals for which it says that its call waits. */
   readonly asks: readonly number[];
-  /** The reminder that it tells; null: it tells none. */
-  readonly reminds: number | null;
+  /** The reminder that it tells, and since when, ms since the epoch; null: it tells none. */
+  readonly reminds: { readonly id: number; readonly at: number } | null;
   /** Minute in which it was said, UTC. */
   readonly minute: string;
   /** How one of the bot's answers begins, which no other one does; null: it is none. */

@@ -6,32 +6,29 @@ import type { RowCheck } from "./row-check.ts";
 /** An occurrence of a reminder is told once, and none of one that was over before. */
 export const checkI22: RowCheck = (before, { reminders, entries }, ledger) => {
   const known = new Map(before?.reminders.map((one) => [one.id, one]));
-  const now = new Map(reminders.map((one) => [one.id, one]));
   return [
-    ...entries.flatMap((entry) => toldWrongly(entry, { known, now }, ledger)),
+    ...entries.flatMap((entry) => toldWrongly(entry, reminders, ledger)),
     ...reminders.flatMap((one) => faultsOf(one, known.get(one.id))),
   ];
 };
 
-type Rows = ReadonlyMap<number, ReminderRow>;
-
 function toldWrongly(
-  { seq, reminds: id, message_id: messageId }: EntryRow,
-  { known, now }: { readonly known: Rows; readonly now: Rows },
+  { seq, reminds, message_id: messageId }: EntryRow,
+  reminders: readonly ReminderRow[],
   { reminded }: Ledger,
 ): string[] {
-  if (id === null) return [];
+  if (reminds === null) return [];
+  const { id, at } = reminds;
   const wrong: string[] = [];
-  const row = now.get(id);
+  const row = reminders.find((one) => one.id === id);
   if (row === undefined) return [`entry ${seq} tells reminder ${id}, which is not there`];
   const due = Date.parse(messageId?.split("/")[2] ?? "");
   const told = reminded.get(id) ?? new Set();
   if (told.has(due) || (!row.recurs && told.size > 0))
     wrong.push(`entry ${seq} tells reminder ${id} once more`);
   reminded.set(id, told.add(due));
-  const earlier = known.get(id);
-  if (earlier !== undefined && earlier.state !== "active")
-    wrong.push(`entry ${seq} tells reminder ${id}, which was ${earlier.state}`);
+  if (row.ended !== null && at > row.ended)
+    wrong.push(`entry ${seq} tells reminder ${id}, which was ${row.state}`);
   if (row.next !== null && (!row.recurs || row.next <= due))
     wrong.push(`reminder ${id} is told by entry ${seq}, and due all the same`);
   return wrong;
