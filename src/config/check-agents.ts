@@ -145,23 +145,30 @@ function checkSharedMemory(
     );
 }
 
+/** With these a turn ends: once it has waited for an approval there is nothing left to end. */
+const ENDS_TURN: ReadonlySet<string> = new Set(["skip", "hand_off"]);
+
 /** Tools that come from elsewhere may have any other name. */
 function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin: Origin): ConfigProblem[] {
-  const mistaken = Object.keys(tools).flatMap((name) => {
+  const mistaken = Object.entries(tools).flatMap(([name, mode]) => {
+    const places: KeyPath[] = [
+      ["approvals", "tools", name],
+      ["approvals", "tools"],
+    ];
+    if (ENDS_TURN.has(name) && mode !== "never")
+      return [
+        origin.problem(places, {
+          message: `a turn ends with ${name}, which can wait for no approval`,
+          expected: '"never", or no line for it',
+          found: JSON.stringify(mode),
+        }),
+      ];
     // What has a name of its server before it comes from there.
     const isKnown = BUILT_IN_TOOLS.includes(name) || /__|[.:]/.test(name);
     const nearest = isKnown ? null : nearestName(name, BUILT_IN_TOOLS);
     if (nearest === null) return [];
     const problem = { message: "no tool has this name", found: JSON.stringify(name), suggestion: nearest };
-    return [
-      origin.problem(
-        [
-          ["approvals", "tools", name],
-          ["approvals", "tools"],
-        ],
-        problem,
-      ),
-    ];
+    return [origin.problem(places, problem)];
   });
   const placeless = approvers
     .filter((approver) => !CHAT_PLATFORMS.some((platform) => approver.startsWith(`${platform}:`)))

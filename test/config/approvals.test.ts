@@ -35,6 +35,10 @@ test("a mistaken tool, mode or person is told with its place and what was meant"
     configErrorFrom(t, '[defaults.approvals]\ntools = { note = "allways" }').message,
     /each with "always", "never" or "writes"/,
   );
+  assert.match(
+    configErrorFrom(t, '[defaults.approvals]\ntools = { hand_off = "always" }').message,
+    /a turn ends with hand_off, which can wait for no approval/,
+  );
   assert.match(configErrorFrom(t, '[defaults.approvals]\napprovers = ["123"]').message, /this names nobody/);
   assert.deepEqual(
     configFrom(t, '[defaults.approvals]\ntools = { files__note = "always" }').agents[0]?.approvals.tools,
