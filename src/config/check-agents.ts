@@ -9,7 +9,7 @@ import {
   type ModelConfig,
 } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { BUILT_IN_TOOLS } from "./schema/agents.ts";
+import { BUILT_IN_TOOLS } from "../core/tool-names.ts";
 import { CRON_EXPECTED, cronProblem } from "../async/occurrences.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { valueAt, type KeyPath } from "./value-tree.ts";

@@ -1,10 +1,11 @@
+import { PLAIN_TOOLS, type PlainTool } from "../core/tool-names.ts";
 import type { TemplateRules } from "./template.ts";
 import type { VariableShape, VariableShapes } from "./template-names.ts";
 
 /*
  * Every template that a prompts' folder must have, no more and no fewer, with its variables.
  *
- * To add a template: write `prompts/en/NAME.md.j2`, and add NAME with its variables to TEMPLATES.
+ * To add a template: write `prompts/en/NAME.md.j2`, and add NAME with its variables to TEMPLATES; those of plain tools are there.
  * `render(NAME, values)` then takes exactly these values: a template's `from_time` is `fromTime` in the code.
  */
 
@@ -38,6 +39,22 @@ const COMPACTOR = {
 
 /** How long a summary may be. */
 const LIMIT = { limit: "number", unit: { oneOf: ["words", "characters"] } } as const satisfies VariableShapes;
+
+type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
+export type PlainToolTemplate = `tool-${Dashed<PlainTool>}`;
+
+/** The template that describes a tool: of `memory_recall`, `tool-memory-recall`. */
+export function templateOfTool(name: PlainTool): PlainToolTemplate {
+  // oxlint-disable-next-line no-unsafe-type-assertion -- the type says the same of each name
+  return `tool-${name.replaceAll("_", "-")}` as PlainToolTemplate;
+}
+
+const NO_VARIABLES = {} as const satisfies VariableShapes;
+
+function plainToolTemplates(): Readonly<Record<PlainToolTemplate, typeof NO_VARIABLES>> {
+  // oxlint-disable-next-line no-unsafe-type-assertion -- one for each name
+  return Object.fromEntries(PLAIN_TOOLS.map((name) => [templateOfTool(name), NO_VARIABLES])) as ReturnType<typeof plainToolTemplates>;
+}
 
 const TEMPLATES = {
   system: SYSTEM,
@@ -101,23 +118,14 @@ const TEMPLATES = {
   help: { commands: { listOf: ["name", "help"] } },
   /** What a deleted message shows as. */
   deleted: {},
-  "tool-memory-recall": {},
-  "tool-search-history": {},
-  "tool-react": {},
-  "tool-remind": {},
-  "tool-skip": {},
+  ...plainToolTemplates(),
   "tool-memory-save": {},
-  "tool-memory-write": {},
-  "tool-note": {},
   "tool-hand-off": {
     /** The agent that has the tool. */
     self: "text",
     /** Those that it may hand over to: `ID (NAME)`. */
     agents: "list",
   },
-  "tool-activate-skill": {},
-  "tool-deactivate-skill": {},
-  "tool-read-skill-file": {},
   /** Each a list of names that the model may choose from. */
   "tool-spawn-agent": { personas: "list", models: "list", tools: "list" },
   /** Instructions of a subagent. */

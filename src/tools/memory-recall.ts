@@ -8,7 +8,7 @@ const LIMIT = 10;
 /** `memory_recall`: finds what is remembered and may be shown in this channel. */
 export const memoryRecall = defineTool({
   name: "memory_recall",
-  description: "tool-memory-recall",
+  needs: "memories",
   input: Input,
   forSubagents: true,
   isReadOnly: true,

@@ -9,7 +9,7 @@ const Input = z.strictObject({
 /** `memory_write`: adds, replaces or removes a line of this channel's MEMORY.md. */
 export const memoryWrite = defineTool({
   name: "memory_write",
-  description: "tool-memory-write",
+  needs: "notes",
   input: Input,
   async run({ text, replaces = null }, context) {
     return {

@@ -6,7 +6,7 @@ const Input = z.strictObject({ text: z.string().trim().min(1).max(2000) });
 /** `note`: writes a line into today's note of this channel. */
 export const note = defineTool({
   name: "note",
-  description: "tool-note",
+  needs: "notes",
   input: Input,
   async run({ text }, context) {
     return {

@@ -20,7 +20,6 @@ const WHY_NOT = {
 /** `react`: puts an emoji under the newest message that is being answered. */
 export const react = defineTool({
   name: "react",
-  description: "tool-react",
   input: Input,
   timeoutMs: TIMEOUT_MS,
   async run(input, context) {

@@ -7,7 +7,7 @@ const Words = z.string();
 /** `remind`: something is said in this channel at a time, once or again and again. */
 export const remind = defineTool({
   name: "remind",
-  description: "tool-remind",
+  needs: "reminders",
   input: z.strictObject({
     at: Words.optional(),
     in: Words.optional(),

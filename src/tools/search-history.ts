@@ -10,7 +10,7 @@ const Input = z.strictObject({
 /** `search_history`: finds what was said in this channel before, in view or not. */
 export const searchHistory = defineTool({
   name: "search_history",
-  description: "tool-search-history",
+  needs: "messages",
   input: Input,
   forSubagents: true,
   isReadOnly: true,

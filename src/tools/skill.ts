@@ -10,7 +10,7 @@ async function useSkill(context: ToolContext, request: SkillRequest): Promise<To
 /** `activate_skill`: a skill's text stands in the prompt until it is deactivated. */
 export const activateSkill = defineTool({
   name: "activate_skill",
-  description: "tool-activate-skill",
+  needs: "skills",
   input: z.strictObject({ name: Name }),
   run: async ({ name }, context) => useSkill(context, { kind: "activate", name }),
 });
@@ -18,7 +18,7 @@ export const activateSkill = defineTool({
 /** `deactivate_skill`: its text stands there no longer. */
 export const deactivateSkill = defineTool({
   name: "deactivate_skill",
-  description: "tool-deactivate-skill",
+  needs: "skills",
   input: z.strictObject({ name: Name }),
   run: async ({ name }, context) => useSkill(context, { kind: "deactivate", name }),
 });
@@ -26,7 +26,7 @@ export const deactivateSkill = defineTool({
 /** `read_skill_file`: a file of an active skill. */
 export const readSkillFile = defineTool({
   name: "read_skill_file",
-  description: "tool-read-skill-file",
+  needs: "skills",
   input: z.strictObject({ name: Name, file: z.string().trim().min(1).max(500) }),
   isReadOnly: true,
   run: async ({ name, file }, context) => useSkill(context, { kind: "read", name, file }),

@@ -6,7 +6,6 @@ const Input = z.strictObject({ reason: z.string().trim().min(1).max(500) });
 /** `skip`: the agent chooses not to answer, and says why (for the log, not for the channel). */
 export const skip = defineTool({
   name: "skip",
-  description: "tool-skip",
   input: Input,
   isReadOnly: true,
   async run(input) {

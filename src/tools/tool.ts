@@ -5,7 +5,8 @@ import type { ToolSpec } from "../core/context.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
-import type { TemplateName } from "../prompts/catalogue.ts";
+import type { PlainTool } from "../core/tool-names.ts";
+import { templateOfTool } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
 
 /** Something that the model may ask for. */
@@ -24,6 +25,8 @@ export interface Tool {
    * @throws ToolInputError
    */
   check?(input: unknown): void;
+  /** What an agent must have to be offered it. Default: nothing. */
+  readonly needs?: ToolNeed;
   /** Where it comes from: the name of a server. Default: it is Weir's own. */
   readonly server?: string;
   /**
@@ -34,6 +37,9 @@ export interface Tool {
    */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
+
+/** A folder to write notes to, skills, leave to set reminders, or leave to look up messages or memories. */
+export type ToolNeed = "notes" | "skills" | "reminders" | "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -161,30 +167,27 @@ export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
 /** What a tool's own file says of it. */
 export interface ToolDefinition<Input> {
-  /** As the model calls it. */
-  readonly name: string;
-  /** The template of the description that the model reads. */
-  readonly description: Exclude<
-    Extract<TemplateName, `tool-${string}`>,
-    "tool-hand-off" | "tool-spawn-agent"
-  >;
+  /** As the model calls it. What the model reads of it is `prompts/en/tool-NAME.md.j2`. */
+  readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: Tool["timeoutMs"];
   readonly forSubagents?: boolean;
   readonly isReadOnly?: boolean;
+  readonly needs?: ToolNeed;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: Prompts) => Tool {
-  return (prompts) => makeTool({ ...definition, description: prompts.render(definition.description, {}) });
+  const template = templateOfTool(definition.name);
+  return (prompts) => makeTool({ ...definition, description: prompts.render(template, {}) });
 }
 
-/** The same, with the description itself in place of its template. */
+/** The same, of a tool with any name, with its description. */
 export function makeTool<Input>(
-  definition: Omit<ToolDefinition<Input>, "description"> & { readonly description: string },
+  definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
-  const { name, description, input, timeoutMs, forSubagents = false, isReadOnly } = definition;
+  const { name, description, input, timeoutMs, forSubagents = false, isReadOnly, needs } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -195,6 +198,7 @@ export function makeTool<Input>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     forSubagents,
     ...(isReadOnly !== undefined && { isReadOnly }),
+    ...(needs !== undefined && { needs }),
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),
   };

@@ -1,4 +1,5 @@
 import type { AgentConfig } from "../config/config.ts";
+import { PLAIN_TOOLS, type PlainTool } from "../core/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
@@ -12,39 +13,19 @@ import { skip } from "./skip.ts";
 import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
 import type { Tool } from "./tool.ts";
 
-/*
- * To add a tool: write its file here (`defineTool`) and its description `prompts/en/tool-NAME.md.j2`, and add a line to
- * TOOLS and one to the templates in `prompts/catalogue.ts`. If not all agents are to have it, ToolNeeds says what it depends on.
- */
-
-/** All tools, sorted by name, so that the first part of every request stays the same bytes. */
-const TOOLS = [
-  activateSkill,
-  deactivateSkill,
-  memoryRecall,
-  memoryWrite,
+/** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `core/tool-names.ts`, and a line here. */
+const TOOLS: Readonly<Record<PlainTool, (prompts: Prompts) => Tool>> = {
+  activate_skill: activateSkill,
+  deactivate_skill: deactivateSkill,
+  memory_recall: memoryRecall,
+  memory_write: memoryWrite,
   note,
   react,
-  readSkillFile,
+  read_skill_file: readSkillFile,
   remind,
-  searchHistory,
+  search_history: searchHistory,
   skip,
-];
-
-/** Of an agent that has a folder to write to. */
-const NOTE_TOOLS: ReadonlySet<unknown> = new Set([memoryWrite, note]);
-/** Of an agent that has skills. */
-const SKILL_TOOLS: ReadonlySet<unknown> = new Set([activateSkill, deactivateSkill, readSkillFile]);
-const SKILL_TOOL_NAMES: ReadonlySet<string> = new Set([
-  "activate_skill",
-  "deactivate_skill",
-  "read_skill_file",
-]);
-/** What each of these looks up. */
-const LOOK_UP_TOOLS: ReadonlyMap<unknown, "messages" | "memories"> = new Map([
-  [searchHistory, "messages"],
-  [memoryRecall, "memories"],
-]);
+};
 
 /** What the tools of an agent depend on. */
 export interface ToolNeeds {
@@ -64,26 +45,33 @@ export interface ToolNeeds {
 }
 
 /** Where a tool comes from, in a word or two. */
-export function sourceOf({ server, spec }: Pick<Tool, "server" | "spec">): string {
+export function sourceOf({ server, needs }: Pick<Tool, "server" | "needs">): string {
   if (server !== undefined) return `server ${server}`;
-  return SKILL_TOOL_NAMES.has(spec.name) ? "skill" : "built in";
+  return needs === "skills" ? "skill" : "built in";
 }
 
-export function createTools(
-  prompts: Prompts,
-  { keepsNotes, hasSkills, setsReminders, recall, subagents, served = [], approvals = {} }: ToolNeeds,
-): readonly Tool[] {
-  const mayUse = (tool: unknown): boolean => {
-    const looksUp = LOOK_UP_TOOLS.get(tool);
-    const mayLook = looksUp === undefined || recall === "all" || recall === looksUp;
-    return (
-      mayLook &&
-      (keepsNotes || !NOTE_TOOLS.has(tool)) &&
-      (hasSkills || !SKILL_TOOLS.has(tool)) &&
-      (setsReminders || tool !== remind)
-    );
-  };
-  const tools = TOOLS.filter(mayUse).map((describedBy) => describedBy(prompts));
+function has(
+  { keepsNotes, hasSkills, setsReminders, recall }: ToolNeeds,
+  need: NonNullable<Tool["needs"]>,
+): boolean {
+  switch (need) {
+    case "notes":
+      return keepsNotes;
+    case "skills":
+      return hasSkills;
+    case "reminders":
+      return setsReminders;
+    default:
+      return recall === "all" || recall === need;
+  }
+}
+
+/** Sorted by name, so that the first part of every request stays the same bytes. */
+export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
+  const { subagents, served = [], approvals = {} } = agent;
+  const tools = PLAIN_TOOLS.map((name) => TOOLS[name](prompts)).filter(
+    ({ needs }) => needs === undefined || has(agent, needs),
+  );
   if (subagents === undefined) return tools;
   const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
   const spawn = spawnAgent({ ...subagents, tools: names });

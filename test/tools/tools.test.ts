@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { BUILT_IN_TOOLS } from "../../src/config/schema/agents.ts";
+import { BUILT_IN_TOOLS } from "../../src/core/tool-names.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
@@ -190,7 +190,7 @@ test("the configuration knows the names of all tools that come with Weir", () =>
     subagents,
   });
   const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
-  assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS);
+  assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS.toSorted());
 });
 
 test("a subagent is given nothing that a person would have to allow", () => {

@@ -184,22 +184,6 @@ const subagents = table(
   "Helpers that the agent gives a task to while it goes on: see docs/subagents.md.",
 );
 
-/** The tools that come with Weir, by name: what stands near one of these is a mistaken one. */
-export const BUILT_IN_TOOLS: readonly string[] = [
-  "activate_skill",
-  "deactivate_skill",
-  "hand_off",
-  "memory_recall",
-  "memory_write",
-  "note",
-  "react",
-  "read_skill_file",
-  "remind",
-  "search_history",
-  "skip",
-  "spawn_agent",
-];
-
 const APPROVAL_MODES: readonly unknown[] = ["always", "never", "writes"] satisfies ApprovalMode[];
 
 function isModesOfTools(value: unknown): value is Readonly<Record<string, ApprovalMode>> {
