@@ -12,6 +12,7 @@ import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
 import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
 import { ChannelRegistry } from "./channel/registry.ts";
+import { takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/target.ts";
@@ -39,8 +40,7 @@ import { retryWrite } from "./async/retry.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
-import { openDatabase } from "./store/database/open.ts";
-import type { Database } from "./store/database/database.ts";
+import { type OpenDatabase, openDatabase } from "./store/database/open.ts";
 import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
 import { createStore, type Store } from "./store/store.ts";
@@ -85,6 +85,8 @@ export interface Daemon
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
   open(): Promise<void>;
+  /** Channels of a platform are served that were not: takes up what is due there. Must not throw. */
+  takeUp(platform: string): Promise<void>;
 }
 
 /** Who is told of what happens to agents: the log. */
@@ -112,7 +114,8 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
 const MOST_TOLD = 10_000;
 
 /** The store, which tells the log, once each, of wishes that it does not believe. */
-async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
+async function openStore(config: Config, { database, where }: OpenDatabase, log: Logger): Promise<Store> {
+  log.info({ where }, "database_open");
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {
     signer: fileSigner(config.database.dataDir),
@@ -173,8 +176,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const prompts = openPrompts(config, log);
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
-  log.info({ where: opened.where }, "database_open");
-  const store = await openStore(config, opened.database, log);
+  const store = await openStore(config, opened, log);
   const models = stack.use(await openLearningModels(config, store, log));
   const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
@@ -233,23 +235,21 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       for (const waiting of [channels.approvals, clock]) waiting.start();
       enter("serving");
     },
+    takeUp: async (name) => takeUpPlatform({ ...options, registry }, name, [channels.approvals, clock]),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
 async function openIntake(
-  { config, log }: DaemonOptions,
+  options: DaemonOptions,
   { registry, budgets }: Pick<Channels, "registry" | "budgets">,
   platforms: readonly Platform[],
   router: Router,
 ): Promise<void> {
   if (budgets !== null) await whileStarting(async () => budgets.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-  const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-  const served = platforms.map(({ name }) => name);
-  const resumed = await whileStarting(async () => registry.resume(served, due));
-  if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+  await takeUpWork({ ...options, registry }, platforms);
 }
 
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
