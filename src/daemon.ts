@@ -11,9 +11,8 @@ import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
 import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
-import { ChannelRegistry } from "./channel/registry.ts";
+import { ChannelRegistry, type RegistryParts } from "./channel/registry.ts";
 import { takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
-import type { RegistryParts } from "./channel/registry.ts";
 import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/target.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
@@ -50,6 +49,8 @@ import { Events } from "./telemetry/events.ts";
 export interface DaemonOptions {
   readonly config: Config;
   readonly log: Logger;
+  /** Where that goes, in words. */
+  readonly logPlace?: string;
   /** Makes the adapters; their intake stays shut until `open`. */
   readonly platforms: (events: Events) => readonly Platform[];
   /** Which agent answers which platform. */
@@ -195,22 +196,22 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reminders = new ReminderDesk(store.reminders, now);
   const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
-  const { status, vitals, enter } = new StatusKeeper({ ...channels, platforms, models, registry, events });
+  const keeper = new StatusKeeper({ ...options, ...base, ...channels, platforms, models, registry });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status, log }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status: keeper.status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, models, keeper });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
-  stack.defer(() => enter("draining"));
+  stack.defer(() => keeper.enter("draining"));
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -224,8 +225,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ...answering,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
-    status,
-    vitals,
+    status: keeper.status,
+    vitals: keeper.vitals,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
@@ -233,7 +234,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
-      enter("serving");
+      keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...options, registry }, name, [channels.approvals, clock]),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
@@ -327,6 +328,7 @@ type RouterBase = Omit<RegistryBase, "indexer"> &
   Channels & {
     readonly prompts: Prompts;
     readonly models: Models;
+    readonly keeper: StatusKeeper;
   };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
@@ -342,7 +344,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     bindingOf,
     platformOf,
     prompts,
-    models,
     names,
     memories,
     digesterOf,
@@ -373,7 +374,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
       speakers.nameIn(channel.id, author, namesOf(channel.agent, bindingOf(channel)?.also ?? [])),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
-    describeModels: () => models.describe(),
+    daemon: base.keeper.status,
     now,
   });
   return new Router({
@@ -389,7 +390,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     commands,
     seesImages: (agent) => {
       const { config: one } = agents.of(agent).agent;
-      return one.seesImages && models.seesImages(one.model);
+      return one.seesImages && base.models.seesImages(one.model);
     },
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),

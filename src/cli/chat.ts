@@ -5,6 +5,7 @@ import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
+import { Spinner } from "./progress.ts";
 import { aborted, type CommonOptions, type Io } from "./io.ts";
 
 export type ChatOptions = CommonOptions & {
@@ -60,6 +61,7 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
 
 /** Something has the data folder: a daemon that starts takes chats in a moment. @returns null: it does not */
 async function untilStarted(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
+  using _ = new Spinner(io.stderr, "Another Weir has the data folder; waiting for it to take chats");
   const until = steadyNow() + START_MS;
   while (steadyNow() < until && !io.shutdown.aborted) {
     const link = await attach(dataDir, options);

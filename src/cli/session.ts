@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
-import { OperatorError } from "../core/errors.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { HttpService } from "../http/service.ts";
@@ -11,12 +11,15 @@ import { chooseMode } from "../platforms/terminal/process-terminal.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
 import { closeDataFolder } from "../store/database/data-folder.ts";
+import { FolderTakenError } from "../store/database/data-lock.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 import type { ChatOptions } from "./chat.ts";
+import { findChatSocket } from "./chat-socket.ts";
+import { ConnectionWatch } from "./connection-watch.ts";
 import { Terminals, type TerminalSession } from "./terminals.ts";
 
 interface SessionOptions {
@@ -30,7 +33,14 @@ interface SessionOptions {
 /** `weir start`: the daemon; in a terminal, with a chat. */
 export async function start(io: Io, options: CommonOptions): Promise<void> {
   const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
-  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: true });
+  const config = readConfig(io, options);
+  try {
+    await runSession(io, { config, terminal, isDaemon: true });
+  } catch (error) {
+    const { dataDir } = config.database;
+    const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
+    throw mayChat ? new OperatorError(`${errorMessage(error)} \`weir chat\` talks to it.`) : error;
+  }
 }
 
 /** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
@@ -56,7 +66,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
       ? createLog(config.log.level, { kind: "file", path: logFile })
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   const { isDaemon } = options;
-  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, logFile, log });
+  const logPlace = logFile ?? "the standard error of the process";
+  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, log });
   const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
     const list: Platform[] = [...served];
@@ -72,13 +83,22 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
   await using http = isDaemon ? await openHttp(io, config, log) : null;
-  await using daemon = await buildDaemon({ config, log, platforms, bindings, ...patience });
+  await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, ...patience });
   http?.watch(daemon);
   terminals.watch(daemon, bindings);
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
+  using connections = new ConnectionWatch(
+    () => daemon.vitals().platforms,
+    (line) => {
+      if (terminal === null) say(io, line);
+      terminals.remark(line);
+    },
+  );
+  if (terminal !== null) connections.start(true);
   await daemon.open();
+  if (terminal === null) connections.start(false);
   await until(io, daemon, terminals.own, mode === null ? agents(config) : null);
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");

@@ -33,8 +33,6 @@ export interface TerminalsOptions {
   readonly own: TerminalSession | null;
   /** Chats may attach. */
   readonly isDaemon: boolean;
-  /** Null: the log goes to the standard error. */
-  readonly logFile: string | null;
   readonly log: Logger;
 }
 
@@ -76,17 +74,20 @@ export class Terminals {
     return this.#shared;
   }
 
+  /** Tells everybody who sits before a terminal something in passing. */
+  remark(text: string): void {
+    this.#shared?.remark(text);
+  }
+
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
   watch(daemon: Daemon, bindings: readonly Binding[]): void {
-    const { config, logFile } = this.#options;
-    const facts = (isAttached: boolean): string[] => {
-      const log = logFile ?? "the standard error of the daemon";
-      return describeForChat({ status: daemon.status(), log, isAttached }, firstTimeFormat(config));
-    };
-    this.#about = () => facts(false);
+    const { config } = this.#options;
+    const facts = (isOwn: boolean): string[] =>
+      describeForChat(daemon.status(), firstTimeFormat(config), isOwn);
+    this.#about = () => facts(true);
     const nameOf = (agent: string): string => config.agents.find(({ id }) => id === agent)?.name ?? agent;
     const placeOf = placeAmong(bindings, config.agents);
-    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(true), placeOf, nameOf }));
+    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf }));
   }
 }
 

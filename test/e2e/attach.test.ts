@@ -11,6 +11,7 @@ import { findChatSocket } from "../../src/cli/chat-socket.ts";
 import { DaemonLink } from "../../src/platforms/terminal/attached/daemon-link.ts";
 import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
 import { TerminalPlatform } from "../../src/platforms/terminal/terminal-platform.ts";
+import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
@@ -378,3 +379,30 @@ function forged(platform: string): string {
   };
   return `${JSON.stringify({ type: "receive", n: 0, event })}\n`;
 }
+
+test("how the connection to a platform stands is told at the start, when it changes, in /status and to who attaches", async () => {
+  await using discord = await startDiscordServer();
+  const config = `[platforms.discord]\napi_url = "${discord.api}"`;
+  await using model = await startModelServer();
+  await using home = await openHome({ modelUrl: model.url, config, seed });
+  const daemon = home.startWith({ DISCORD_TOKEN: "a-wrong-token" }, "start");
+  await daemon.line("Weir is ready");
+  assert.match(await daemon.line("Discord"), /^Discord cannot be connected: .*weir doctor\.$/);
+  assert.doesNotMatch(daemon.out.join("\n") + daemon.stderr, /a-wrong-token/);
+  await using person = await attachPerson(home, "main");
+  await person.shows("Discord");
+  assert.match(person.shown(), /Discord +not connected since .*you have to mend it/s);
+  model.respond(echo);
+  person.type("hello");
+  await person.shows("Ann: hello");
+  person.type("/status");
+  await until("the status", () => person.shown().split("Discord ").length > 2);
+  daemon.signal("SIGTERM");
+  await daemon.ended;
+
+  const good = home.startWith({ DISCORD_TOKEN: discord.token }, "start");
+  assert.match(await good.line("Discord"), /^Discord is connected as \S+ in \d servers?\.$/);
+  await person.shows("Attached to Weir again");
+  discord.gateway.close(4004, "Authentication failed.");
+  await person.shows("(Discord cannot be connected: ");
+});

@@ -125,7 +125,7 @@ export class SharedTerminal implements Platform {
   /** Tells everybody who sits before one of its terminals something in passing. */
   remark(text: string): void {
     for (const chat of this.#chats) chat.tell({ type: "remark", text });
-    this.#options.own?.remark(text);
+    this.#options.own?.remark(`(${text})`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
