@@ -98,6 +98,7 @@ async function chatOver(io: Io, link: DaemonLink, options: ChatOptions): Promise
     get awaited() {
       return terminal.awaited;
     },
+    said: (author, text) => terminal.overhear(author, text),
     remark(text, isUrgent) {
       if (mode === "interactive") terminal.remark(`(${text})`, isUrgent);
       else if (isUrgent) io.stderr.write(`${text}\n`);

@@ -99,6 +99,7 @@ async function attachPerson(home: Home, channel: string): Promise<Person> {
     get awaited() {
       return terminal.awaited;
     },
+    said: (author, said) => terminal.overhear(author, said),
     remark: (remark, isUrgent) => terminal.remark(`(${remark})`, isUrgent),
   });
   return {
@@ -153,6 +154,7 @@ test("two people in one channel see the same answers, and one elsewhere sees non
   ann.type("What is it?");
   await ann.shows("The answer is green.");
   await ben.shows("The answer is green.");
+  await ben.shows("Ann> What is it?");
   assert.doesNotMatch(eve.shown(), /green/);
   assert.match(eve.shown(), /models +.*test-model|models +/);
   assert.match(eve.shown(), new RegExp(`daemon +Weir .*process ${scene.daemon.pid}`));

@@ -117,6 +117,11 @@ export class TerminalPlatform implements Platform {
     });
   }
 
+  /** Shows a person what somebody else has said in the channel, from another terminal. */
+  overhear(author: string, text: string): void {
+    this.remark(`${author}> ${text}`);
+  }
+
   // oxlint-disable-next-line require-await -- an interface's method
   async start(inbox: PlatformInbox): Promise<void> {
     this.#subscribe();

@@ -42,6 +42,8 @@ class RefusedError extends WeirError {
 export interface LinkedChat {
   /** @throws if it is not out */
   show(id: string, message: OutboundMessage): Promise<void>;
+  /** Somebody else has said something in its channel. */
+  said(author: string, text: string): void;
   /** Messages whose end the chat waits for. */
   readonly awaited: readonly { readonly channel: string; readonly id: string }[];
   /**
@@ -303,6 +305,8 @@ export class DaemonLink implements PlatformInbox {
       case "compaction":
         for (const listener of this.#compactions) listener(said.news);
         return;
+      case "said":
+        return chat.said(said.author, said.text);
       case "remark":
         return chat.remark(said.text);
       case "draining":

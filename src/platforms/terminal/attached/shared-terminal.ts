@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { unlessAborted } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelAddress, parseAddress } from "../../../core/ids.ts";
-import type { OutboundMessage } from "../../../core/message.ts";
+import type { InboundMessage, OutboundMessage } from "../../../core/message.ts";
 import {
   type CatchUpLedger,
   type Platform,
@@ -71,7 +71,7 @@ export class SharedTerminal implements Platform {
   async start(inbox: PlatformInbox, _ledger?: CatchUpLedger): Promise<void> {
     const { own, socket, turns, log } = this.#options;
     this.#isOpen = true;
-    await own?.start(inbox);
+    await own?.start(this.#overheard(inbox, null));
     const host = this.#host;
     if (host === null) return;
     const tell = (channel: string, line: DaemonLine): void => this.#tell(parseAddress(channel), line);
@@ -152,6 +152,26 @@ export class SharedTerminal implements Platform {
     for (const chat of this.#chatsOf(address)) chat.tell(line);
   }
 
+  /** The inbox of one chat: what is said there is told to the others that have its channel open. */
+  #overheard(inbox: PlatformInbox, from: AttachedChat | null): PlatformInbox {
+    return {
+      receive: async (event) => {
+        const receipt = await inbox.receive(event);
+        if (event.type === "message" && receipt.outcome === "accepted") this.#said(event, from);
+        return receipt;
+      },
+      command: async (command) => inbox.command(command),
+      meetServers: async (platform, list) => inbox.meetServers(platform, list),
+      meetChannels: (platform, channels) => inbox.meetChannels(platform, channels),
+    };
+  }
+
+  #said({ channel, author: { name }, text }: InboundMessage, from: AttachedChat | null): void {
+    for (const chat of this.#chats)
+      if (chat !== from && chat.hasOpen(channel.name)) chat.tell({ type: "said", author: name, text });
+    if (from !== null && this.#ownServes(channel)) this.#options.own?.overhear(name, text);
+  }
+
   async #attach(socket: Socket, host: ChatHost, inbox: PlatformInbox): Promise<void> {
     if (!this.#isOpen) {
       socket.destroy();
@@ -159,7 +179,7 @@ export class SharedTerminal implements Platform {
     }
     const chat = new AttachedChat(socket, host);
     this.#connections.add(chat);
-    await chat.serve(inbox, () => this.#chats.add(chat));
+    await chat.serve(this.#overheard(inbox, chat), () => this.#chats.add(chat));
     this.#chats.delete(chat);
     this.#connections.delete(chat);
   }

@@ -168,6 +168,8 @@ export const daemonLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("settled"), news: settled }),
   z.object({ type: z.literal("emergency"), news: emergency }),
   z.object({ type: z.literal("compaction"), news: compaction }),
+  /** Somebody else has said something in a channel that the chat has open. */
+  z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
   z.object({ type: z.literal("remark"), text: z.string() }),
   /** It ends: it takes nothing more, and finishes what it has begun. */
   z.object({ type: z.literal("draining") }),
