@@ -11,8 +11,8 @@ import { DueWorkDesk } from "./channel/due-work.ts";
 import { SubagentDesk } from "./channel/subagents/subagent-desk.ts";
 import { ApprovalDesk } from "./channel/approvals/approval-desk.ts";
 import { mayAskApprovals } from "./channel/turns/turn-approvals.ts";
-import { ChannelRegistry } from "./channel/registry.ts";
-import type { RegistryParts } from "./channel/registry.ts";
+import { ChannelRegistry, type RegistryParts } from "./channel/registry.ts";
+import { takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { Breaker } from "./compactor/breaker.ts";
 import { COMPACTOR_TIMING } from "./compactor/target.ts";
 import { CompactionQueue } from "./compactor/queue.ts";
@@ -39,8 +39,7 @@ import { retryWrite } from "./async/retry.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
-import { openDatabase } from "./store/database/open.ts";
-import type { Database } from "./store/database/database.ts";
+import { type OpenDatabase, openDatabase } from "./store/database/open.ts";
 import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
 import { createStore, type Store } from "./store/store.ts";
@@ -50,6 +49,8 @@ import { Events } from "./telemetry/events.ts";
 export interface DaemonOptions {
   readonly config: Config;
   readonly log: Logger;
+  /** Where that goes, in words. */
+  readonly logPlace?: string;
   /** Makes the adapters; their intake stays shut until `open`. */
   readonly platforms: (events: Events) => readonly Platform[];
   /** Which agent answers which platform. */
@@ -85,6 +86,8 @@ export interface Daemon
   readonly lost: AbortSignal;
   /** Opens the intake of all platforms, and takes up what an earlier run left due. */
   open(): Promise<void>;
+  /** Channels of a platform are served that were not: takes up what is due there. Must not throw. */
+  takeUp(platform: string): Promise<void>;
 }
 
 /** Who is told of what happens to agents: the log. */
@@ -112,7 +115,8 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
 const MOST_TOLD = 10_000;
 
 /** The store, which tells the log, once each, of wishes that it does not believe. */
-async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
+async function openStore(config: Config, { database, where }: OpenDatabase, log: Logger): Promise<Store> {
+  log.info({ where }, "database_open");
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {
     signer: fileSigner(config.database.dataDir),
@@ -173,8 +177,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const prompts = openPrompts(config, log);
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
-  log.info({ where: opened.where }, "database_open");
-  const store = await openStore(config, opened.database, log);
+  const store = await openStore(config, opened, log);
   const models = stack.use(await openLearningModels(config, store, log));
   const agents = stack.use(await openAgents(config, { models, prompts, log }));
 
@@ -193,22 +196,22 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reminders = new ReminderDesk(store.reminders, now);
   const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
-  const { status, vitals, enter } = new StatusKeeper({ ...channels, platforms, models, registry, events });
+  const keeper = new StatusKeeper({ ...options, ...base, ...channels, platforms, models, registry });
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status, log }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status: keeper.status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   let deadline = AbortSignal.abort();
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, models, keeper });
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
-  stack.defer(() => enter("draining"));
+  stack.defer(() => keeper.enter("draining"));
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -222,8 +225,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ...answering,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
-    status,
-    vitals,
+    status: keeper.status,
+    vitals: keeper.vitals,
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
@@ -231,25 +234,23 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       router.erasures.begin();
       desk.open();
       for (const waiting of [channels.approvals, clock]) waiting.start();
-      enter("serving");
+      keeper.enter("serving");
     },
+    takeUp: async (name) => takeUpPlatform({ ...options, registry }, name, [channels.approvals, clock]),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
 async function openIntake(
-  { config, log }: DaemonOptions,
+  options: DaemonOptions,
   { registry, budgets }: Pick<Channels, "registry" | "budgets">,
   platforms: readonly Platform[],
   router: Router,
 ): Promise<void> {
   if (budgets !== null) await whileStarting(async () => budgets.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-  const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
-  const served = platforms.map(({ name }) => name);
-  const resumed = await whileStarting(async () => registry.resume(served, due));
-  if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
+  await takeUpWork({ ...options, registry }, platforms);
 }
 
 function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
@@ -328,6 +329,7 @@ type RouterBase = Omit<RegistryBase, "indexer"> &
   Channels & {
     readonly prompts: Prompts;
     readonly models: Models;
+    readonly keeper: StatusKeeper;
   };
 
 function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
@@ -343,7 +345,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     bindingOf,
     platformOf,
     prompts,
-    models,
     names,
     memories,
     digesterOf,
@@ -374,7 +375,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
       speakers.nameIn(channel.id, author, namesOf(channel.agent, bindingOf(channel)?.also ?? [])),
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
-    describeModels: () => models.describe(),
+    daemon: base.keeper.status,
     now,
   });
   return new Router({
@@ -390,7 +391,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     commands,
     seesImages: (agent) => {
       const { config: one } = agents.of(agent).agent;
-      return one.seesImages && models.seesImages(one.model);
+      return one.seesImages && base.models.seesImages(one.model);
     },
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),

@@ -215,6 +215,41 @@ test("the HTTP service is read where it is configured, and by no other start", (
   assert.deepEqual(readers, []);
 });
 
+/** What is read with a file before anything of it runs: files of `src`, and packages. */
+function readWith(file: string, known = new Set<string>()): Set<string> {
+  if (known.has(file)) return known;
+  known.add(file);
+  for (const { groups } of readFileSync(join(SRC, file), "utf8").matchAll(STATIC)) {
+    const specifier = groups?.["specifier"] ?? "";
+    if (specifier.startsWith(".")) readWith(posix.join(posix.dirname(file), specifier), known);
+    else known.add(specifier);
+  }
+  return known;
+}
+
+test("a chat that attaches to a daemon reads nothing of one", () => {
+  const read = [...readWith("cli/chat.ts")];
+  const parts = new Set(["async", "cli", "config", "core", "platforms", "store", "text"]);
+  const packages = new Set(["zod", "toml-eslint-parser", "leven", "croner"]);
+  const isFile = (one: string): boolean => one.endsWith(".ts");
+  assert.deepEqual(
+    read.filter((one) => isFile(one) && !parts.has(partOf(one))),
+    [],
+  );
+  assert.deepEqual(
+    read.filter((one) =>
+      /^(?:platforms\/(?!terminal\/|platform\.ts)|store\/(?!database\/(?:data-folder|socket-place)\.ts))/.test(
+        one,
+      ),
+    ),
+    [],
+  );
+  assert.deepEqual(
+    read.filter((one) => !isFile(one) && !one.startsWith("node:") && !packages.has(one)),
+    [],
+  );
+});
+
 /** What the check must find. */
 const WRONG: readonly (readonly [what: string, file: string, source: string, problem: RegExp])[] = [
   ["a higher layer", "core/x.ts", 'import { a } from "../turn/turn.ts";', /"turn" is above "core"/],

@@ -20,6 +20,7 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { DaemonStatus } from "./daemon-status.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
@@ -73,8 +74,8 @@ export interface CommandParts {
   /** Keys, tokens and passwords, which nobody is shown. */
   readonly secrets: readonly string[];
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
-  /** One line about the models in use. */
-  readonly describeModels: () => string;
+  /** What the daemon tells of itself. */
+  readonly daemon: () => DaemonStatus;
   readonly now: () => Date;
 }
 

@@ -16,6 +16,7 @@ const connection = z.object({
   since: date,
   why: z.string().nullable(),
   isOperators: z.boolean(),
+  as: z.string().optional(),
 });
 /** 0 as a limit: none. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });
@@ -30,6 +31,8 @@ const statusSchema = z.object({
   platforms: z.array(z.object({ name: z.string(), connection: connection.nullable() })),
   /** The server of the models, in words. */
   server: z.string(),
+  /** Where its log goes, in words. */
+  log: z.string().optional(),
   /** The last call of each model. */
   calls: z.array(
     z.object({
@@ -78,6 +81,8 @@ export interface StatusParts {
   readonly budgets: Pick<Budgets, "low"> | null;
   readonly registry: { readonly size: number };
   readonly events: Events;
+  /** Where the log goes, in words; default: it does not tell. */
+  readonly logPlace?: string | undefined;
 }
 
 /** Budgets that are told at most: each person may have one. */
@@ -122,13 +127,14 @@ export class StatusKeeper {
   };
 
   readonly status = (): DaemonStatus => {
-    const { models, budgets } = this.#parts;
+    const { models, budgets, logPlace } = this.#parts;
     return {
       version: this.#version,
       pid: process.pid,
       host: hostname(),
       startedAt: this.#startedAt,
       server: models.describe(),
+      ...(logPlace !== undefined && { log: logPlace }),
       budgets: (budgets?.low() ?? []).slice(0, MOST_BUDGETS),
       ...this.vitals(),
     };
@@ -158,6 +164,11 @@ export function describeCircuit({ failures, waitMs }: DaemonStatus["circuits"][n
     : `${failed}; circuit open, tried again in ${formatSpan(waitMs)}`;
 }
 
+/** Why a connection could not be opened, or ended, as a part of a sentence. Pure. */
+export function whyNot({ why }: Pick<ConnectionState, "why">): string {
+  return why?.replace(/[.\s]+$/, "") ?? "no reason was given";
+}
+
 /** How a connection stands, in words. Pure. */
 export function describeConnection(state: ConnectionState | null, at: (date: Date) => string): string {
   if (state === null) return "open";
@@ -166,12 +177,12 @@ export function describeConnection(state: ConnectionState | null, at: (date: Dat
     case "connecting":
       return `connecting since ${since}`;
     case "connected":
-      return `connected since ${since}`;
+      return `connected${state.as === undefined ? "" : ` as ${state.as}`} since ${since}`;
     case "interrupted":
       return `interrupted since ${since}; it is being connected again`;
     case "waiting": {
       const todo = state.isOperators ? "; it is tried again, and you have to mend it" : "; it is tried again";
-      return `not connected since ${since}: ${state.why ?? "no reason was given"}${todo}`;
+      return `not connected since ${since}: ${whyNot(state)}${todo}`;
     }
   }
 }

@@ -144,6 +144,7 @@ function daemonLines(
       displayableLine(name),
       `${displayableLine(describeConnection(connection, at))}; ${heardAt(name)}`,
     ]),
+    ...(daemon.log === undefined ? [] : [["log", displayableLine(daemon.log)] as const]),
     ["models", daemon.server],
     ...daemon.calls.map((call): readonly [string, string] => {
       const outage = describeOutage(call);

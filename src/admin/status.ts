@@ -1,7 +1,10 @@
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { BacklogRow } from "../store/channels/gaps.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
+import { describeForChat } from "./chat-facts.ts";
+import type { DaemonStatus } from "./daemon-status.ts";
 import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
 
 export const statusCommand: Command = {
@@ -13,7 +16,7 @@ export const statusCommand: Command = {
 };
 
 async function describeStatus(
-  { registry, store, agentOf, describeModels }: CommandParts,
+  { registry, store, agentOf, daemon }: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const backlog = await store.gaps.backlogOf(channel.id);
@@ -22,7 +25,7 @@ async function describeStatus(
   const lines = [
     `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
     // Only the operator may know the model's server.
-    ...(isNamedOwner ? [describeModels()] : []),
+    ...(isNamedOwner ? behind(daemon(), channel, agentOf(channel).time) : []),
     running === null
       ? "No answer is being written."
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
@@ -31,6 +34,11 @@ async function describeStatus(
   if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");
+}
+
+/** What stands behind a channel, for its operator; the terminal is where they look after all of it. */
+function behind(status: DaemonStatus, { address }: Pick<ChannelRow, "address">, time: TimeFormat): string[] {
+  return address.platform === "terminal" ? describeForChat(status, time) : [status.server];
 }
 
 /** Shows the time that was reached: no platform tells how many messages there are. */

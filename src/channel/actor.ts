@@ -136,6 +136,13 @@ export class ChannelActor {
     });
   }
 
+  /** Its channel is served again: takes up what could not be delivered meanwhile, and what is due. Returns at once. */
+  takeUp(): void {
+    if (this.#isClosed) return;
+    this.#lastUsedAt = steadyNow();
+    void this.#guard(async () => this.recover()).finally(() => this.wake());
+  }
+
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;

@@ -186,7 +186,7 @@ export class ChannelRegistry implements AsyncDisposable {
   }
 
   /**
-   * Takes up everything that the log says is due after a start.
+   * Takes up everything that the log says is due: after a start, and where channels are served that were not.
    * @param rawEntries so many entries without a summary are due for a compaction
    * @returns how many channels had something to do
    */
@@ -198,7 +198,7 @@ export class ChannelRegistry implements AsyncDisposable {
       ours.map(
         ({ id }) =>
           async () =>
-            this.#wake(id),
+            this.#takeUp(id),
       ),
     );
     return ours.length;
@@ -207,6 +207,13 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Has a channel show its approvals as they are. Must not throw. */
   async showQuestions(id: ChannelId): Promise<void> {
     await this.#with(id, ({ questions }) => questions.show());
+  }
+
+  async #takeUp(id: ChannelId): Promise<void> {
+    const loaded = this.#ready.get(id);
+    // One that is loaded now reads what is undelivered by itself.
+    if (loaded === undefined) await this.#wake(id);
+    else loaded.takeUp();
   }
 
   async #wake(id: ChannelId): Promise<void> {

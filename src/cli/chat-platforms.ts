@@ -24,13 +24,28 @@ export async function openChatPlatforms({ platforms }: Config, log: Logger): Pro
   return opened;
 }
 
-/** Who answers where. @param agent answers what has no binding in the file: the terminal and the loopback platform */
-export function bindingsOf({ bindings, platforms }: Config, agent: AgentId): Binding[] {
+/**
+ * Who answers where.
+ * @param agent answers what has no binding in the file: the terminal and the loopback platform
+ * @param named these answer as well, in the terminal's channel of their name
+ */
+export function bindingsOf(
+  { bindings, platforms }: Config,
+  agent: AgentId,
+  named: readonly AgentId[] = [],
+): Binding[] {
   // What people can ask there, whoever runs Weir can try here.
-  const also = bindings.find((one) => one.agent === agent && one.also.length > 0)?.also ?? [];
+  const alsoOf = (host: AgentId): Binding["also"] =>
+    bindings.find((one) => one.agent === host && one.also.length > 0)?.also ?? [];
   return [
-    { ...bindPlatform("terminal", agent), also },
-    { ...bindPlatform("loopback", agent), also },
+    ...named.map((one) => ({
+      ...bindPlatform("terminal", one),
+      also: alsoOf(one),
+      channels: [one],
+      dmNames: [one],
+    })),
+    { ...bindPlatform("terminal", agent), also: alsoOf(agent) },
+    { ...bindPlatform("loopback", agent), also: alsoOf(agent) },
     ...bindings.map((binding) => withDms(binding, platforms[binding.platform])),
   ];
 }

@@ -13,7 +13,7 @@ import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
-import type { ChatOptions } from "./session.ts";
+import type { ChatOptions } from "./chat.ts";
 import type { StatusOptions } from "./status.ts";
 import type { TuneOptions } from "./tune.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -85,7 +85,7 @@ function addChat(program: Command, io: Io): void {
     .option("--multi", "several people share this terminal: a line `name: text` speaks as that name")
     .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
     .action(async (options: ChatOptions) => {
-      const { chat } = await import("./session.ts");
+      const { chat } = await import("./chat.ts");
       await chat(io, options);
     });
   withConfig(program.command("replay"))

@@ -1,41 +1,26 @@
 import path from "node:path";
 import type { Logger } from "pino";
-import { commandTable } from "../admin/commands.ts";
 import type { Config } from "../config/config.ts";
-import { isColourUnwanted } from "../config/load.ts";
-import { OperatorError } from "../core/errors.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { HttpService } from "../http/service.ts";
 import { createLoopback } from "../platforms/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
-import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
+import { chooseMode } from "../platforms/terminal/process-terminal.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
 import { closeDataFolder } from "../store/database/data-folder.ts";
+import { FolderTakenError } from "../store/database/data-lock.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
-
-export type ChatOptions = CommonOptions & {
-  readonly channel?: string;
-  readonly agent?: string;
-  readonly as?: string;
-  readonly multi?: boolean;
-  readonly jsonl?: boolean;
-};
-
-/** A terminal that takes part in a daemon's platforms. */
-interface TerminalSession {
-  readonly channel?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly speaker?: string | undefined;
-  readonly multi: boolean;
-  readonly jsonl: boolean;
-}
+import type { ChatOptions } from "./chat.ts";
+import { findChatSocket } from "./chat-socket.ts";
+import { ConnectionWatch } from "./connection-watch.ts";
+import { Terminals, type TerminalSession } from "./terminals.ts";
 
 interface SessionOptions {
   readonly config: Config;
@@ -48,11 +33,18 @@ interface SessionOptions {
 /** `weir start`: the daemon; in a terminal, with a chat. */
 export async function start(io: Io, options: CommonOptions): Promise<void> {
   const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
-  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: true });
+  const config = readConfig(io, options);
+  try {
+    await runSession(io, { config, terminal, isDaemon: true });
+  } catch (error) {
+    const { dataDir } = config.database;
+    const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
+    throw mayChat ? new OperatorError(`${errorMessage(error)} \`weir chat\` talks to it.`) : error;
+  }
 }
 
-/** `weir chat`: talk to an agent here. */
-export async function chat(io: Io, options: ChatOptions): Promise<void> {
+/** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
+export async function chatAlone(io: Io, options: ChatOptions): Promise<void> {
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
   await runSession(io, { config: readConfig(io, options), terminal, isDaemon: false });
@@ -68,43 +60,46 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
   // Before there is a log in it that others could read.
   if (mode === "interactive") await closeDataFolder(config.database.dataDir);
+  const logFile = mode === "interactive" ? path.join(config.database.dataDir, "weir.log") : null;
   const log =
-    mode === "interactive"
-      ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
+    logFile !== null
+      ? createLog(config.log.level, { kind: "file", path: logFile })
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
-  let shown: TerminalPlatform | null = null;
-  const served = options.isDaemon ? await openChatPlatforms(config, log) : [];
+  const { isDaemon } = options;
+  const logPlace = logFile ?? "the standard error of the process";
+  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, log });
+  const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
     const list: Platform[] = [...served];
     const { loopback } = config.platforms;
     if (loopback !== null) list.push(createLoopback({ ...loopback, log }));
-    if (terminal !== null) {
-      shown = createProcessTerminal({
-        channel: terminal.channel ?? agent,
-        agent,
-        speaker: terminal.speaker,
-        multi: terminal.multi,
-        jsonl: terminal.jsonl,
-        commands: commandTable(),
-        noColour: isColourUnwanted(),
-        turns: settledTurns(events),
-      });
-      list.push(shown);
-    }
+    const shown = terminals.open(events);
+    if (shown !== null) list.push(shown);
     return list;
   };
-  const bindings = bindingsOf(config, agent);
+  const others = isDaemon ? config.agents.map(({ id }) => id).filter((id) => id !== agent) : [];
+  const bindings = bindingsOf(config, agent, others);
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
-  await using http = options.isDaemon ? await openHttp(io, config, log) : null;
-  await using daemon = await buildDaemon({ config, log, platforms, bindings, ...patience });
+  await using http = isDaemon ? await openHttp(io, config, log) : null;
+  await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, ...patience });
   http?.watch(daemon);
+  terminals.watch(daemon, bindings);
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
+  using connections = new ConnectionWatch(
+    () => daemon.vitals().platforms,
+    (line) => {
+      if (terminal === null) say(io, line);
+      terminals.remark(line);
+    },
+  );
+  if (terminal !== null) connections.start(true);
   await daemon.open();
-  await until(io, daemon, shown, mode === null ? agents(config) : null);
+  if (terminal === null) connections.start(false);
+  await until(io, daemon, terminals.own, mode === null ? agents(config) : null);
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();
@@ -148,22 +143,4 @@ export function findAgent(config: Config, wanted: string | undefined): AgentId {
   if (found !== undefined) return found.id;
   const known = config.agents.map(({ id }) => id).join(", ");
   throw new OperatorError(`There is no agent "${wanted}". The configuration has: ${known}.`);
-}
-
-/** What the terminal wants to hear, out of all that happens. */
-function settledTurns(events: Events): SettledTurns {
-  return {
-    onSettled: (listener) =>
-      events.on((event) => {
-        if (event.type === "turn_settled") listener(event);
-      }),
-    onEmergency: (listener) =>
-      events.on((event) => {
-        if (event.type === "emergency") listener(event);
-      }),
-    onCompaction: (listener) =>
-      events.on((event) => {
-        if (event.type === "compaction") listener(event);
-      }),
-  };
 }

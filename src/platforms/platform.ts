@@ -87,6 +87,8 @@ export interface ConnectionState {
   readonly why: string | null;
   /** Of `waiting`: an operator has to mend something. */
   readonly isOperators: boolean;
+  /** Of `connected`: as whom and where, as `weir in 3 servers`. Default: it does not tell. */
+  readonly as?: string | undefined;
 }
 
 /** Before the first attempt. */

@@ -14,6 +14,8 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
   readonly platform: string;
   /** Ids of the people who may send DMs, by the platform and by `allowUsers`; null: everybody. */
   readonly dmAllow: readonly string[] | null;
+  /** Of the conversations with one person, which the terminal names as well: only these; default: all. */
+  readonly dmNames?: readonly string[];
   /** What is remembered of public channels is their workspace's. */
   readonly sharesMemory: boolean;
 }
@@ -67,12 +69,12 @@ export function bindingFor(
 }
 
 function matches(
-  { platform, dms, threads, workspaces, channels }: Binding,
+  { platform, dms, dmNames, threads, workspaces, channels }: Binding,
   { channel, kind, workspace, place }: ChannelOnPlatform,
   holds: NameHolds,
 ): boolean {
   if (platform !== channel.platform) return false;
-  if (kind === "dm") return dms;
+  if (kind === "dm") return dms && (dmNames === undefined || dmNames.includes(channel.name));
   if (kind === "thread" && !threads) return false;
   const { parent = null, channel: title = "" } = place ?? {};
   // Anybody may begin a thread with any name: match its channel's name instead.

@@ -102,7 +102,7 @@ test("a daemon tells whether it lives, whether it is ready, and what it has done
   const { checks = [] } = readyAnswer.parse(JSON.parse((await http.get("/readyz")).body));
   assert.deepEqual(
     checks.map(({ name, state }) => `${name} ${state}`),
-    ["database ok", "schema ok", "loopback ok", "model ok", "summaries ok"],
+    ["database ok", "schema ok", "loopback ok", "terminal ok", "model ok", "summaries ok"],
   );
 
   await world.say("secret-room", "asked", "where is the copper key?");

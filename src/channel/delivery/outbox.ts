@@ -52,7 +52,8 @@ interface Speaks {
  * Delivers a channel's answers to its platform, in order. "Sent" means acknowledged by the platform. A part that the platform does not
  * take is sent again with the same idempotency key until it does; turns do not wait.
  *
- * A part: pending → sent, or failed if the channel is gone or the text refused. If somebody deleted its draft, the part is posted
+ * A part: pending → sent, or failed if the channel is gone or the text refused, or left pending while the platform serves the channel no
+ * more (the terminal that showed it was closed), until `recover`. If somebody deleted its draft, the part is posted
  * anew, once, unless the question was deleted as well. An orphaned draft (its turn ended without an answer): pending → failed, once
  * the platform has deleted it.
  */
@@ -256,12 +257,20 @@ export class Outbox {
           ? null
           : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ??
             jittered(backoffMs(BACKOFF, failures)));
-        this.#tellFailure(error, retryInMs);
+        // Nobody can deliver there any more: whoever can is to take it up from the log.
+        const isLeft = retryInMs !== null && !this.#isServed;
+        this.#tellFailure(error, isLeft ? null : retryInMs);
         if (retryInMs === null) return "failed";
+        if (isLeft) return "left";
         await pause(retryInMs, signal);
       }
     }
     return "left";
+  }
+
+  get #isServed(): boolean {
+    const { platform, address } = this.#parts;
+    return platform.capabilities.serves(address);
   }
 
   async #untilSent(

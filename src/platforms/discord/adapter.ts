@@ -28,6 +28,7 @@ import { placePayload, readyPayload } from "./inbound/payload.ts";
 import { People } from "./rest/people.ts";
 import { Poster } from "./outbound/poster.ts";
 import { MessageReader } from "./inbound/reader.ts";
+import { counted } from "../../text/text.ts";
 import { type Bot, BotIdentity } from "./gateway/bot-identity.ts";
 import { RecentActivity } from "./gateway/recent-activity.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
@@ -181,7 +182,10 @@ class DiscordPlatform implements Platform {
   }
 
   connection(): ConnectionState {
-    return this.#connection?.state ?? notConnectedYet();
+    const state = this.#connection?.state ?? notConnectedYet();
+    const bot = this.#identity.known;
+    if (state.kind !== "connected" || bot === null) return state;
+    return { ...state, as: `${bot.user.username} in ${counted(this.#directory.servers, "server")}` };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -178,7 +178,10 @@ class SlackPlatform implements Platform {
   }
 
   connection(): ConnectionState {
-    return this.#connection?.state ?? notConnectedYet();
+    const state = this.#connection?.state ?? notConnectedYet();
+    const bot = this.#names.known;
+    if (state.kind !== "connected" || bot === null) return state;
+    return { ...state, as: bot.teamName === "" ? bot.name : `${bot.name} in ${bot.teamName}` };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -65,7 +65,8 @@ export class InteractivePresenter implements Presenter {
     const agent = this.#style.agent(displayableLine(session.agent));
     const channel = displayableLine(session.channel);
     const hint = this.#style.quiet("/help shows what you can type, Ctrl-D leaves.");
-    screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${hint}\n\n`);
+    const facts = session.about().map((fact) => `${this.#style.quiet(displayableLine(fact))}\n`);
+    screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${facts.join("")}${hint}\n\n`);
     await this.#ended.promise;
   }
 
@@ -102,8 +103,13 @@ export class InteractivePresenter implements Presenter {
     this.#compaction = news.phase === "started" ? news : null;
     this.#refreshPrompt();
     const remark = describeCompaction(news);
-    if (remark === null) return;
-    this.#held.push(this.#style.quiet(remark));
+    if (remark !== null) await this.remark(remark);
+  }
+
+  async remark(remark: string, isUrgent = false): Promise<void> {
+    const text = this.#style.quiet(displayable(remark));
+    if (isUrgent) return await this.#print(text);
+    this.#held.push(text);
     if (this.#growing === null) await this.#printHeld();
   }
 

@@ -55,6 +55,8 @@ export class LinesPresenter implements Presenter {
 
   async compaction(): Promise<void> {}
 
+  async remark(): Promise<void> {}
+
   /** @returns false if the line asks to leave */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<boolean> {
     if (line.type === "too_long") {

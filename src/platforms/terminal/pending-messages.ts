@@ -25,6 +25,11 @@ export class PendingMessages {
     return false;
   }
 
+  /** In the order in which they were said. */
+  list(): { readonly channel: string; readonly id: string }[] {
+    return [...this.#pending.values()].map(({ channel, id }) => ({ channel, id }));
+  }
+
   /** Calls the one listener whenever a message comes or goes. */
   watch(listener: () => void): void {
     this.#onChange = listener;
@@ -35,6 +40,8 @@ export class PendingMessages {
     const key = keyOf(channel, id);
     if (this.#pending.has(key)) return false;
     this.#pending.set(key, {
+      channel,
+      id,
       accepted: Promise.withResolvers<void>(),
       outcome: null,
       isBeingAnswered: false,
@@ -114,6 +121,8 @@ export class PendingMessages {
 }
 
 interface Pending {
+  readonly channel: string;
+  readonly id: string;
   readonly accepted: PromiseWithResolvers<void>;
   outcome: SettledTurn["outcome"] | null;
   isBeingAnswered: boolean;

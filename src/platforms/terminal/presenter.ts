@@ -24,6 +24,12 @@ export interface Presenter {
   emergency(channel: string, omitted: number): Promise<void>;
   /** @throws OutputClosedError */
   compaction(channel: string, news: CompactionNews): Promise<void>;
+  /**
+   * Shows a person something in passing that belongs to no channel; a script is not told.
+   * @param isUrgent it does not wait for the end of an answer that is being written
+   * @throws OutputClosedError
+   */
+  remark(text: string, isUrgent?: boolean): Promise<void>;
 }
 
 /** What every presenter works with. */
@@ -44,6 +50,8 @@ export interface Session {
   /** What people can ask with a slash on every platform. */
   readonly commands: readonly PlatformCommand[];
   readonly colour: boolean;
+  /** Facts for whoever sits before it, a line each. */
+  readonly about: () => readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
   /** Ctrl-C was typed while the terminal is in raw mode, where it makes no signal by itself. */

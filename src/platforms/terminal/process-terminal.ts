@@ -15,6 +15,8 @@ export interface ProcessTerminalOptions {
   /** NO_COLOR is set. */
   readonly noColour: boolean;
   readonly turns: SettledTurns;
+  /** See `TerminalOptions`. */
+  readonly about?: () => readonly string[];
 }
 
 /** The terminal platform over the process's own standard streams. */
@@ -28,6 +30,7 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
     multi,
     commands,
     turns,
+    ...(options.about !== undefined && { about: options.about }),
     input: process.stdin,
     output: process.stdout,
     speaker: options.speaker ?? defaultSpeaker(),

@@ -43,6 +43,8 @@ export interface TerminalOptions {
   /** Called for Ctrl-C in `interactive`, where the terminal itself makes no signal of it. */
   readonly commands: readonly PlatformCommand[];
   readonly onInterrupt: () => void;
+  /** Facts for whoever sits before it, a line each, at the start of an `interactive` session. Default: none. */
+  readonly about?: () => readonly string[];
   readonly now?: () => Date;
   /** Makes message ids: unique over restarts. */
   readonly newId?: () => string;
@@ -74,6 +76,7 @@ export class TerminalPlatform implements Platform {
       output: this.#output,
       screen: options.output,
       pending: this.#pending,
+      about: options.about ?? (() => []),
       now: options.now ?? (() => new Date()),
       newId: this.#newId,
     };
@@ -97,6 +100,26 @@ export class TerminalPlatform implements Platform {
    */
   get closed(): Promise<void> {
     return this.#closed.promise;
+  }
+
+  /** Messages of this session that still wait for their end. */
+  get awaited(): readonly { readonly channel: string; readonly id: string }[] {
+    return this.#pending.list();
+  }
+
+  /**
+   * Shows something in passing, where a person sits before it.
+   * @param isUrgent it does not wait for the end of an answer that is being written
+   */
+  remark(text: string, isUrgent = false): void {
+    this.#presenter.remark(text, isUrgent).catch((error: unknown) => {
+      if (!(error instanceof OutputClosedError)) this.#closed.reject(error);
+    });
+  }
+
+  /** Shows a person what somebody else has said in the channel, from another terminal. */
+  overhear(author: string, text: string): void {
+    this.remark(`${author}> ${text}`);
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

@@ -9,8 +9,17 @@ export const SIGNING_KEY = "signing.key";
 /** What clients of the HTTP service have to show, where the operator sets no token. */
 export const HTTP_TOKEN = "http.token";
 
+/** The folder of the socket by which chats attach. */
+export const CHAT_FOLDER = "chat";
+
 /** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
-const FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.unfinished", "socket", "lost+found"]);
+const FOLDERS: ReadonlySet<string> = new Set([
+  "postgres",
+  "postgres.unfinished",
+  "socket",
+  CHAT_FOLDER,
+  "lost+found",
+]);
 const FILES: ReadonlySet<string> = new Set([
   "lock",
   "daemon.pid",

@@ -10,6 +10,7 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
+import type { TurnState } from "./turns.ts";
 
 /** How an answer came about. */
 export interface AnswerRecord {
@@ -26,6 +27,36 @@ export interface AnswerRecord {
   readonly modelMs: number;
   /** Its calls of models, in order. */
   readonly calls: readonly { readonly model: string; readonly outcome: string; readonly totalMs: number }[];
+}
+
+/** How the turn of a message ended, and what people have of it. */
+export interface MessageEnd {
+  /** `stopped` also where it was covered by `/reset`. */
+  readonly state: TurnState;
+  readonly reason: string | null;
+  /** The platform's ids of the messages that the turn owned. */
+  readonly inReplyTo: readonly string[];
+  /** Whether its answer was delivered; `none`: there is nothing to deliver, or there will never be. */
+  readonly delivery: "pending" | "sent" | "none";
+  /** Of a delivered answer. */
+  readonly answer: {
+    readonly messageId: string;
+    readonly text: string;
+    readonly kind: "answer" | "notice";
+    /** Who answered; null: the channel's own agent. */
+    readonly agent: AgentId | null;
+  } | null;
+}
+
+interface RawMessageEnd {
+  state: TurnState | null;
+  reason: string | null;
+  ids: string[] | null;
+  delivery: "pending" | "sent" | "failed" | null;
+  message_id: string | null;
+  text: string | null;
+  kind: "assistant" | "notice" | null;
+  agent: string | null;
 }
 
 interface RawAnswer {
@@ -80,6 +111,42 @@ export class AnswerProvenanceStore {
       [platform, name, messageId],
     );
     return row?.agent == null ? null : agentId(row.agent);
+  }
+
+  /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
+  async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
+    const [row] = await this.#db.query<RawMessageEnd & Record<string, unknown>>(
+      {
+        name: "answer_end",
+        text: `select t.state, t.reason, d.state as delivery, d.message_id, e.text, e.kind, e.data->>'agent' as agent,
+                      (select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
+                          and o.addressed and o.seq between t.from_seq and t.to_seq) as ids
+                 from channels c
+                 join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
+                 left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'
+                 left join deliveries d on d.turn_id = t.id and d.part = 0
+                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+                where c.platform = $1 and c.name = $2 order by t.id desc limit 1`,
+      },
+      [platform, name, messageId],
+    );
+    if (row === undefined) return null;
+    const { state, delivery, text, message_id: shownAs, agent } = row;
+    const isSent = delivery === "sent" && shownAs !== null && text !== null && text !== "";
+    return {
+      state: state ?? "stopped",
+      reason: row.reason,
+      inReplyTo: row.ids ?? [messageId],
+      delivery: delivery === "failed" || delivery === null ? "none" : delivery,
+      answer: isSent
+        ? {
+            messageId: shownAs,
+            text,
+            kind: row.kind === "assistant" ? "answer" : "notice",
+            agent: agent === null ? null : agentId(agent),
+          }
+        : null,
+    };
   }
 
   /** The last answer of a channel; null: there is none. */

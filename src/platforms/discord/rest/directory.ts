@@ -58,6 +58,8 @@ const MAX_REMEMBERED = 10_000;
 export class Directory {
   readonly #api: DiscordApi;
   readonly #guilds = new Map<string, Guild>();
+  /** All servers that the bot is in, by id; the names of some may not have come yet. */
+  readonly #joined = new Set<string>();
   readonly #channels = new Map<string, ChannelInfo>();
   readonly #threads = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
   readonly #dms = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
@@ -66,6 +68,11 @@ export class Directory {
 
   constructor(api: DiscordApi) {
     this.#api = api;
+  }
+
+  /** In how many the bot is. */
+  get servers(): number {
+    return this.#joined.size;
   }
 
   /** Learns from the gateway events of places; ignores all other events. */
@@ -251,17 +258,21 @@ export class Directory {
 
   #ready(d: unknown): void {
     const there = new Set(readyPayload.parse(d).guilds.map(({ id }) => id));
+    this.#joined.clear();
+    for (const id of there) this.#joined.add(id);
     for (const id of this.#guilds.keys()) if (!there.has(id)) this.#forgetGuild(id);
   }
 
   #setGuild({ id, name, roles, channels = [], threads = [] }: GuildPayload): void {
     const entries = roles.map((role) => [role.id, toRole(role)] as const);
+    this.#joined.add(id);
     this.#guilds.set(id, { name: displayName(name), roles: new Map(entries) });
     for (const channel of [...channels, ...threads]) this.#setChannel(channel, id);
   }
 
   #forgetGuild(id: string): void {
     this.#guilds.delete(id);
+    this.#joined.delete(id);
     for (const channel of this.#channels.values())
       if (channel.guildId === id) this.#channels.delete(channel.id);
   }

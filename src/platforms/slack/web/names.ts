@@ -55,6 +55,7 @@ export class Names {
   readonly #api: SlackApi;
   readonly #log: Logger;
   readonly #bot = new Cache<Bot>(1);
+  #known: Bot | null = null;
   readonly #people = new Cache<Person>(MAX_PEOPLE);
   readonly #channels = new Cache<NamedChannel>(MAX_CHANNELS);
   readonly #groups = new Cache<ReadonlyMap<string, string>>(1);
@@ -62,6 +63,11 @@ export class Names {
   constructor(api: SlackApi, log: Logger) {
     this.#api = api;
     this.#log = log;
+  }
+
+  /** The bot as it was told last; null: it is not known yet. */
+  get known(): Bot | null {
+    return this.#known;
   }
 
   /**
@@ -82,6 +88,7 @@ export class Names {
         teamUrl: who.url ?? "",
         scopes: who.response_metadata?.scopes ?? [],
       };
+      this.#known = value;
       return { value, forMs: Number.POSITIVE_INFINITY };
     });
   }

@@ -1,0 +1,76 @@
+import process from "node:process";
+import { commandTable } from "../admin/commands.ts";
+import type { AgentConfig } from "../config/config.ts";
+import { agentId } from "../core/ids.ts";
+import type { Daemon } from "../daemon.ts";
+import type { ChatHost, TurnEnding } from "../platforms/terminal/attached/attached-chat.ts";
+import { type Binding, findBinding } from "../router/bindings.ts";
+import type { MessageEnd } from "../store/turns/answer-provenance.ts";
+
+const PLATFORM = "terminal";
+
+/** What chats that attach to a daemon are told. @param nameOf an agent's name, as people read it */
+export function hostOf(
+  daemon: Pick<Daemon, "store" | "takeUp">,
+  {
+    about,
+    placeOf,
+    nameOf,
+  }: Pick<ChatHost, "about" | "placeOf"> & { readonly nameOf: (agent: string) => string },
+): ChatHost {
+  return {
+    pid: process.pid,
+    commands: commandTable(),
+    about,
+    placeOf,
+    takeUp: async () => daemon.takeUp(PLATFORM),
+    async endOf(channel, messageId) {
+      const end = await daemon.store.answers.endOf({ platform: PLATFORM, name: channel }, messageId);
+      return end === null ? null : endingOf(channel, end, nameOf);
+    },
+  };
+}
+
+/** Who answers a chat, by the bindings of its daemon. Pure. */
+export function placeAmong(
+  bindings: readonly Binding[],
+  agents: readonly Pick<AgentConfig, "id">[],
+): ChatHost["placeOf"] {
+  return ({ channel, agent, kind }) => {
+    const wanted = agents.find(({ id }) => id === (agent ?? agents[0]?.id));
+    if (wanted === undefined) {
+      const known = agents.map(({ id }) => id).join(", ");
+      return `There is no agent "${agent}". The Weir that runs here has: ${known}.`;
+    }
+    const name = channel ?? wanted.id;
+    const where = { channel: { platform: PLATFORM, name }, kind, workspace: "" } as const;
+    const answers = findBinding(bindings, where, () => false)?.agent;
+    if (answers === undefined) return `No agent answers terminal:${name} in the Weir that runs here.`;
+    if (agent === null || answers === agentId(agent)) return { channel: name, agent: answers };
+    return (
+      `In the Weir that runs here ${answers} answers terminal:${name}, and not ${agent}. ` +
+      `Leave out --channel to talk to ${agent}, in terminal:${agent}.`
+    );
+  };
+}
+
+/** A text that can never be delivered is nothing to wait for. Pure. */
+function endingOf(
+  channel: string,
+  { state, reason, inReplyTo, delivery, answer }: MessageEnd,
+  nameOf: (agent: string) => string,
+): TurnEnding {
+  const outcome = delivery === "none" && (state === "answered" || state === "failed") ? "stopped" : state;
+  const turn = { channel: `${PLATFORM}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
+  if (answer === null) return { turn, answer: null };
+  const message = {
+    channel: { platform: PLATFORM, name: channel } as const,
+    text: answer.text,
+    final: true,
+    inReplyTo: [...inReplyTo],
+    kind: answer.kind,
+    speaker: answer.agent === null ? null : nameOf(answer.agent),
+    timing: null,
+  };
+  return { turn, answer: { id: answer.messageId, message } };
+}

@@ -1,0 +1,110 @@
+import type { Logger } from "pino";
+import { describeForChat } from "../admin/chat-facts.ts";
+import { commandTable } from "../admin/commands.ts";
+import type { Config } from "../config/config.ts";
+import { isColourUnwanted } from "../config/load.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Daemon } from "../daemon.ts";
+import type { Platform } from "../platforms/platform.ts";
+import { SharedTerminal } from "../platforms/terminal/attached/shared-terminal.ts";
+import { createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
+import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
+import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
+import type { Binding } from "../router/bindings.ts";
+import type { Events } from "../telemetry/events.ts";
+import { hostOf, placeAmong } from "./chat-host.ts";
+import { prepareChatSocket } from "./chat-socket.ts";
+import { firstTimeFormat } from "./open.ts";
+
+/** A terminal that takes part in a daemon's platforms. */
+export interface TerminalSession {
+  readonly channel?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly speaker?: string | undefined;
+  readonly multi: boolean;
+  readonly jsonl: boolean;
+}
+
+export interface TerminalsOptions {
+  readonly config: Config;
+  /** Answers in the own terminal. */
+  readonly agent: AgentId;
+  /** Null: the process has no terminal. */
+  readonly own: TerminalSession | null;
+  /** Chats may attach. */
+  readonly isDaemon: boolean;
+  readonly log: Logger;
+}
+
+/** The terminals of a process: its own, and in a daemon those that attach. */
+export class Terminals {
+  readonly #options: TerminalsOptions;
+  #own: TerminalPlatform | null = null;
+  #shared: SharedTerminal | null = null;
+  #about: () => readonly string[] = () => [];
+
+  constructor(options: TerminalsOptions) {
+    this.#options = options;
+  }
+
+  get own(): TerminalPlatform | null {
+    return this.#own;
+  }
+
+  /** @returns null: there is no terminal, and none can come */
+  open(events: Events): Platform | null {
+    const { config, agent, own, isDaemon, log } = this.#options;
+    const turns = settledTurns(events);
+    if (own !== null) {
+      this.#own = createProcessTerminal({
+        channel: own.channel ?? agent,
+        agent,
+        speaker: own.speaker,
+        multi: own.multi,
+        jsonl: own.jsonl,
+        commands: commandTable(),
+        noColour: isColourUnwanted(),
+        turns,
+        about: () => this.#about(),
+      });
+    }
+    if (!isDaemon) return this.#own;
+    const socket = async (): Promise<string> => prepareChatSocket(config.database.dataDir);
+    this.#shared = new SharedTerminal({ own: this.#own, socket, turns, log });
+    return this.#shared;
+  }
+
+  /** Tells everybody who sits before a terminal something in passing. */
+  remark(text: string): void {
+    this.#shared?.remark(text);
+  }
+
+  /** Tells the terminals what is behind them. To be called before the daemon opens. */
+  watch(daemon: Daemon, bindings: readonly Binding[]): void {
+    const { config } = this.#options;
+    const facts = (isOwn: boolean): string[] =>
+      describeForChat(daemon.status(), firstTimeFormat(config), isOwn);
+    this.#about = () => facts(true);
+    const nameOf = (agent: string): string => config.agents.find(({ id }) => id === agent)?.name ?? agent;
+    const placeOf = placeAmong(bindings, config.agents);
+    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf }));
+  }
+}
+
+/** What the terminal wants to hear, out of all that happens. */
+function settledTurns(events: Events): SettledTurns {
+  return {
+    onSettled: (listener) =>
+      events.on((event) => {
+        if (event.type === "turn_settled") listener(event);
+      }),
+    onEmergency: (listener) =>
+      events.on((event) => {
+        if (event.type === "emergency") listener(event);
+      }),
+    onCompaction: (listener) =>
+      events.on((event) => {
+        if (event.type === "compaction") listener(event);
+      }),
+  };
+}

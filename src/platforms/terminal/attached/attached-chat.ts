@@ -1,0 +1,228 @@
+import type { Socket } from "node:net";
+import { errorMessage, unreachable } from "../../../core/errors.ts";
+import type { OutboundMessage } from "../../../core/message.ts";
+import { withDeadline } from "../../../async/deadline.ts";
+import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
+import { PLATFORM_NAME } from "../intake.ts";
+import type { SettledTurn } from "../settled-turns.ts";
+import { JsonLines } from "./json-lines.ts";
+import {
+  type ChatLine,
+  chatLineSchema,
+  type DaemonLine,
+  type Hello,
+  helloSchema,
+  PROTOCOL,
+  protocolOf,
+  type ShownText,
+} from "./wire.ts";
+
+/** What a chat that attaches is told of, and what it asks, beyond messages and commands. */
+export interface ChatHost {
+  readonly pid: number;
+  readonly commands: readonly PlatformCommand[];
+  /** @returns who answers where; a text: why a chat cannot attach like this */
+  placeOf(wanted: Pick<Hello, "channel" | "agent" | "kind">): { channel: string; agent: string } | string;
+  /** Facts for whoever sits before it, a line each. */
+  about(): readonly string[];
+  /** Takes up what is due in channels that are served by now. Must not throw. */
+  takeUp(): Promise<void>;
+  /** How the turn of a message of a terminal channel ended; null: it has not yet, or there is no such message. */
+  endOf(channel: string, messageId: string): Promise<TurnEnding | null>;
+}
+
+/** How a turn ended, and what of its answer was delivered. */
+export interface TurnEnding {
+  readonly turn: SettledTurn;
+  /** The answer that was delivered; null: there is none, or it is still to be delivered. */
+  readonly answer: { readonly id: string; readonly message: ShownText } | null;
+}
+
+/** What a chat says of itself is short, and comes at once. */
+const MAX_HELLO_BYTES = 64 * 1024;
+const HELLO_MS = 10_000;
+/** Questions of one chat that are being answered at a time: past that it is read no further. */
+const MAX_ASKED = 512;
+
+/** The daemon's end of one chat. */
+export class AttachedChat {
+  readonly #host: ChatHost;
+  readonly #socket: Socket;
+  readonly #lines: JsonLines;
+  /** Texts that the chat has not confirmed. */
+  readonly #unconfirmed = new Map<number, PromiseWithResolvers<void>>();
+  readonly #asked = new Set<Promise<void>>();
+  /** Channels, without their platform. */
+  readonly #open = new Set<string>();
+  #hello: Hello | null = null;
+  #next = 0;
+  #isDraining = false;
+
+  constructor(socket: Socket, host: ChatHost) {
+    this.#socket = socket;
+    this.#host = host;
+    this.#lines = new JsonLines(socket);
+  }
+
+  /** It shows answers while they are written. */
+  get streams(): boolean {
+    return this.#hello?.streams === true;
+  }
+
+  /** It shows what no other chat has open. */
+  get takesAll(): boolean {
+    return this.#hello?.takesAll === true;
+  }
+
+  hasOpen(channel: string): boolean {
+    return this.#open.has(channel);
+  }
+
+  /**
+   * Lets the chat speak until the connection is over. Never rejects.
+   * @param onReady called once it has said what it wants to be: from then on it is told
+   */
+  async serve(inbox: PlatformInbox, onReady: () => void): Promise<void> {
+    const hello = await this.#greet();
+    if (hello !== null) {
+      onReady();
+      void this.#host.takeUp();
+      while (await this.#takeLine(inbox));
+    }
+    this.#lines.end();
+    await this.#lines.closed;
+    for (const { reject } of this.#unconfirmed.values()) reject(gone());
+    this.#unconfirmed.clear();
+  }
+
+  /**
+   * Shows a text. Resolves once the chat says that it is out.
+   * @throws PlatformError
+   */
+  async show(id: string, message: OutboundMessage): Promise<void> {
+    if (!message.final && !this.streams) return;
+    const n = this.#next++;
+    const confirmed = Promise.withResolvers<void>();
+    this.#unconfirmed.set(n, confirmed);
+    if (!this.tell({ type: "show", n, id, message: shownText(message) })) {
+      this.#unconfirmed.delete(n);
+      throw gone();
+    }
+    await confirmed.promise;
+  }
+
+  /** @returns false: the connection is over */
+  tell(line: DaemonLine): boolean {
+    return this.#lines.send(line);
+  }
+
+  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  async stopIntake(): Promise<void> {
+    this.#isDraining = true;
+    this.tell({ type: "draining" });
+    await Promise.all(this.#asked);
+  }
+
+  end(): void {
+    this.#lines.end();
+  }
+
+  /** @returns null: it is no chat, or cannot attach like this */
+  async #greet(): Promise<Hello | null> {
+    const tooMuch = (): void => {
+      if (this.#socket.bytesRead > MAX_HELLO_BYTES) this.#lines[Symbol.dispose]();
+    };
+    this.#socket.on("data", tooMuch);
+    const line = await withDeadline(this.#lines.next(), HELLO_MS);
+    this.#socket.off("data", tooMuch);
+    if (line === null || line === "broken") return null;
+    const protocol = protocolOf(line.value);
+    if (protocol === undefined) return null;
+    if (protocol !== PROTOCOL)
+      return this.#refuse(
+        `The Weir that runs here (process ${this.#host.pid}) is of another version than this chat. Restart it, or chat by its version.`,
+      );
+    const hello = helloSchema.safeParse(line.value).data;
+    if (hello === undefined) return null;
+    const place = this.#host.placeOf(hello);
+    if (typeof place === "string") return this.#refuse(place);
+    this.#hello = hello;
+    this.#open.add(place.channel);
+    const { pid, commands } = this.#host;
+    this.tell({ type: "welcome", pid, ...place, about: [...this.#host.about()], commands: [...commands] });
+    return hello;
+  }
+
+  #refuse(why: string): null {
+    this.tell({ type: "refused", why });
+    return null;
+  }
+
+  /** @returns false: the connection is over, or what came is no line of a chat */
+  async #takeLine(inbox: PlatformInbox): Promise<boolean> {
+    while (this.#asked.size >= MAX_ASKED) await Promise.race(this.#asked);
+    const line = await this.#lines.next();
+    if (line === null || line === "broken") return false;
+    const said = chatLineSchema.safeParse(line.value).data;
+    if (said === undefined) return false;
+    if (said.type === "shown") this.#confirm(said.n, said.failed);
+    // It asks the next daemon.
+    else if (!this.#isDraining) this.#answer(said, inbox);
+    return true;
+  }
+
+  #confirm(n: number, isFailed: boolean): void {
+    const confirmed = this.#unconfirmed.get(n);
+    this.#unconfirmed.delete(n);
+    if (isFailed) confirmed?.reject(gone());
+    else confirmed?.resolve();
+  }
+
+  #answer(asked: Exclude<ChatLine, { type: "shown" }>, inbox: PlatformInbox): void {
+    const { n } = asked;
+    const answering = this.#work(asked, inbox).then(
+      (value) => void this.tell({ type: "reply", n, value }),
+      (error: unknown) => void this.tell({ type: "failed", n, why: errorMessage(error) }),
+    );
+    this.#asked.add(answering);
+    void answering.finally(() => this.#asked.delete(answering));
+  }
+
+  async #work(asked: Exclude<ChatLine, { type: "shown" }>, inbox: PlatformInbox): Promise<unknown> {
+    switch (asked.type) {
+      case "receive":
+        if (asked.event.type === "message") this.#open.add(asked.event.channel.name);
+        return await inbox.receive(asked.event);
+      case "command": {
+        const { asker, ...command } = asked.command;
+        return await inbox.command({ ...command, asker: { ...asker, roles: [] } });
+      }
+      case "outcomes":
+        return await Promise.all(
+          asked.of.map(async ({ channel, id }) => {
+            const end = await this.#host.endOf(channel, id);
+            return end === null ? null : { settled: end.turn, answer: end.answer };
+          }),
+        );
+      default:
+        return unreachable(asked);
+    }
+  }
+}
+
+function shownText(message: OutboundMessage): ShownText {
+  const { channel, text, final, inReplyTo, kind, speaker = null, timing = null } = message;
+  return {
+    channel: { platform: PLATFORM_NAME, name: channel.name },
+    text,
+    final,
+    inReplyTo: [...inReplyTo],
+    kind,
+    speaker,
+    timing,
+  };
+}
+
+function gone(): PlatformError {
+  return new PlatformError(PLATFORM_NAME, "unavailable", "The chat that was to show this has left.");
+}

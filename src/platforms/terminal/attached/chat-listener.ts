@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { chmod, rename, rm, stat } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+
+/** Chats at a time. */
+const MAX_CHATS = 256;
+
+/**
+ * Listens on a Unix socket, in a folder that is closed to others. A socket that is there already is replaced at once: it is one of a
+ * daemon that was killed, or of one that makes way for this.
+ */
+export class ChatListener implements AsyncDisposable {
+  readonly #path: string;
+  readonly #server: Server;
+  /** Of the socket, to know it from a later daemon's in the same place. */
+  #inode = 0n;
+
+  constructor(path: string, onChat: (socket: Socket) => void) {
+    this.#path = path;
+    this.#server = createServer(onChat);
+    this.#server.maxConnections = MAX_CHATS;
+  }
+
+  /** @throws Error if the socket cannot be made */
+  async open(): Promise<void> {
+    const unfinished = `${this.#path}.${randomBytes(4).toString("hex")}`;
+    this.#server.listen(unfinished);
+    await once(this.#server, "listening");
+    // A failed accept (no file descriptor is left) must not end the daemon.
+    this.#server.on("error", () => undefined);
+    await chmod(unfinished, 0o600);
+    this.#inode = (await stat(unfinished, { bigint: true })).ino;
+    await rename(unfinished, this.#path);
+  }
+
+  /** Takes no more chats; those that are there stay. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    const there = await stat(this.#path, { bigint: true }).catch(() => null);
+    if (there?.ino === this.#inode) await rm(this.#path, { force: true });
+  }
+}

@@ -1,0 +1,338 @@
+import { createConnection } from "node:net";
+import { once } from "node:events";
+import type { z } from "zod";
+import { backoffMs, jittered } from "../../../async/backoff.ts";
+import { pause, steadyNow } from "../../../async/clock.ts";
+import { withDeadline } from "../../../async/deadline.ts";
+import type { CommandAnswer } from "../../../core/card.ts";
+import { errorCode, OperatorError, unreachable, WeirError } from "../../../core/errors.ts";
+import type { InboundEvent, OutboundMessage, Receipt } from "../../../core/message.ts";
+import type { InboundCommand, PlatformInbox } from "../../platform.ts";
+import { PLATFORM_NAME } from "../intake.ts";
+import type { CompactionNews, EmergencyNews, SettledTurn, SettledTurns } from "../settled-turns.ts";
+import { JsonLines, MAX_LINE_LENGTH } from "./json-lines.ts";
+import {
+  commandAnswerSchema,
+  type DaemonLine,
+  daemonLineSchema,
+  type Hello,
+  outcomesSchema,
+  PROTOCOL,
+  receiptSchema,
+  type ShownText,
+  type Welcome,
+} from "./wire.ts";
+
+/** A daemon answers a hello without asking anybody. */
+const WELCOME_MS = 10_000;
+/** Between attempts to attach again, ms. */
+const BACKOFF = { fromMs: 100, toMs: 2000 };
+
+/** The connection to the daemon was cut before it answered, or there is none. */
+class DaemonGoneError extends WeirError {
+  readonly retryable = true;
+}
+
+/** The daemon says why something failed. */
+class RefusedError extends WeirError {
+  readonly retryable = false;
+}
+
+/** What the daemon's word means for the chat that is attached. */
+export interface LinkedChat {
+  /** @throws if it is not out */
+  show(id: string, message: OutboundMessage): Promise<void>;
+  /** Somebody else has said something in its channel. */
+  said(author: string, text: string): void;
+  /** Messages whose end the chat waits for. */
+  readonly awaited: readonly { readonly channel: string; readonly id: string }[];
+  /**
+   * Something in passing, for whoever sits before it.
+   * @param isUrgent it does not wait for the end of an answer that is being written
+   */
+  remark(text: string, isUrgent?: boolean): void;
+}
+
+export interface LinkOptions {
+  readonly hello: Omit<Hello, "type">;
+  /** Finds the socket again; null: there is none just now. */
+  readonly findSocket: () => Promise<string | null>;
+  /** How long a daemon that is gone is waited for, ms. */
+  readonly patienceMs: number;
+}
+
+interface Connected {
+  readonly lines: JsonLines;
+  readonly welcome: Welcome;
+}
+
+interface Question {
+  readonly line: object;
+  readonly answer: PromiseWithResolvers<unknown>;
+  /** It changes nothing if it is asked twice, so the next connection asks it again. */
+  readonly isRepeatable: boolean;
+  /** It was sent over a connection that was cut. */
+  isRepeated: boolean;
+}
+
+/**
+ * @returns null: nobody listens on that socket
+ * @throws OperatorError if the daemon does not take this chat, in its words; or if it is another account's
+ */
+async function connect(path: string, hello: LinkOptions["hello"]): Promise<Connected | null> {
+  const socket = createConnection(path);
+  try {
+    await once(socket, "connect");
+  } catch (error) {
+    socket.destroy();
+    if (errorCode(error) !== "EACCES") return null;
+    throw new OperatorError(
+      `A Weir of another account listens at ${path}: only that account (and root) can chat with it.`,
+    );
+  }
+  const lines = new JsonLines(socket);
+  lines.send({ type: "hello", protocol: PROTOCOL, ...hello });
+  const line = await withDeadline(lines.next(), WELCOME_MS);
+  const said = line === null || line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
+  if (said?.type === "welcome") return { lines, welcome: said };
+  lines[Symbol.dispose]();
+  if (said?.type === "refused") throw new OperatorError(said.why);
+  // It has ended meanwhile.
+  if (line === null) return null;
+  throw new OperatorError(`What listens at ${path} does not speak as this version of Weir does.`);
+}
+
+/**
+ * A chat's end of the connection to a daemon. It stands for the daemon's inbox and its news; where the connection is cut, it
+ * connects again, and asks again what was not answered: messages under their same ids, so that none is taken twice.
+ */
+export class DaemonLink implements PlatformInbox {
+  readonly turns: SettledTurns;
+  readonly #options: LinkOptions;
+  readonly #questions = new Map<number, Question>();
+  readonly #settled = new Set<(turn: SettledTurn) => void>();
+  readonly #emergencies = new Set<(news: EmergencyNews) => void>();
+  readonly #compactions = new Set<(news: CompactionNews) => void>();
+  readonly #leaving = new AbortController();
+  #connected: Connected | null;
+  #next = 0;
+
+  private constructor(options: LinkOptions, connected: Connected) {
+    this.#options = options;
+    this.#connected = connected;
+    const listen = <Listener>(all: Set<Listener>, one: Listener): (() => void) => {
+      all.add(one);
+      return () => all.delete(one);
+    };
+    this.turns = {
+      onSettled: (listener) => listen(this.#settled, listener),
+      onEmergency: (listener) => listen(this.#emergencies, listener),
+      onCompaction: (listener) => listen(this.#compactions, listener),
+    };
+    this.welcome = connected.welcome;
+  }
+
+  /** What the daemon said when the chat attached first. */
+  readonly welcome: Welcome;
+
+  /**
+   * @returns null: no daemon runs that a chat can attach to
+   * @throws OperatorError if the daemon does not take this chat, in its words
+   */
+  static async open(options: LinkOptions): Promise<DaemonLink | null> {
+    const path = await options.findSocket();
+    const connected = path === null ? null : await connect(path, options.hello);
+    return connected === null ? null : new DaemonLink(options, connected);
+  }
+
+  /**
+   * Hands what comes to the chat, until `leave`.
+   * @throws OperatorError if the daemon is gone and does not come back
+   */
+  async run(chat: LinkedChat): Promise<void> {
+    try {
+      await this.#serve(chat);
+    } finally {
+      this.leave();
+    }
+  }
+
+  async #serve(chat: LinkedChat): Promise<void> {
+    while (this.#connected !== null) {
+      await this.#read(this.#connected.lines, chat);
+      this.#connected = null;
+      this.#giveUp(
+        ({ isRepeatable }) => isRepeatable,
+        "The connection to Weir was lost before the answer came.",
+      );
+      if (this.#leaving.signal.aborted) break;
+      chat.remark("The connection to Weir is lost; trying again. What you say meanwhile is sent then.", true);
+      this.#connected = await this.#connectAgain();
+      if (this.#connected === null) break;
+      chat.remark(`Attached to Weir again (process ${this.#connected.welcome.pid}).`, true);
+      void this.#catchUp(chat);
+    }
+    if (this.#leaving.signal.aborted) return;
+    throw new OperatorError(
+      `Weir did not come back within ${Math.round(this.#options.patienceMs / 1000)} seconds. What it had taken is in its log; start it again with \`weir start\`.`,
+    );
+  }
+
+  async receive(event: InboundEvent): Promise<Receipt> {
+    const { value, isRepeated } = await this.#ask("receive", { event }, receiptSchema, true);
+    // The daemon that was cut off has stored it, and its word did not arrive.
+    return value.outcome === "duplicate" && isRepeated ? { ...value, outcome: "accepted" } : value;
+  }
+
+  async command({ channel, where, name, argument, asker }: InboundCommand): Promise<CommandAnswer> {
+    const command = { channel, where, name, argument, asker: { id: asker.id, name: asker.name } };
+    return (await this.#ask("command", { command }, commandAnswerSchema, false)).value;
+  }
+
+  async meetServers(): Promise<void> {
+    // A terminal is in none.
+  }
+
+  meetChannels(): void {
+    // As above.
+  }
+
+  /** True: what is said reaches the daemon. */
+  get isConnected(): boolean {
+    return this.#connected !== null;
+  }
+
+  /** Ends the connection for good; the daemon goes on. What it has not answered fails. */
+  leave(): void {
+    this.#leaving.abort();
+    this.#connected?.lines.end();
+    this.#giveUp(() => false, "Weir cannot be reached.");
+  }
+
+  /** Fails the questions that are not to be asked again. */
+  #giveUp(isKept: (question: Question) => boolean, why: string): void {
+    for (const [n, question] of this.#questions) {
+      question.isRepeated = true;
+      if (isKept(question)) continue;
+      this.#questions.delete(n);
+      question.answer.reject(new DaemonGoneError(why));
+    }
+  }
+
+  async #connectAgain(): Promise<Connected | null> {
+    const { findSocket, hello, patienceMs } = this.#options;
+    const until = steadyNow() + patienceMs;
+    for (let failures = 0; steadyNow() < until; failures++) {
+      await pause(jittered(backoffMs(BACKOFF, failures)), this.#leaving.signal);
+      if (this.#leaving.signal.aborted) return null;
+      const path = await findSocket().catch(() => null);
+      const connected = path === null ? null : await connect(path, hello);
+      if (connected !== null) return connected;
+    }
+    return null;
+  }
+
+  /** Asks again what was not answered, and then what became meanwhile of messages that the chat still waits for. */
+  async #catchUp(chat: LinkedChat): Promise<void> {
+    const again = [...this.#questions];
+    for (const [n, { line }] of again) this.#connected?.lines.send({ ...line, n });
+    await Promise.allSettled(again.map(async ([, { answer }]) => answer.promise));
+    const { awaited } = chat;
+    if (awaited.length === 0) return;
+    const asked = this.#ask("outcomes", { of: awaited }, outcomesSchema, false);
+    // A connection that is cut again is mended, and this is asked again.
+    const outcomes = (await asked.catch(() => null))?.value ?? [];
+    for (const outcome of outcomes) {
+      if (outcome === null) continue;
+      for (const listener of this.#settled) listener(outcome.settled);
+      const { answer } = outcome;
+      if (answer !== null)
+        await chat.show(answer.id, toOutbound(answer.id, answer.message)).catch(() => undefined);
+    }
+  }
+
+  async #ask<Schema extends z.ZodType>(
+    type: string,
+    fields: object,
+    schema: Schema,
+    isRepeatable: boolean,
+  ): Promise<{ readonly value: z.output<Schema>; readonly isRepeated: boolean }> {
+    if (this.#leaving.signal.aborted) throw new DaemonGoneError("Weir cannot be reached.");
+    if (!isRepeatable && this.#connected === null)
+      throw new DaemonGoneError("Weir is not connected just now. Try it again in a moment.");
+    const line = { type, ...fields };
+    if (JSON.stringify(line).length > MAX_LINE_LENGTH - 100)
+      throw new RefusedError("It is longer than what can be handed to a running Weir.");
+    const n = this.#next++;
+    const question = { line, answer: Promise.withResolvers<unknown>(), isRepeatable, isRepeated: false };
+    this.#questions.set(n, question);
+    this.#connected?.lines.send({ ...line, n });
+    const value = schema.parse(await question.answer.promise);
+    return { value, isRepeated: question.isRepeated };
+  }
+
+  /** Resolves when the connection is over. */
+  async #read(lines: JsonLines, chat: LinkedChat): Promise<void> {
+    for (let line = await lines.next(); line !== null; line = await lines.next()) {
+      const said = line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
+      // It is of another version, or no Weir at all.
+      if (said === undefined) break;
+      this.#take(said, lines, chat);
+    }
+    lines[Symbol.dispose]();
+  }
+
+  #take(said: DaemonLine, lines: JsonLines, chat: LinkedChat): void {
+    switch (said.type) {
+      case "show": {
+        const { n, id, message } = said;
+        chat.show(id, toOutbound(id, message)).then(
+          () => void lines.send({ type: "shown", n, failed: false }),
+          () => void lines.send({ type: "shown", n, failed: true }),
+        );
+        return;
+      }
+      case "reply":
+        return this.#answered(said.n)?.resolve(said.value);
+      case "failed":
+        return this.#answered(said.n)?.reject(new RefusedError(said.why));
+      case "settled":
+        for (const listener of this.#settled) listener(said.news);
+        return;
+      case "emergency":
+        for (const listener of this.#emergencies) listener(said.news);
+        return;
+      case "compaction":
+        for (const listener of this.#compactions) listener(said.news);
+        return;
+      case "said":
+        return chat.said(said.author, said.text);
+      case "remark":
+        return chat.remark(said.text);
+      case "draining":
+        return chat.remark("Weir ends, and finishes what it has begun.", true);
+      case "welcome":
+      case "refused":
+        return;
+      default:
+        return unreachable(said);
+    }
+  }
+
+  #answered(n: number): PromiseWithResolvers<unknown> | undefined {
+    const question = this.#questions.get(n);
+    this.#questions.delete(n);
+    return question?.answer;
+  }
+}
+
+function toOutbound(id: string, { channel, speaker, timing, ...message }: ShownText): OutboundMessage {
+  return {
+    ...message,
+    channel: { platform: PLATFORM_NAME, name: channel.name },
+    idempotencyKey: id,
+    mayBeThere: false,
+    ...(speaker !== null && { speaker }),
+    ...(timing !== null && { timing }),
+  };
+}

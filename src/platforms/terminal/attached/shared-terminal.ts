@@ -1,0 +1,186 @@
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
+import { unlessAborted } from "../../../async/deadline.ts";
+import { errorMessage } from "../../../core/errors.ts";
+import { type ChannelAddress, parseAddress } from "../../../core/ids.ts";
+import type { InboundMessage, OutboundMessage } from "../../../core/message.ts";
+import {
+  type CatchUpLedger,
+  type Platform,
+  type PlatformCapabilities,
+  PlatformError,
+  type PlatformInbox,
+} from "../../platform.ts";
+import { PLATFORM_NAME } from "../intake.ts";
+import type { SettledTurns } from "../settled-turns.ts";
+import type { TerminalPlatform } from "../terminal-platform.ts";
+import { AttachedChat, type ChatHost } from "./attached-chat.ts";
+import { ChatListener } from "./chat-listener.ts";
+import type { DaemonLine } from "./wire.ts";
+
+export interface SharedTerminalOptions {
+  /** The daemon's own terminal; null: it has none. */
+  readonly own: TerminalPlatform | null;
+  /** Finds the place where chats attach. */
+  readonly socket: () => Promise<string>;
+  readonly turns: SettledTurns;
+  readonly log: Logger;
+}
+
+/** Answers are written in a terminal as they come. */
+const AT_ONCE = { intervalMs: 0 };
+
+/**
+ * The terminal platform of a daemon: its own terminal, and the chats that are attached to it over a socket. Several may have one
+ * channel open: each shows what is said there, and a text is delivered once one of them has confirmed it. What comes while nobody
+ * has its channel open is left to whoever opens it next.
+ */
+export class SharedTerminal implements Platform {
+  readonly name = PLATFORM_NAME;
+  readonly capabilities: PlatformCapabilities;
+  readonly #options: SharedTerminalOptions;
+  readonly #connections = new Set<AttachedChat>();
+  /** Those of them that have said what they want to be. */
+  readonly #chats = new Set<AttachedChat>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #listener: ChatListener | null = null;
+  #host: ChatHost | null = null;
+  #isOpen = false;
+
+  constructor(options: SharedTerminalOptions) {
+    this.#options = options;
+    const mayStream = (): boolean =>
+      (options.own !== null && options.own.capabilities.streaming !== false) ||
+      [...this.#chats].some(({ streams }) => streams);
+    this.capabilities = {
+      get streaming() {
+        return mayStream() ? AT_ONCE : false;
+      },
+      takesIdempotencyKeys: false,
+      maxTextLength: Number.MAX_SAFE_INTEGER,
+      showsSpeakers: true,
+      serves: (address) => this.#ownServes(address) || this.#chatsOf(address).length > 0,
+    };
+  }
+
+  /** To be called before the start. */
+  hostedBy(host: ChatHost): void {
+    this.#host = host;
+  }
+
+  async start(inbox: PlatformInbox, _ledger?: CatchUpLedger): Promise<void> {
+    const { own, socket, turns, log } = this.#options;
+    this.#isOpen = true;
+    await own?.start(this.#overheard(inbox, null));
+    const host = this.#host;
+    if (host === null) return;
+    const tell = (channel: string, line: DaemonLine): void => this.#tell(parseAddress(channel), line);
+    this.#unsubscribe.push(
+      turns.onSettled((news) => {
+        const { channel, outcome, reason, inReplyTo } = news;
+        tell(channel, { type: "settled", news: { channel, outcome, reason, inReplyTo: [...inReplyTo] } });
+      }),
+      turns.onEmergency((news) => tell(news.channel, { type: "emergency", news })),
+    );
+    const ofCompaction = turns.onCompaction?.((news) => tell(news.channel, { type: "compaction", news }));
+    if (ofCompaction !== undefined) this.#unsubscribe.push(ofCompaction);
+    try {
+      const listener = new ChatListener(await socket(), (chat) => void this.#attach(chat, host, inbox));
+      await listener.open();
+      this.#listener = listener;
+    } catch (error) {
+      // Everything else of the daemon does without it.
+      log.warn({ why: errorMessage(error) }, "chats_cannot_attach");
+    }
+  }
+
+  async stopIntake(deadline: AbortSignal): Promise<void> {
+    this.#isOpen = false;
+    await this.#listener?.[Symbol.asyncDispose]();
+    const chats = Promise.all([...this.#chats].map(async (chat) => chat.stopIntake()));
+    await Promise.all([this.#options.own?.stopIntake(), unlessAborted(chats, deadline)]);
+  }
+
+  async send(message: OutboundMessage): Promise<string> {
+    // The same for every attempt: whoever was shown it before is not shown it again.
+    const id = message.idempotencyKey;
+    await this.edit(id, message);
+    return id;
+  }
+
+  async edit(messageId: string, message: OutboundMessage): Promise<void> {
+    const { own } = this.#options;
+    const showing = this.#chatsOf(message.channel).map(async (chat) => chat.show(messageId, message));
+    if (own !== null && this.#ownServes(message.channel)) showing.push(own.edit(messageId, message));
+    try {
+      // One that was stopped (Ctrl-Z) holds up no other.
+      await Promise.any(showing);
+    } catch (error) {
+      const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+      if (first !== undefined) throw first;
+      throw new PlatformError(PLATFORM_NAME, "unavailable", "No terminal has this channel open.");
+    }
+  }
+
+  /** Tells everybody who sits before one of its terminals something in passing. */
+  remark(text: string): void {
+    for (const chat of this.#chats) chat.tell({ type: "remark", text });
+    this.#options.own?.remark(`(${text})`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    await this.stopIntake(AbortSignal.abort());
+    for (const chat of this.#connections) chat.end();
+    await this.#options.own?.[Symbol.asyncDispose]();
+  }
+
+  #ownServes(address: ChannelAddress): boolean {
+    return this.#options.own?.capabilities.serves(address) === true;
+  }
+
+  /** Those that have the channel open; where nobody has, those that take all. */
+  #chatsOf({ platform, name }: ChannelAddress): AttachedChat[] {
+    if (platform !== PLATFORM_NAME) return [];
+    const chats = [...this.#chats];
+    const open = chats.filter((chat) => chat.hasOpen(name));
+    if (open.length > 0 || this.#ownServes({ platform, name })) return open;
+    return chats.filter(({ takesAll }) => takesAll);
+  }
+
+  #tell(address: ChannelAddress, line: DaemonLine): void {
+    for (const chat of this.#chatsOf(address)) chat.tell(line);
+  }
+
+  /** The inbox of one chat: what is said there is told to the others that have its channel open. */
+  #overheard(inbox: PlatformInbox, from: AttachedChat | null): PlatformInbox {
+    return {
+      receive: async (event) => {
+        const receipt = await inbox.receive(event);
+        if (event.type === "message" && receipt.outcome === "accepted") this.#said(event, from);
+        return receipt;
+      },
+      command: async (command) => inbox.command(command),
+      meetServers: async (platform, list) => inbox.meetServers(platform, list),
+      meetChannels: (platform, channels) => inbox.meetChannels(platform, channels),
+    };
+  }
+
+  #said({ channel, author: { name }, text }: InboundMessage, from: AttachedChat | null): void {
+    for (const chat of this.#chats)
+      if (chat !== from && chat.hasOpen(channel.name)) chat.tell({ type: "said", author: name, text });
+    if (from !== null && this.#ownServes(channel)) this.#options.own?.overhear(name, text);
+  }
+
+  async #attach(socket: Socket, host: ChatHost, inbox: PlatformInbox): Promise<void> {
+    if (!this.#isOpen) {
+      socket.destroy();
+      return;
+    }
+    const chat = new AttachedChat(socket, host);
+    this.#connections.add(chat);
+    await chat.serve(this.#overheard(inbox, chat), () => this.#chats.add(chat));
+    this.#chats.delete(chat);
+    this.#connections.delete(chat);
+  }
+}

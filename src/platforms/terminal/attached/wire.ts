@@ -1,0 +1,184 @@
+import { z } from "zod";
+
+/**
+ * What a chat and the daemon that it is attached to say to each other: JSON objects, one a line. Numbers tell which answer belongs to
+ * which question.
+ */
+
+/** Grows with each change that the other side would misunderstand. */
+export const PROTOCOL = 1;
+
+const count = z.number().int().nonnegative();
+const texts = z.array(z.string());
+const date = z.coerce.date();
+const address = z.object({ platform: z.literal("terminal"), name: z.string().min(1) });
+const where = z.object({ channel: address, kind: z.enum(["dm", "channel"]), workspace: z.literal("") });
+const timing = z.object({ turnMs: z.number(), modelMs: z.number() });
+
+const inbound = z.discriminatedUnion("type", [
+  where.extend({
+    type: z.literal("message"),
+    id: z.string().min(1),
+    author: z.object({ id: z.string(), name: z.string(), isBot: z.literal(false) }),
+    text: z.string(),
+    at: date,
+    addressed: z.boolean(),
+  }),
+  z.object({
+    type: z.literal("edit"),
+    platform: z.literal("terminal"),
+    id: z.string(),
+    text: z.string(),
+    at: date,
+  }),
+  z.object({ type: z.literal("deletion"), platform: z.literal("terminal"), id: z.string(), at: date }),
+]);
+
+const command = z.object({
+  channel: address,
+  where,
+  name: z.string(),
+  argument: z.string(),
+  asker: z.object({ id: z.string(), name: z.string() }),
+});
+
+const seq = z.number();
+export const receiptSchema = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("accepted"), seq }),
+  z.object({ outcome: z.literal("duplicate"), seq }),
+  z.object({ outcome: z.enum(["unknown_message", "unbound", "ignored", "command"]) }),
+]);
+
+const lines = z.array(z.object({ label: z.string(), value: z.string() }));
+export const commandAnswerSchema = z.union([
+  z.string(),
+  z.object({
+    title: z.string(),
+    summary: z.string(),
+    tone: z.enum(["calm", "warning", "critical"]),
+    bar: z.object({
+      share: z.number(),
+      marks: z.array(z.object({ label: z.string(), share: z.number() })),
+    }),
+    fields: lines,
+    lists: z.array(z.object({ label: z.string(), lines: texts })),
+    text: z.string(),
+  }),
+]);
+
+const settled = z.object({
+  channel: z.string(),
+  outcome: z.enum(["answered", "skipped", "stopped", "failed"]),
+  reason: z.string().nullable(),
+  inReplyTo: texts,
+});
+const emergency = z.object({ channel: z.string(), omitted: z.number() });
+const compaction = z.object({
+  channel: z.string(),
+  phase: z.enum(["started", "written", "committed", "failed", "stale"]),
+  kind: z.enum(["leaf", "merge", "redo"]),
+  tier: z.enum(["background", "aggressive", "emergency", "forced"]),
+  fromSeq: z.number(),
+  toSeq: z.number(),
+  tokensBefore: z.number(),
+  tokensAfter: z.number().nullable(),
+  memories: z.number(),
+  ms: z.number(),
+});
+
+const shown = z.object({
+  channel: address,
+  text: z.string(),
+  final: z.boolean(),
+  inReplyTo: texts,
+  kind: z.enum(["answer", "notice"]),
+  speaker: z.string().nullable(),
+  timing: timing.nullable(),
+});
+/** A text for people, as far as a terminal draws it. */
+export type ShownText = z.output<typeof shown>;
+
+/** How the turn of a message ended; null: it has not yet. */
+export const outcomesSchema = z.array(
+  z
+    .object({
+      settled,
+      /** The answer that was delivered; null: there is none, or it is on its way. */
+      answer: z.object({ id: z.string(), message: shown }).nullable(),
+    })
+    .nullable(),
+);
+
+/** The first line of a chat. */
+export const helloSchema = z.object({
+  type: z.literal("hello"),
+  /** Null: the one that is named as its agent. */
+  channel: z.string().min(1).nullable(),
+  /** Null: whoever answers there. */
+  agent: z.string().nullable(),
+  kind: z.enum(["dm", "channel"]),
+  /** It speaks in any channel, and shows what is said in those that no other chat has open. */
+  takesAll: z.boolean(),
+  /** It shows answers while they are written. */
+  streams: z.boolean(),
+});
+export type Hello = z.output<typeof helloSchema>;
+
+/** What a chat says after that. */
+export const chatLineSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("receive"), n: count, event: inbound }),
+  z.object({ type: z.literal("command"), n: count, command }),
+  z.object({
+    type: z.literal("outcomes"),
+    n: count,
+    of: z.array(z.object({ channel: z.string(), id: z.string() })),
+  }),
+  /** It is out; `failed`: nobody reads the chat's output any more. */
+  z.object({ type: z.literal("shown"), n: count, failed: z.boolean() }),
+]);
+export type ChatLine = z.output<typeof chatLineSchema>;
+
+const welcome = z.object({
+  type: z.literal("welcome"),
+  pid: count,
+  channel: z.string(),
+  agent: z.string(),
+  /** Facts for whoever sits before it, a line each. */
+  about: texts,
+  commands: z.array(
+    z.object({
+      name: z.string(),
+      help: z.string(),
+      argument: z.object({ name: z.string(), form: z.string(), help: z.string() }).nullable(),
+    }),
+  ),
+});
+export type Welcome = z.output<typeof welcome>;
+
+/** What a daemon says. */
+export const daemonLineSchema = z.discriminatedUnion("type", [
+  welcome,
+  /** In place of a welcome, and the end of the connection. */
+  z.object({ type: z.literal("refused"), why: z.string() }),
+  /** An answer to what the chat asked under that number: a value, or why there is none. */
+  z.object({ type: z.literal("reply"), n: count, value: z.unknown() }),
+  z.object({ type: z.literal("failed"), n: count, why: z.string() }),
+  /** Waits for a `shown`. */
+  z.object({ type: z.literal("show"), n: count, id: z.string(), message: shown }),
+  z.object({ type: z.literal("settled"), news: settled }),
+  z.object({ type: z.literal("emergency"), news: emergency }),
+  z.object({ type: z.literal("compaction"), news: compaction }),
+  /** Somebody else has said something in a channel that the chat has open. */
+  z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
+  z.object({ type: z.literal("remark"), text: z.string() }),
+  /** It ends: it takes nothing more, and finishes what it has begun. */
+  z.object({ type: z.literal("draining") }),
+]);
+export type DaemonLine = z.output<typeof daemonLineSchema>;
+
+const version = z.object({ type: z.string(), protocol: z.number() });
+
+/** @returns the version of the protocol that a first line speaks; undefined: it is no such line */
+export function protocolOf(line: unknown): number | undefined {
+  return version.safeParse(line).data?.protocol;
+}
