@@ -165,5 +165,9 @@ function settledTurns(events: Events): SettledTurns {
       events.on((event) => {
         if (event.type === "compaction") listener(event);
       }),
+    onRetry: (listener) =>
+      events.on((event) => {
+        if (event.type === "model_retry") listener(event);
+      }),
   };
 }

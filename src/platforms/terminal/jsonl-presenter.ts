@@ -95,6 +95,8 @@ export class JsonlPresenter implements Presenter {
     });
   }
 
+  retrying(): void {}
+
   /** Resolves once the line was taken: there was room, and its place in its channel's order is fixed. */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<void> {
     if (line.type === "too_long") {
