@@ -374,6 +374,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
     describeModels: () => models.describe(),
+    isStandIn: () => models.isOffline,
     now,
   });
   return new Router({

@@ -17,6 +17,7 @@ import { closeDataFolder } from "../store/database/data-folder.ts";
 import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
+import { openTypedHistory } from "./typed-history.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
@@ -88,6 +89,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
         commands: commandTable(),
         noColour: isColourUnwanted(),
         turns: settledTurns(events),
+        history: mode === "interactive" ? openTypedHistory(config) : undefined,
       });
       list.push(shown);
     }

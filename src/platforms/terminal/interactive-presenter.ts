@@ -14,6 +14,7 @@ import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
+import { saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
 import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
 import { readTypedLine, SCREEN_HELP } from "./typed-line.ts";
@@ -25,6 +26,10 @@ const LEAVE_WITHIN_MS = 2000;
 const TICK_MS = 1000;
 /** After so long without a further piece, the word that may still grow is shown, ms. */
 const PAUSE_MS = 400;
+/** The command that tells where a conversation stands. */
+const RECAP = "recap";
+/** `/export print`: not into a file. */
+const PRINTED = "print";
 const CONTINUED = "… ";
 
 /** What was shown of an answer. */
@@ -100,7 +105,7 @@ export class InteractivePresenter implements Presenter {
     const channel = displayableLine(session.channel);
     const hint = this.#style.quiet("/help shows what you can type, Ctrl-D leaves.");
     screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${hint}\n\n`);
-    this.#inBackground(this.#open());
+    this.#inBackground(this.#recap(inbox));
     await this.#ended.promise;
   }
 
@@ -148,9 +153,15 @@ export class InteractivePresenter implements Presenter {
     this.#refreshPrompt();
   }
 
-  async #open(): Promise<void> {
-    const opening = (await this.#session.opening?.()) ?? "";
-    if (opening !== "") await this.#remark(displayable(opening));
+  /** Tells whoever comes where the conversation stands, or what this is. */
+  async #recap(inbox: PlatformInbox): Promise<void> {
+    if (!this.#session.commands.some(({ name }) => name === RECAP)) return;
+    const answer = await runCommand(inbox, this.#session, {
+      name: RECAP,
+      argument: "",
+      asker: this.#speaker,
+    });
+    await this.#remark(displayable(answerText(answer)).trimEnd());
   }
 
   /** What has to be written so that the screen shows `visible` as the answer `id`. */
@@ -333,7 +344,15 @@ export class InteractivePresenter implements Presenter {
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
     if (name === "help")
       return await this.#print(displayable(`${answerText(answer).trimEnd()}\n${SCREEN_HELP}`));
+    if (name === "export" && argument !== PRINTED)
+      return await this.#print(displayable(await this.#save(answerText(answer), argument)));
     await this.#show(answer);
+  }
+
+  async #save(text: string, name: string): Promise<string> {
+    // What is no conversation is an answer to whoever asked.
+    if (!text.startsWith("# ")) return text;
+    return saveExport(text, { name, channel: this.#session.channel, now: this.#session.now() });
   }
 
   async #show(answer: CommandAnswer): Promise<void> {

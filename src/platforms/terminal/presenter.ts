@@ -59,8 +59,6 @@ export interface Session {
   readonly newId: () => string;
   /** What was typed before; default: nothing is kept. */
   readonly history?: InputHistory | undefined;
-  /** What is said of the channel when somebody comes; "": nothing. Must not reject. */
-  readonly opening?: (() => Promise<string>) | undefined;
   /** The person leaves: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;
 }

@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import process from "node:process";
 import type { PlatformCommand } from "../platform.ts";
+import type { InputHistory } from "./presenter.ts";
 import type { SettledTurns } from "./settled-turns.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 
@@ -15,11 +16,13 @@ export interface ProcessTerminalOptions {
   /** NO_COLOR is set. */
   readonly noColour: boolean;
   readonly turns: SettledTurns;
+  /** What was typed before; default: nothing is kept. */
+  readonly history?: InputHistory | undefined;
 }
 
 /** The terminal platform over the process's own standard streams. */
 export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
-  const { channel, agent, multi, commands, turns } = options;
+  const { channel, agent, multi, commands, turns, history } = options;
   const mode = chooseMode(options.jsonl);
   return new TerminalPlatform({
     mode,
@@ -28,6 +31,7 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
     multi,
     commands,
     turns,
+    history,
     input: process.stdin,
     output: process.stdout,
     speaker: options.speaker ?? defaultSpeaker(),

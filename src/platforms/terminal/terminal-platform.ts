@@ -43,7 +43,6 @@ export interface TerminalOptions {
   readonly turns: SettledTurns;
   readonly commands: readonly PlatformCommand[];
   readonly history?: Session["history"];
-  readonly opening?: Session["opening"];
   /** Called when the person leaves `interactive`: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;
   readonly now?: () => Date;

@@ -48,6 +48,7 @@ export const SESSION_HELP = [
 export const SCREEN_HELP = [
   "/raw  show answers as they are written, without drawing their Markdown; again: draw it",
   'text\\  go on in the next line; """ begins and ends a text of several lines',
+  "/export [FILE | print]  the conversation as Markdown, into a new file of this folder, or onto the screen",
   "Ctrl-C  end the answer, or clear the line; twice: leave",
 ].join("\n");
 

@@ -193,7 +193,7 @@ function append(runs: Run[], { text, style }: Run): void {
   else runs.push({ text, style });
 }
 
-export function widthOf(runs: readonly Run[]): number {
+function widthOf(runs: readonly Run[]): number {
   return runs.reduce((sum, { text }) => sum + cellWidth(text), 0);
 }
 
