@@ -376,6 +376,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
     daemon: base.keeper.status,
+    isStandIn: () => base.models.isOffline,
     now,
   });
   return new Router({

@@ -30,6 +30,8 @@ import type { OwnersConfig } from "./permissions.ts";
 export interface Command extends CommandRule {
   /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
+  /** The answer at the terminal where the log does not know the channel yet. Default: that it is not known. */
+  runUnmet?(parts: CommandParts): string;
 }
 
 /** A command as help lists it, and its permission. */
@@ -76,6 +78,8 @@ export interface CommandParts {
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
   /** What the daemon tells of itself. */
   readonly daemon: () => DaemonStatus;
+  /** No model is set up: the built-in one answers. */
+  readonly isStandIn: () => boolean;
   readonly now: () => Date;
 }
 

@@ -13,7 +13,9 @@ import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
 import { remindCommand, remindersCommand } from "./remind.ts";
-import { resetCommand } from "./reset.ts";
+import { exportCommand } from "./export.ts";
+import { recapCommand } from "./recap.ts";
+import { newCommand, resetCommand } from "./reset.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
@@ -46,7 +48,10 @@ export const COMMANDS: readonly Command[] = [
   approveCommand,
   denyCommand,
   approvalsCommand,
+  recapCommand,
+  exportCommand,
   resetCommand,
+  newCommand,
 ];
 
 /** Every command as help lists it. */
@@ -101,7 +106,10 @@ export function createCommands(parts: CommandParts): Commands {
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
-    if (channel === undefined) return NOT_MET;
+    if (channel === undefined) {
+      // Only whoever sits at the operator's machine is told how it is set up.
+      return (platform === "terminal" ? wanted.runUnmet?.(parts) : undefined) ?? NOT_MET;
+    }
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;

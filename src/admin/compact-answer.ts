@@ -47,12 +47,16 @@ export function storableAnswer(answer: CompactAnswer): object {
   return rest;
 }
 
-/** Compacts all that may be compacted, and waits for it. Rejects only if the compactor or the store does. */
+/**
+ * Compacts all that may be compacted, and waits for it. Rejects only if the compactor or the store does.
+ * @param focus what its summary should keep above all; default: nothing in particular
+ */
 export async function forceCompaction(
   compactor: Pick<ChannelCompactor, "force">,
   compactions: Pick<CompactionStore, "find">,
+  focus = "",
 ): Promise<CompactAnswer> {
-  return answerTo(await compactor.force(), compactions);
+  return answerTo(await compactor.force(focus), compactions);
 }
 
 /** What a redo needs of the store. */

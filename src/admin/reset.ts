@@ -9,6 +9,9 @@ export const resetCommand: Command = {
   run: reset,
 };
 
+/** The same under the name by which people look for it. */
+export const newCommand: Command = { ...resetCommand, name: "new", help: "as /reset" };
+
 async function reset(
   { registry, store }: CommandParts,
   { channel, argument, typed }: AskedCommand,

@@ -1,4 +1,5 @@
 import { pause, steadyNow } from "../async/clock.ts";
+import type { Config } from "../config/config.ts";
 import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
 import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
@@ -7,6 +8,7 @@ import { withDeadline } from "../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
 import { Spinner } from "./progress.ts";
 import { aborted, type CommonOptions, type Io } from "./io.ts";
+import { openTypedHistory } from "./typed-history.ts";
 
 export type ChatOptions = CommonOptions & {
   readonly channel?: string;
@@ -29,16 +31,17 @@ const LOOK_MS = 100;
  * of a daemon is read in the first case.
  */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
-  const { database } = loadConfig({ cwd: io.cwd, file: options.config });
+  const config = loadConfig({ cwd: io.cwd, file: options.config });
+  const { database } = config;
   const link = await attach(database.dataDir, options);
-  if (link !== null) return await chatOver(io, link, options);
+  if (link !== null) return await chatOver(io, link, config, options);
   const { chatAlone } = await import("./session.ts");
   try {
     await chatAlone(io, options);
   } catch (error) {
     const starting = isFolderTaken(error) ? await untilStarted(io, database.dataDir, options) : null;
     if (starting === null) throw error;
-    await chatOver(io, starting, options);
+    await chatOver(io, starting, config, options);
   }
 }
 
@@ -77,7 +80,7 @@ function isFolderTaken(error: unknown): boolean {
 }
 
 /** Holds the conversation until the person leaves, or the daemon is gone for good. */
-async function chatOver(io: Io, link: DaemonLink, options: ChatOptions): Promise<void> {
+async function chatOver(io: Io, link: DaemonLink, config: Config, options: ChatOptions): Promise<void> {
   const { as: speaker, multi = false, jsonl = false } = options;
   const { agent, about, channel, commands } = link.welcome;
   const mode = chooseMode(jsonl);
@@ -91,6 +94,7 @@ async function chatOver(io: Io, link: DaemonLink, options: ChatOptions): Promise
     noColour: isColourUnwanted(),
     turns: link.turns,
     about: () => about,
+    history: mode === "interactive" ? openTypedHistory(config) : undefined,
   });
   await terminal.start(link);
   const running = link.run({

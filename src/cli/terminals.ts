@@ -7,7 +7,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { SharedTerminal } from "../platforms/terminal/attached/shared-terminal.ts";
-import { createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
+import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Binding } from "../router/bindings.ts";
@@ -15,6 +15,7 @@ import type { Events } from "../telemetry/events.ts";
 import { hostOf, placeAmong } from "./chat-host.ts";
 import { prepareChatSocket } from "./chat-socket.ts";
 import { firstTimeFormat } from "./open.ts";
+import { openTypedHistory } from "./typed-history.ts";
 
 /** A terminal that takes part in a daemon's platforms. */
 export interface TerminalSession {
@@ -66,6 +67,7 @@ export class Terminals {
         noColour: isColourUnwanted(),
         turns,
         about: () => this.#about(),
+        history: chooseMode(own.jsonl) === "interactive" ? openTypedHistory(config) : undefined,
       });
     }
     if (!isDaemon) return this.#own;
@@ -105,6 +107,10 @@ function settledTurns(events: Events): SettledTurns {
     onCompaction: (listener) =>
       events.on((event) => {
         if (event.type === "compaction") listener(event);
+      }),
+    onRetry: (listener) =>
+      events.on((event) => {
+        if (event.type === "model_retry") listener(event);
       }),
   };
 }

@@ -7,6 +7,8 @@ type Range = NonNullable<CompactionState["redoOf"]>;
 /** What people have asked a channel's compactor for, and wait for. */
 export class AskedWork {
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
+  /** What whoever forced it needs most; "": nothing in particular. */
+  #focus = "";
   /** What a forced compaction has committed of what was written ahead. */
   #forcedSoFar: ForcedOutcome | null = null;
   #redo: { readonly range: Range; readonly answer: PromiseWithResolvers<ForcedOutcome> } | null = null;
@@ -24,9 +26,14 @@ export class AskedWork {
     return this.#forced !== null || this.#redo !== null;
   }
 
+  get focus(): string {
+    return this.#focus;
+  }
+
   /** All that may be compacted is. Whoever asks meanwhile has the same answer. */
-  async force(): Promise<ForcedOutcome> {
+  async force(focus: string): Promise<ForcedOutcome> {
     if (this.#forced === null) this.#forcedSoFar = null;
+    if (focus !== "") this.#focus = focus;
     this.#forced ??= Promise.withResolvers<ForcedOutcome>();
     return this.#forced.promise;
   }
@@ -53,6 +60,7 @@ export class AskedWork {
     this.#forced?.resolve(outcome.kind === "nothing" ? (this.#forcedSoFar ?? outcome) : outcome);
     this.#forced = null;
     this.#forcedSoFar = null;
+    this.#focus = "";
   }
 
   answerRedo(outcome: ForcedOutcome): void {

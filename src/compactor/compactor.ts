@@ -83,10 +83,13 @@ export class ChannelCompactor {
     }, waitMs);
   }
 
-  /** Compacts all that may be compacted, at any usage; never rejects. */
-  async force(): Promise<ForcedOutcome> {
+  /**
+   * Compacts all that may be compacted, at any usage; never rejects.
+   * @param focus what the summaries should keep above all, in a person's words; default: nothing in particular
+   */
+  async force(focus = ""): Promise<ForcedOutcome> {
     if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
-    const answer = this.#asked.force();
+    const answer = this.#asked.force(focus);
     this.consider();
     return answer;
   }
@@ -310,6 +313,7 @@ export class ChannelCompactor {
         history,
         summaryCap: target.summaryCap(history, job),
         mustProgress: mustProgress(job, countLive(history)),
+        focus: tier === "forced" && kind === "leaf" ? this.#asked.focus : "",
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
         commit: async (staged) => target.history.commit(staged),
         stageAhead: async (written, result) => target.history.stageAhead(written, result),

@@ -53,6 +53,8 @@ export interface JobRun {
   readonly summaryCap: number;
   /** If no model can write a summary, a digest is committed: from the aggressive tier up, and if eight summaries are live. */
   readonly mustProgress: boolean;
+  /** What somebody needs most from it; default: nothing in particular. */
+  readonly focus?: string;
   readonly signal: AbortSignal;
   /** Commits the summary in one transaction and updates the history in memory. */
   commit(job: Job): Promise<CommitOutcome>;
@@ -157,6 +159,7 @@ export class JobRunner {
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
       memory: job.kind === "leaf",
+      focus: run.focus ?? "",
       // One job must cover all omitted entries, or an emergency omission would last.
       mayEndFrom: job.kind === "leaf" ? run.history.omittedTo : null,
       done: job.result,

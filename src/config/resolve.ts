@@ -38,7 +38,9 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, daemon, http, prompts, platforms } = camelCased(fileSchema.parse(rest));
+  const { database, llm, log, terminal, daemon, http, prompts, platforms } = camelCased(
+    fileSchema.parse(rest),
+  );
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
     resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
   );
@@ -53,6 +55,7 @@ export function resolveConfig(
       embeddings: resolveEmbeddings(llm.embeddings, references),
     },
     log,
+    terminal,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
     agentsDir: resolve(place.folder, "agents"),

@@ -33,6 +33,8 @@ export interface ModelCallOptions {
   readonly onText?: (delta: string) => void;
   /** Called if the text from `onText` is void: the answer starts again (another attempt or model). */
   readonly onRestart?: () => void;
+  /** Called before a model is asked again, with the number of the attempt, 2 or more, and how many there are at most. */
+  readonly onRetry?: (attempt: number, of: number) => void;
   /** Called for every attempt, failed ones too. */
   readonly onCall?: (record: ModelCallRecord) => void;
 }

@@ -120,7 +120,9 @@ async function answerWithRetries(
     (error, failures) => {
       if (signal.aborted || failures + 1 >= retryOptions.maxAttempts) return null;
       const waitMs = waitBeforeRetry(error, failures, retryOptions, hasFallback);
-      return waitMs === null || performance.now() + waitMs > until ? null : waitMs;
+      if (waitMs === null || performance.now() + waitMs > until) return null;
+      notify(progress.options.onRetry, failures + 2, retryOptions.maxAttempts);
+      return waitMs;
     },
     signal,
   );

@@ -159,6 +159,8 @@ const TEMPLATES = {
     redo: "flag",
     /** `memory_save` is offered. */
     memory: "flag",
+    /** What a person needs most from it, quoted; "": nothing. */
+    focus: "text",
     /** What plain extraction found in tool calls and their results. */
     files: "list",
     commands: "list",

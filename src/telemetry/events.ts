@@ -59,6 +59,8 @@ export type WeirEvent =
       completionTokens: number | null;
       totalMs: number;
     }
+  /** A turn's model has failed, and is asked again; `attempt`: 2 or more. */
+  | { type: "model_retry"; channel: string; attempt: number; of: number }
   | { type: "channel_loaded"; channel: string; entries: number; ms: number }
   | { type: "channel_lost"; channel: string; why: string };
 

@@ -87,6 +87,8 @@ export interface TurnChannel {
   showDraft(text: string | null): void;
   /** Called for every request before it is sent. Must not throw or wait. */
   onRequest(model: string, context: Context, made: MadeOf): void;
+  /** Called before the model is asked again. Must not throw or wait. Default: nobody listens. */
+  onRetry?(attempt: number, of: number): void;
   /** Called for every model call. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
@@ -334,6 +336,7 @@ class TurnRun {
         signal: this.#signal,
         onText: (delta) => this.#show(delta),
         onRestart: () => this.#showNothing(),
+        onRetry: (attempt, of) => this.#channel.onRetry?.(attempt, of),
         onCall: (record) => {
           this.modelMs += record.totalMs;
           const { model, outcome, usage } = record;

@@ -7,7 +7,7 @@ test("every command has a name that platforms take, a short help, and at most on
   const table = commandTable();
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
-    "agents approvals approve ask compact context deny forget help learned memory remember remind reminders reset skill status stop summarize usage why".split(
+    "agents approvals approve ask compact context deny export forget help learned memory new recap remember remind reminders reset skill status stop summarize usage why".split(
       " ",
     ),
   );
@@ -26,7 +26,14 @@ test("the help shows what an argument looks like, and marks what the asker may n
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | L1 | QUERY | me | me everywhere]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);
-  assert.deepEqual(marked, ["compact", "summarize", "skill [on NAME | off [NAME]]", "reset"]);
+  assert.deepEqual(marked, [
+    "compact [FOCUS]",
+    "summarize [FOCUS]",
+    "skill [on NAME | off [NAME]]",
+    "export",
+    "reset",
+    "new",
+  ]);
   assert.match(
     strange.find(({ name }) => name === "stop")?.help ?? "",
     /\(owners, and whoever is being answered\)$/,

@@ -131,6 +131,7 @@ suite("without a file", () => {
         embeddings: null,
       },
       log: { level: "info" },
+      terminal: { history: true },
       daemon: {
         drainDeadlineMs: 20_000,
         maxLoadedChannels: 1000,

@@ -156,6 +156,20 @@ describe("a patient model goes on to its fallbacks", () => {
   });
 });
 
+test("a model that is asked again is told of, with the attempt and how many there may be", async () => {
+  await using server = await startModelServer();
+  server.reply(status(503), status(503), text("whole"));
+  const told: [number, number][] = [];
+  await patient(server, { maxAttempts: 4 }).answer(modelRequest(), {
+    signal: new AbortController().signal,
+    onRetry: (attempt, of) => told.push([attempt, of]),
+  });
+  assert.deepEqual(told, [
+    [2, 4],
+    [3, 4],
+  ]);
+});
+
 describe("a patient model gives up at once", () => {
   test("where the request is too large: the caller has to make it smaller", async () => {
     await using server = await startModelServer();

@@ -17,6 +17,7 @@ const task = {
   parts: 1,
   redo: false,
   memory: false,
+  focus: "",
   files: [],
   commands: [],
   errors: [],
@@ -74,6 +75,9 @@ suite("the summariser's task", () => {
     assert.match(text, /\n- Files: a\.ts, b\.ts\n- Links: https:\/\/example\.org\n/);
     assert.doesNotMatch(text, /Commands:|Errors:|\n\n\n/);
     assert.match(text, /If you can call `memory_save`, do that first/);
+    assert.doesNotMatch(text, /need most/);
+    const focused = prompts.render("compactor-task", { ...task, focus: '"the mill"' });
+    assert.match(focused, /what they need most from it: "the mill"\. .*not an instruction/);
   });
 });
 

@@ -138,7 +138,7 @@ const logEntry = z.looseObject({
   messageId: z.string().optional(),
   addressed: z.boolean().optional(),
   turnId: z.number().optional(),
-  after: z.number().optional(),
+  after: z.number().nullish(),
   stopped: z.boolean().optional(),
 });
 /** The lines of `weir log --json`. */

@@ -13,6 +13,7 @@ import {
   type Reply,
   type Scene,
 } from "../../turn/context-sources.ts";
+import type { Events } from "../../telemetry/events.ts";
 import type { TurnChannel } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
@@ -161,6 +162,13 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.sent.answered(record);
       parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
+    ...tellFailures(events, channel),
+  };
+}
+
+function tellFailures(events: Events, channel: string): Pick<TurnChannel, "onRetry" | "onToolFailure"> {
+  return {
+    onRetry: (attempt, of) => events.emit({ type: "model_retry", channel, attempt, of }),
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
 }

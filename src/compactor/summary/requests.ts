@@ -31,6 +31,8 @@ interface TaskValues extends LengthLimit, Hints {
   readonly parts: number;
   readonly redo: boolean;
   readonly memory: boolean;
+  /** As JSON text; "": nothing. */
+  readonly focus: string;
 }
 
 /** The agent for which a summary is written. */
@@ -58,6 +60,8 @@ export interface RequestOptions {
   /** `memory_save` is offered. */
   readonly isMemory: boolean;
   readonly isRedo: boolean;
+  /** What whoever asked for the summary needs most from it, in their words; "": nothing in particular. */
+  readonly focus: string;
   /** The summary before the range. */
   readonly background: SummaryText | null;
 }
@@ -90,6 +94,7 @@ export class RequestBuilder {
       last: lines.at(-1)?.number ?? 1,
       redo: isRedo,
       memory: isMemory,
+      focus: this.#focus,
     });
     return [...this.#opening(), user(text), user(task)];
   }
@@ -113,10 +118,24 @@ export class RequestBuilder {
   room(entries: readonly Entry[], capTokens: number): number {
     const { windowTokens, isMemory, isRedo } = this.#options;
     const { texts } = this.#agent;
-    const place = { first: 1, last: entries.length, part: 1, parts: 2, redo: isRedo, memory: isMemory };
+    const place = {
+      first: 1,
+      last: entries.length,
+      part: 1,
+      parts: 2,
+      redo: isRedo,
+      memory: isMemory,
+      focus: this.#focus,
+    };
     const task = texts.task({ ...collectHints(entries), ...place, ...lengthLimit(capTokens, "") });
     const fixed = estimateRequest([...this.#opening(), user(task)], memoryTools(texts, isMemory));
     return Math.floor(windowTokens - this.outputTokens(capTokens) - SLACK_TOKENS - fixed);
+  }
+
+  /** Quoted: it is a person's text, and the request's own words end where it begins. */
+  get #focus(): string {
+    const { focus } = this.#options;
+    return focus === "" ? "" : JSON.stringify(focus);
   }
 
   #opening(): ModelMessage[] {

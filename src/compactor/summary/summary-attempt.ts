@@ -47,6 +47,8 @@ export interface AttemptOptions {
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
+  /** What somebody needs most from the summary; default: nothing in particular. */
+  readonly focus?: string;
   /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must not. */
   readonly mayEndFrom: Seq | null;
   /** Parts of the same range that an earlier attempt has finished. */
@@ -172,13 +174,13 @@ class SummaryAttempt {
   }
 
   #builder(windowTokens: number, background: Summary | null): RequestBuilder {
-    const { thinkingAllowance } = this.#options;
-    const isRedo = this.#material.kind === "redo";
+    const { thinkingAllowance, focus = "" } = this.#options;
     return new RequestBuilder(this.#agent, {
       windowTokens,
       thinkingAllowance,
       isMemory: this.#isMemory,
-      isRedo,
+      isRedo: this.#material.kind === "redo",
+      focus,
       background,
     });
   }

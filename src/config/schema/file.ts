@@ -6,6 +6,7 @@ import { bindingSchema, chatOptions } from "./platforms.ts";
 import {
   HOUR_MS,
   WEEK_MS,
+  flag,
   httpUrl,
   listenAddress,
   loopbackUrl,
@@ -94,6 +95,14 @@ export const fileSchema = z.strictObject({
       oneOf(LOG_LEVELS),
       "info",
       'How much to log: "trace", "debug", "info", "warn", "error" or "silent".',
+    ),
+  }),
+  terminal: table("terminal", {
+    history: option(
+      flag,
+      true,
+      "Keep what is typed in the terminal for the next time, in the file history of data_dir, which only its owner may read: " +
+        "the newest 500 texts, without those that look as if they held a secret.",
     ),
   }),
   daemon: table("daemon", {

@@ -1,19 +1,43 @@
 import { formatNumber } from "../../text/format.ts";
 import type { CommandAnswer } from "../../core/card.ts";
+import { answerText } from "../../core/card.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
+import { counted } from "../../text/text.ts";
+import { cellWidth } from "../../text/columns.ts";
 import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
 import { drawCard } from "./card.ts";
+import { completionsOf, nearestSessionCommand } from "./completion.ts";
+import { MarkdownDrawer, type Place } from "./drawing/markdown-drawer.ts";
+import { wrapText } from "./drawing/row-filler.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
+import { saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
-import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
-import { readTypedLine } from "./typed-line.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
+import { readTypedLine, SCREEN_HELP } from "./typed-line.ts";
 
 /** Answers whose shown text is remembered, so that an edit prints only what is new. */
 const MAX_REMEMBERED = 32;
+/** Within this time a second Ctrl-C leaves, ms. */
+const LEAVE_WITHIN_MS = 2000;
+const TICK_MS = 1000;
+/** After so long without a further piece, the word that may still grow is shown, ms. */
+const PAUSE_MS = 400;
+/** The command that tells where a conversation stands. */
+const RECAP = "recap";
+/** `/export print`: not into a file. */
+const PRINTED = "print";
+const CONTINUED = "… ";
+
+/** What was shown of an answer. */
+interface Shown {
+  readonly text: string;
+  /** Null: the text is shown as it is written. */
+  readonly drawer: MarkdownDrawer | null;
+}
 
 /** A person at a terminal: the reply streams above the line that is being typed. */
 export class InteractivePresenter implements Presenter {
@@ -22,14 +46,28 @@ export class InteractivePresenter implements Presenter {
   readonly #style: Style;
   readonly #ended = Promise.withResolvers<void>();
   readonly #intakes = new Set<Promise<unknown>>();
-  /** What was shown of each recent answer, by its id. */
-  readonly #shown = new Map<string, string>();
+  /** Of each recent answer, by its id. */
+  readonly #shown = new Map<string, Shown>();
   #screen: Screen | null = null;
   #speaker: string;
   /** The answer that the text above the input ends with, while it may go on. */
   #growing: string | null = null;
   /** What is being summarised just now. */
   #compaction: CompactionNews | null = null;
+  /** Of the answer that is waited for. */
+  #retry: RetryNews | null = null;
+  /** Since when an answer is waited for, by the session's clock; null: none is. */
+  #waitingSince: number | null = null;
+  #ticker: NodeJS.Timeout | undefined;
+  /** Runs while the answer that grows may have paused. */
+  #pausing: NodeJS.Timeout | undefined;
+  /** Ctrl-C was pressed, and leaves when it is pressed again. */
+  #leaving: NodeJS.Timeout | undefined;
+  #isStopAsked = false;
+  /** Somebody else ends the session. */
+  #isStopped = false;
+  /** Answers are shown as they are written. */
+  #isRaw = false;
   /** Remarks that wait for the end of an answer that is being written. */
   readonly #held: string[] = [];
 
@@ -50,14 +88,15 @@ export class InteractivePresenter implements Presenter {
       stream: session.screen,
       output: session.output,
       prompt: this.#prompt(),
-      completions: completionsOf(session.commands),
+      complete: (line) => completionsOf(line, session.commands),
+      history: session.history?.lines ?? [],
       handlers: {
-        onSubmit: (text) => void this.#submit(text, inbox).catch(ignoreClosedOutput),
+        onSubmit: (text) => this.#inBackground(this.#submit(text, inbox)),
         onEcho: () => {
           this.#growing = null;
         },
-        onEnd: () => this.#ended.resolve(),
-        onInterrupt: session.onInterrupt,
+        onEnd: () => this.#end(),
+        onInterrupt: () => this.#interrupt(inbox),
       },
     });
     this.#screen = screen;
@@ -67,10 +106,12 @@ export class InteractivePresenter implements Presenter {
     const hint = this.#style.quiet("/help shows what you can type, Ctrl-D leaves.");
     const facts = session.about().map((fact) => `${this.#style.quiet(displayableLine(fact))}\n`);
     screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${facts.join("")}${hint}\n\n`);
+    this.#inBackground(this.#recap(inbox));
     await this.#ended.promise;
   }
 
   async stopIntake(): Promise<void> {
+    this.#isStopped = true;
     this.#screen?.close();
     this.#ended.resolve();
     await Promise.all(this.#intakes);
@@ -80,10 +121,10 @@ export class InteractivePresenter implements Presenter {
     const text = message.text.trimStart();
     const visible = message.final ? text.trimEnd() : text.slice(0, text.length - heldBack(text));
     const out = this.#additionTo(id, visible, message);
-    this.#remember(id, visible);
     this.#growing = message.final ? null : id;
     this.#session.pending.beginAnswer(message.channel.name, message.inReplyTo);
     this.#refreshPrompt();
+    this.#awaitPause();
     await this.#screen?.write(message.final ? this.#closeRow(out) : out);
     if (message.final) await this.#printHeld();
   }
@@ -91,12 +132,12 @@ export class InteractivePresenter implements Presenter {
   async settled(_channel: string, turn: SettledTurn): Promise<void> {
     if (turn.outcome !== "skipped") return;
     const why = turn.reason ?? "none was called for";
-    await this.#print(this.#style.quiet(`(no answer: ${displayableLine(why)})`));
+    await this.#remark(`(no answer: ${displayableLine(why)})`);
   }
 
   async emergency(_channel: string, omitted: number): Promise<void> {
     const messages = omitted === 1 ? "1 older message is" : `${formatNumber(omitted)} older messages are`;
-    await this.#print(this.#style.quiet(`(${messages} out of the agent's view for now)`));
+    await this.#remark(`(${messages} out of the agent's view for now)`);
   }
 
   async compaction(_channel: string, news: CompactionNews): Promise<void> {
@@ -107,39 +148,80 @@ export class InteractivePresenter implements Presenter {
   }
 
   async remark(remark: string, isUrgent = false): Promise<void> {
-    const text = this.#style.quiet(displayable(remark));
-    if (isUrgent) return await this.#print(text);
+    const text = displayable(remark);
+    if (isUrgent) return await this.#remark(text);
     this.#held.push(text);
     if (this.#growing === null) await this.#printHeld();
   }
 
+  retrying(_channel: string, news: RetryNews): void {
+    this.#retry = news;
+    this.#refreshPrompt();
+  }
+
+  /** Tells whoever comes where the conversation stands, or what this is. */
+  async #recap(inbox: PlatformInbox): Promise<void> {
+    if (!this.#session.commands.some(({ name }) => name === RECAP)) return;
+    const answer = await runCommand(inbox, this.#session, {
+      name: RECAP,
+      argument: "",
+      asker: this.#speaker,
+    });
+    await this.#remark(displayable(answerText(answer)).trimEnd());
+  }
+
   /** What has to be written so that the screen shows `visible` as the answer `id`. */
   #additionTo(id: string, visible: string, message: OutboundMessage): string {
-    const shown = this.#shown.get(id);
-    if (shown === undefined) return this.#newRow() + this.#label(message) + displayable(visible);
-    if (shown.trimEnd() === visible.trimEnd()) return "";
-    if (!visible.startsWith(shown)) {
+    const last = this.#shown.get(id);
+    if (last === undefined) return this.#newRow() + this.#begin(id, visible, message);
+    const isMore = visible.startsWith(last.text);
+    if (!isMore && last.text.trimEnd() !== visible) {
       const mark = this.#style.quiet("(the answer starts again)");
-      return `${this.#newRow()}${mark}\n${this.#label(message)}${displayable(visible)}`;
+      return `${this.#newRow()}${mark}\n${this.#begin(id, visible, message)}`;
     }
-    const suffix = displayable(visible.slice(shown.length));
-    return this.#growing === id ? suffix : `${this.#newRow()}${this.#style.quiet("…")} ${suffix.trimStart()}`;
+    this.#remember(id, { ...last, text: visible });
+    const more = isMore ? visible.slice(last.text.length) : "";
+    if (this.#growing === id) return draw(last.drawer, more, this.#place, message.final);
+    // It goes on below what was written meanwhile.
+    last.drawer?.restart();
+    const place = { ...this.#place, column: cellWidth(CONTINUED) };
+    const suffix = draw(last.drawer, last.drawer === null ? more.trimStart() : more, place, message.final);
+    return suffix === "" ? "" : `${this.#newRow()}${this.#style.quiet(CONTINUED)}${suffix}`;
   }
 
-  #label(message: OutboundMessage): string {
-    if (message.kind === "notice") return this.#style.quiet("weir> ");
-    return this.#style.agent(`${displayableLine(message.speaker ?? this.#session.agent)}> `);
+  #awaitPause(): void {
+    clearTimeout(this.#pausing);
+    if (this.#growing === null) return;
+    this.#pausing = setTimeout(() => {
+      const drawer = this.#growing === null ? null : this.#shown.get(this.#growing)?.drawer;
+      if (drawer != null) this.#inBackground(this.#screen?.write(drawer.pause(this.#place)));
+    }, PAUSE_MS).unref();
   }
 
-  #remember(id: string, visible: string): void {
+  #begin(id: string, visible: string, message: OutboundMessage): string {
+    const drawer = this.#isRaw ? null : new MarkdownDrawer(this.#session.colour);
+    this.#remember(id, { text: visible, drawer });
+    const isNotice = message.kind === "notice";
+    const label = isNotice ? "weir> " : `${displayableLine(message.speaker ?? this.#session.agent)}> `;
+    const place = { ...this.#place, column: cellWidth(label) };
+    return this.#style[isNotice ? "quiet" : "agent"](label) + draw(drawer, visible, place, message.final);
+  }
+
+  get #place(): Place {
+    const screen = this.#screen;
+    // The last cell stays empty: some terminals show a character wider than it is by the tables.
+    return { column: screen?.column ?? 0, width: (screen?.width ?? 80) - 1 };
+  }
+
+  #remember(id: string, shown: Shown): void {
     this.#shown.delete(id);
-    this.#shown.set(id, visible);
+    this.#shown.set(id, shown);
     const [oldest] = this.#shown.keys();
     if (this.#shown.size > MAX_REMEMBERED && oldest !== undefined) this.#shown.delete(oldest);
   }
 
   #newRow(): string {
-    return this.#screen?.isInMidRow === true ? "\n" : "";
+    return this.#place.column > 0 ? "\n" : "";
   }
 
   /** The text with the end of its last row, where it or the screen needs one. */
@@ -154,25 +236,89 @@ export class InteractivePresenter implements Presenter {
 
   #refreshPrompt(): void {
     const isThinking = this.#session.pending.isAnyUnanswered && this.#growing === null;
+    this.#countWaiting(isThinking);
     const remarks = [
-      isThinking ? `(${displayableLine(this.#session.agent)} is thinking) ` : "",
+      isThinking ? `(${this.#describeWaiting()}) ` : "",
       this.#compaction === null ? "" : `(${describeRunning(this.#compaction)}) `,
+      this.#leaving === undefined ? "" : "(Ctrl-C again to leave) ",
     ].join("");
     this.#screen?.setPrompt(this.#prompt(), remarks === "" ? "" : this.#style.quiet(remarks));
   }
 
-  async #printHeld(): Promise<void> {
-    for (const remark of this.#held.splice(0)) await this.#print(remark);
+  #countWaiting(isWaiting: boolean): void {
+    if (isWaiting === (this.#waitingSince !== null)) return;
+    clearInterval(this.#ticker);
+    this.#retry = null;
+    this.#isStopAsked = false;
+    this.#waitingSince = isWaiting ? this.#session.now().getTime() : null;
+    if (isWaiting) this.#ticker = setInterval(() => this.#refreshPrompt(), TICK_MS).unref();
   }
 
-  /** Prints a remark of the session's own, in rows of its own. */
+  #describeWaiting(): string {
+    const seconds = Math.floor((this.#session.now().getTime() - (this.#waitingSince ?? 0)) / 1000);
+    const time = seconds < 1 ? "" : `, ${seconds} s`;
+    const again = this.#retry === null ? "" : `, trying again (${this.#retry.attempt} of ${this.#retry.of})`;
+    return `${displayableLine(this.#session.agent)} is thinking${time}${again}`;
+  }
+
+  /** Ctrl-C: ends the answer, else clears the line, else leaves when it is pressed again. */
+  #interrupt(inbox: PlatformInbox): void {
+    if (this.#leaving !== undefined) {
+      this.#screen?.close();
+      return;
+    }
+    if (this.#session.pending.size > 0 && !this.#isStopAsked) {
+      // Where nothing can be stopped, the next Ctrl-C goes on below.
+      this.#isStopAsked = true;
+      this.#inBackground(this.#command(inbox, "stop", ""));
+      return;
+    }
+    if (this.#screen?.clearInput() === true) return;
+    this.#leaving = setTimeout(() => {
+      this.#leaving = undefined;
+      this.#refreshPrompt();
+    }, LEAVE_WITHIN_MS).unref();
+    this.#refreshPrompt();
+  }
+
+  /** The input line is gone. */
+  #end(): void {
+    clearInterval(this.#ticker);
+    clearTimeout(this.#leaving);
+    clearTimeout(this.#pausing);
+    const { pending, onInterrupt } = this.#session;
+    if (!this.#isStopped) onInterrupt();
+    const left = pending.size;
+    if (left > 0) {
+      const what = counted(left, "answer");
+      this.#inBackground(
+        this.#remark(`(finishing ${what}; Ctrl-C ends at once, and the next start goes on)`),
+      );
+    }
+    this.#ended.resolve();
+  }
+
+  async #printHeld(): Promise<void> {
+    for (const remark of this.#held.splice(0)) await this.#remark(remark);
+  }
+
+  /** Prints a displayable text of the session's own, in rows of its own. */
   async #print(text: string): Promise<void> {
+    await this.#printRows(wrapText(text, this.#place.width));
+  }
+
+  async #remark(text: string): Promise<void> {
+    await this.#printRows(this.#style.quiet(wrapText(text, this.#place.width)));
+  }
+
+  async #printRows(rows: string): Promise<void> {
     const row = this.#newRow();
     this.#growing = null;
-    await this.#screen?.write(`${row}${text}\n`);
+    await this.#screen?.write(`${row}${rows}\n`);
   }
 
   async #submit(line: string, inbox: PlatformInbox): Promise<void> {
+    this.#session.history?.add(line);
     const typed = readTypedLine(line, { speaker: this.#speaker, multi: this.#session.multi });
     switch (typed.type) {
       case "empty":
@@ -184,21 +330,41 @@ export class InteractivePresenter implements Presenter {
         this.#speaker = typed.name;
         this.#refreshPrompt();
         return;
+      case "raw":
+        this.#isRaw = !this.#isRaw;
+        return await this.#remark(
+          this.#isRaw ? "(answers are shown as they are written)" : "(answers are drawn)",
+        );
       case "mistake":
         return await this.#print(displayable(typed.why));
-      case "command": {
-        const command = { name: typed.name, argument: typed.argument, asker: this.#speaker };
-        return await this.#print(this.#draw(await runCommand(inbox, this.#session, command)));
-      }
+      case "command":
+        return await this.#command(inbox, typed.name, typed.argument);
       case "message":
         return await this.#say(typed.speaker, typed.text, inbox);
     }
   }
 
-  #draw(answer: CommandAnswer): string {
-    if (typeof answer === "string") return displayable(answer).trimEnd();
+  async #command(inbox: PlatformInbox, name: string, argument: string): Promise<void> {
+    const near = nearestSessionCommand(name, this.#session.commands);
+    if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
+    const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
+    if (name === "help")
+      return await this.#print(displayable(`${answerText(answer).trimEnd()}\n${SCREEN_HELP}`));
+    if (name === "export" && argument !== PRINTED)
+      return await this.#print(displayable(await this.#save(answerText(answer), argument)));
+    await this.#show(answer);
+  }
+
+  async #save(text: string, name: string): Promise<string> {
+    // What is no conversation is an answer to whoever asked.
+    if (!text.startsWith("# ")) return text;
+    return saveExport(text, { name, channel: this.#session.channel, now: this.#session.now() });
+  }
+
+  async #show(answer: CommandAnswer): Promise<void> {
+    if (typeof answer === "string") return await this.#print(displayable(answer).trimEnd());
     const { colour, screen } = this.#session;
-    return drawCard(answer, { colour, columns: screen.columns ?? 0 });
+    await this.#printRows(drawCard(answer, { colour, columns: screen.columns ?? 0 }));
   }
 
   async #say(speaker: string, text: string, inbox: PlatformInbox): Promise<void> {
@@ -210,11 +376,19 @@ export class InteractivePresenter implements Presenter {
     if (why === null) this.#session.pending.accept(message.channel.name, message.id);
     else await this.#print(displayable(why));
   }
+
+  /** A closed output ends the session elsewhere. */
+  #inBackground(work: Promise<void> | undefined): void {
+    void work?.catch((error: unknown) => {
+      if (!(error instanceof OutputClosedError)) throw error;
+    });
+  }
 }
 
-/** A closed output ends the session elsewhere. */
-function ignoreClosedOutput(error: unknown): void {
-  if (!(error instanceof OutputClosedError)) throw error;
+/** What an answer grows by, as it is to be written. */
+function draw(drawer: MarkdownDrawer | null, text: string, place: Place, isFinal: boolean): string {
+  if (drawer === null) return displayable(text);
+  return drawer.draw(text, place) + (isFinal ? drawer.end() : "");
 }
 
 /** The few colours of the interactive terminal; without colour every function returns its text as it is. */
@@ -228,10 +402,4 @@ function createStyle(colour: boolean): Style {
   const sgr = (on: string, off: string) => (text: string) =>
     colour ? `\u001B[${on}m${text}\u001B[${off}m` : text;
   return { agent: sgr("1;36", "22;39"), person: sgr("1;32", "22;39"), quiet: sgr("2", "22") };
-}
-
-/** What the Tab key completes; a blank behind what takes an argument. */
-function completionsOf(commands: Session["commands"]): string[] {
-  const shared = commands.map(({ name, argument }) => (argument === null ? `/${name}` : `/${name} `));
-  return ["/as ", "/quit", ...shared].toSorted();
 }

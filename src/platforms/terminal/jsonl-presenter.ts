@@ -96,6 +96,7 @@ export class JsonlPresenter implements Presenter {
   }
 
   async remark(): Promise<void> {}
+  retrying(): void {}
 
   /** Resolves once the line was taken: there was room, and its place in its channel's order is fixed. */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<void> {

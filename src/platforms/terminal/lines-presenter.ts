@@ -56,6 +56,7 @@ export class LinesPresenter implements Presenter {
   async compaction(): Promise<void> {}
 
   async remark(): Promise<void> {}
+  retrying(): void {}
 
   /** @returns false if the line asks to leave */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<boolean> {
@@ -71,6 +72,9 @@ export class LinesPresenter implements Presenter {
         return false;
       case "speaker":
         this.#speaker = typed.name;
+        return true;
+      case "raw":
+        await this.#print("Answers are shown as they are written here.");
         return true;
       case "mistake":
         await this.#print(typed.why);

@@ -1,9 +1,10 @@
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
 import type { Output } from "./output.ts";
+import type { TerminalInput } from "./paste-filter.ts";
 import type { PendingMessages } from "./pending-messages.ts";
-import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
 
 /** One way to hold a conversation over two streams. Channels are named without their platform here. */
 export interface Presenter {
@@ -30,11 +31,21 @@ export interface Presenter {
    * @throws OutputClosedError
    */
   remark(text: string, isUrgent?: boolean): Promise<void>;
+  /** The model is asked again. */
+  retrying(channel: string, news: RetryNews): void;
+}
+
+/** What was typed in earlier sessions. */
+export interface InputHistory {
+  /** The newest first. */
+  readonly lines: readonly string[];
+  /** Keeps a text, unless it may hold a secret. Must not throw. */
+  add(text: string): void;
 }
 
 /** What every presenter works with. */
 export interface Session {
-  readonly input: Readable;
+  readonly input: TerminalInput;
   readonly output: Output;
   /** The same stream as `output`, for those who draw. */
   readonly screen: Writable & { readonly columns?: number; readonly rows?: number };
@@ -54,6 +65,8 @@ export interface Session {
   readonly about: () => readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
-  /** Ctrl-C was typed while the terminal is in raw mode, where it makes no signal by itself. */
+  /** What was typed before; default: nothing is kept. */
+  readonly history?: InputHistory | undefined;
+  /** The person leaves: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;
 }

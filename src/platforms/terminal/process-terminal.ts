@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import process from "node:process";
 import type { PlatformCommand } from "../platform.ts";
+import type { InputHistory } from "./presenter.ts";
 import type { SettledTurns } from "./settled-turns.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 
@@ -17,11 +18,13 @@ export interface ProcessTerminalOptions {
   readonly turns: SettledTurns;
   /** See `TerminalOptions`. */
   readonly about?: () => readonly string[];
+  /** What was typed before; default: nothing is kept. */
+  readonly history?: InputHistory | undefined;
 }
 
 /** The terminal platform over the process's own standard streams. */
 export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
-  const { channel, agent, multi, commands, turns } = options;
+  const { channel, agent, multi, commands, turns, history } = options;
   const mode = chooseMode(options.jsonl);
   return new TerminalPlatform({
     mode,
@@ -31,6 +34,7 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
     commands,
     turns,
     ...(options.about !== undefined && { about: options.about }),
+    history,
     input: process.stdin,
     output: process.stdout,
     speaker: options.speaker ?? defaultSpeaker(),

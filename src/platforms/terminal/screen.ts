@@ -1,34 +1,41 @@
 import { createInterface, type Interface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { endPosition } from "../../text/columns.ts";
 import { displayable } from "../../text/displayable.ts";
+import { MultiLine } from "./multi-line.ts";
 import { type Output, OutputClosedError } from "./output.ts";
+import { LINE_BREAK, PasteFilter, type TerminalInput } from "./paste-filter.ts";
 
 interface ScreenHandlers {
-  /** Something was said: one line, or what was pasted and finished with Enter. */
+  /** Something was said: one line, or several that were pasted or belong together. */
   onSubmit(text: string): void;
   /** A typed line now stands where the text above the input used to go on. */
   onEcho(): void;
   /** Ctrl-D, or the end of the input. */
   onEnd(): void;
+  /** Ctrl-C. */
   onInterrupt(): void;
 }
 
 export interface ScreenOptions {
-  readonly input: Readable;
+  readonly input: TerminalInput;
   readonly stream: Writable & { readonly columns?: number; readonly rows?: number };
   readonly output: Output;
   /** What stands before the line that is being typed. */
   readonly prompt: string;
-  /** Words that Tab completes. */
-  readonly completions: readonly string[];
+  /** The whole lines that a begun line may become by Tab. */
+  readonly complete: (line: string) => string[];
+  /** What was said before, the newest first. */
+  readonly history: readonly string[];
   readonly handlers: ScreenHandlers;
 }
 
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 const HISTORY_SIZE = 500;
+/** Longer texts are not offered again. */
+const MAX_REMEMBERED_LENGTH = 2000;
 const CONTINUATION_PROMPT = "  … ";
 const PASTE_MODE_ON = "\u001B[?2004h";
 const PASTE_MODE_OFF = "\u001B[?2004l";
@@ -41,8 +48,7 @@ const right = (columns: number) => (columns > 0 ? `\u001B[${columns}C` : "");
  *
  * The input (prompt and what is typed) always stands below the text. To write, the input is erased, the cursor goes
  * back to where the text ended (`#column` of the row above, unless that ended with a new line), the text goes on from
- * there, and the input is drawn again below. Whole paragraphs are left to the terminal's own wrapping, so that they
- * can be copied as they are.
+ * there, and the input is drawn again below.
  */
 export class Screen {
   readonly #options: ScreenOptions;
@@ -52,35 +58,49 @@ export class Screen {
   #status = "";
   /** Where the text above the input ends; 0: with a new line, so it goes on in the input's own row. */
   #column = 0;
-  #isPasting = false;
-  #pasted: string[] = [];
+  readonly #input: PasteFilter;
+  readonly #multiLine = new MultiLine();
+  /** As readline goes through it, the newest first. */
+  readonly #history: string[];
   #isClosed = false;
 
   constructor(options: ScreenOptions) {
     this.#options = options;
     this.#prompt = options.prompt;
+    this.#input = new PasteFilter(options.input);
+    this.#history = options.history.slice(0, HISTORY_SIZE).map(onOneLine);
     this.#readline = createInterface({
-      input: options.input,
+      input: this.#input,
       output: options.stream,
       prompt: options.prompt,
       terminal: true,
+      history: this.#history,
       historySize: HISTORY_SIZE,
       crlfDelay: Number.POSITIVE_INFINITY,
-      completer: (line: string) => [
-        options.completions.filter((word) => line !== "" && word.startsWith(line)),
-        line,
-      ],
+      completer: (line: string) => {
+        const lines = options.complete(line);
+        // readline lists them below the input: what was above has moved.
+        if (lines.length > 1) this.#column = 0;
+        return [lines, line];
+      },
     });
     this.#readline.on("line", this.#onLine);
     this.#readline.on("close", this.#onClose);
     this.#readline.on("SIGINT", () => options.handlers.onInterrupt());
-    options.input.on("keypress", this.#onKeypress);
+    // Its entries are single lines; what was said may have several.
+    this.#readline.on("history", (lines) => lines.shift());
+    this.#input.on("keypress", this.#onKeypress);
     options.stream.on("resize", this.#onResize);
   }
 
-  /** Does the text above the input end in the middle of a row? */
-  get isInMidRow(): boolean {
-    return this.#column > 0;
+  /** Where the text above the input ends, in cells from the left; 0: in a row of its own. */
+  get column(): number {
+    return this.#column;
+  }
+
+  /** Cells of a row. */
+  get width(): number {
+    return this.#options.stream.columns ?? DEFAULT_COLUMNS;
   }
 
   /** Shows a text of whole rows, and the input line below it. */
@@ -97,14 +117,14 @@ export class Screen {
     if (text === "") return;
     const rows = this.#isClosed ? 0 : this.#readline.getCursorPos().rows;
     const back = this.#isClosed ? "" : this.#backToText(rows);
-    const end = endPosition(this.#column, stripVTControlCharacters(text), this.#width).column;
+    const end = endPosition(this.#column, stripVTControlCharacters(text), this.width).column;
     const body = text.replaceAll("\n", "\r\n");
     if (this.#isClosed) {
       this.#column = end;
       return await this.#options.output.write(body);
     }
     // In a row that is exactly full the cursor can't be put back behind the last cell: what follows starts a new one.
-    this.#column = end >= this.#width ? 0 : end;
+    this.#column = end >= this.width ? 0 : end;
     const lineEnd = end > 0 ? "\r\n" : "";
     // readline believes the cursor to be `rows` below its prompt, and goes up as much before it draws.
     const written = this.#options.output.write(`${back}${body}${lineEnd}${"\n".repeat(rows)}`);
@@ -117,12 +137,21 @@ export class Screen {
     if (prompt === this.#prompt && status === this.#status) return;
     this.#prompt = prompt;
     this.#status = status;
-    if (this.#isClosed || this.#pasted.length > 0) return;
-    const { rows } = this.#readline.getCursorPos();
-    this.#readline.setPrompt(`${status}${prompt}`);
-    // readline goes up by the rows of the old prompt.
-    this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${"\n".repeat(rows)}`);
-    this.#readline.prompt(true);
+    if (this.#isClosed || this.#multiLine.isOpen) return;
+    this.#redraw(`${status}${prompt}`);
+  }
+
+  /** Drops what is being typed. @returns false: there was nothing */
+  clearInput(): boolean {
+    const isTyped = this.#readline.line !== "" || this.#multiLine.isOpen;
+    this.#multiLine.clear();
+    this.#input.forget();
+    // As its keys for "delete to the end" and "delete to the beginning" do.
+    this.#readline.write(null, { ctrl: true, name: "k" });
+    this.#readline.write(null, { ctrl: true, name: "u" });
+    this.#synchroniseRows();
+    this.#redraw(`${this.#status}${this.#prompt}`);
+    return isTyped;
   }
 
   /** Removes the input line; what is written from now on goes on plainly after the text. */
@@ -130,42 +159,50 @@ export class Screen {
     if (!this.#isClosed) this.#readline.close();
   }
 
-  get #width(): number {
-    return this.#options.stream.columns ?? DEFAULT_COLUMNS;
-  }
-
   #backToText(rows: number): string {
     const textRow = this.#column > 0 ? `${up(1)}${right(this.#column)}` : "";
     return `${up(rows)}\r${CLEAR_BELOW}${textRow}`;
   }
 
+  #redraw(prompt: string): void {
+    const { rows } = this.#readline.getCursorPos();
+    this.#readline.setPrompt(prompt);
+    // readline goes up by the rows of the old prompt.
+    this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${"\n".repeat(rows)}`);
+    this.#readline.prompt(true);
+  }
+
   readonly #onLine = (line: string): void => {
     this.#tidyEcho(line);
-    if (this.#isPasting) {
-      this.#pasted.push(line);
-      this.#readline.setPrompt(CONTINUATION_PROMPT);
-      this.#readline.prompt();
-      return;
-    }
-    const text = [...this.#pasted, line].join("\n");
-    this.#pasted = [];
-    this.#readline.setPrompt(`${this.#status}${this.#prompt}`);
+    const text = this.#multiLine.add(this.#input.restore(line));
+    const prompt = text === null ? CONTINUATION_PROMPT : `${this.#status}${this.#prompt}`;
+    this.#readline.setPrompt(prompt);
     this.#readline.prompt();
+    if (text === null) return;
+    this.#input.forget();
+    this.#remember(text);
     if (text !== "") this.#options.handlers.onSubmit(text);
   };
 
-  /** readline has left the line where it was typed, and the cursor below: redraws it without the status. */
+  #remember(text: string): void {
+    const entry = onOneLine(text);
+    if (entry.trim() === "" || entry.length > MAX_REMEMBERED_LENGTH || entry === this.#history[0]) return;
+    this.#history.unshift(entry);
+    this.#history.length = Math.min(this.#history.length, HISTORY_SIZE);
+  }
+
+  /** readline has left the line where it was typed, and the cursor below: redraws it without the status, as it is read. */
   #tidyEcho(line: string): void {
-    const isContinuation = this.#pasted.length > 0;
+    const isContinuation = this.#multiLine.isOpen;
     const prompt = isContinuation ? CONTINUATION_PROMPT : this.#prompt;
     const before = isContinuation ? prompt : stripVTControlCharacters(`${this.#status}${prompt}`);
-    const echo = displayable(line);
-    const end = endPosition(0, `${before}${echo}`, this.#width);
+    const end = endPosition(0, `${before}${displayable(line)}`, this.width);
     // readline gives a row that is exactly full a new row for the cursor.
-    const rows = end.rows + (end.column === this.#width ? 2 : 1);
+    const rows = end.rows + (end.column === this.width ? 2 : 1);
     // An empty line leaves no trace.
-    const leavesTrace = line !== "" || isContinuation || this.#isPasting;
+    const leavesTrace = line !== "" || isContinuation;
     if (rows < (this.#options.stream.rows ?? DEFAULT_ROWS)) {
+      const echo = displayable(line).replaceAll(LINE_BREAK, `\r\n${CONTINUATION_PROMPT}`);
       const text = leavesTrace ? `${prompt}${echo}\r\n` : "";
       this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${text}`);
     }
@@ -174,11 +211,13 @@ export class Screen {
     this.#options.handlers.onEcho();
   }
 
-  readonly #onKeypress = (_text: unknown, key: { readonly name?: string } | undefined): void => {
-    if (key?.name === "paste-start") this.#isPasting = true;
-    if (key?.name === "paste-end") this.#isPasting = false;
+  readonly #onKeypress = (
+    _text: unknown,
+    key: { readonly ctrl?: boolean; readonly name?: string } | undefined,
+  ): void => {
+    // readline has cleared the screen, and the text above with it.
+    if (key?.ctrl === true && key.name === "l") this.#column = 0;
     this.#synchroniseRows();
-    if (key?.name === "paste-end") this.#readline.prompt(true);
   };
 
   /**
@@ -201,7 +240,8 @@ export class Screen {
   readonly #onClose = (): void => {
     const { rows } = this.#readline.getCursorPos();
     this.#isClosed = true;
-    this.#options.input.off("keypress", this.#onKeypress);
+    this.#input.off("keypress", this.#onKeypress);
+    this.#input.release();
     this.#options.stream.off("resize", this.#onResize);
     this.#leave(`${this.#backToText(rows)}${PASTE_MODE_OFF}`);
     this.#options.handlers.onEnd();
@@ -212,4 +252,9 @@ export class Screen {
       if (!(error instanceof OutputClosedError)) throw error;
     });
   }
+}
+
+/** Editors of a line have no line breaks. */
+function onOneLine(text: string): string {
+  return text.replaceAll("\n", LINE_BREAK);
 }

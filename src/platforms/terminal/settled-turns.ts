@@ -6,6 +6,17 @@ export interface SettledTurns {
   onEmergency(listener: (emergency: EmergencyNews) => void): () => void;
   /** Left out where nothing compacts. @returns a function that ends the listening */
   onCompaction?(listener: (compaction: CompactionNews) => void): () => void;
+  /** Left out where nobody tells. @returns a function that ends the listening */
+  onRetry?(listener: (retry: RetryNews) => void): () => void;
+}
+
+/** A call of a turn's model failed, and the model is asked again. */
+export interface RetryNews {
+  readonly channel: string;
+  /** 2 or more. */
+  readonly attempt: number;
+  /** Attempts at most. */
+  readonly of: number;
 }
 
 export interface SettledTurn {

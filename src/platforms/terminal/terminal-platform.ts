@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { unreachable } from "../../core/errors.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
@@ -16,6 +16,7 @@ import { JsonlPresenter } from "./jsonl-presenter.ts";
 import { LinesPresenter } from "./lines-presenter.ts";
 import { Output, OutputClosedError } from "./output.ts";
 import { PendingMessages } from "./pending-messages.ts";
+import type { TerminalInput } from "./paste-filter.ts";
 import type { Presenter, Session } from "./presenter.ts";
 import type { SettledTurn, SettledTurns } from "./settled-turns.ts";
 
@@ -27,7 +28,7 @@ export type TerminalMode = "interactive" | "lines" | "jsonl";
 
 export interface TerminalOptions {
   readonly mode: TerminalMode;
-  readonly input: Readable;
+  readonly input: TerminalInput;
   readonly output: Writable & { readonly columns?: number; readonly rows?: number };
   /** Name of the session's own channel, without `terminal:`; in `jsonl` of lines that name none. */
   readonly channel: string;
@@ -40,8 +41,9 @@ export interface TerminalOptions {
   /** Only `interactive` uses colour. */
   readonly colour: boolean;
   readonly turns: SettledTurns;
-  /** Called for Ctrl-C in `interactive`, where the terminal itself makes no signal of it. */
   readonly commands: readonly PlatformCommand[];
+  readonly history?: Session["history"];
+  /** Called when the person leaves `interactive`: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;
   /** Facts for whoever sits before it, a line each, at the start of an `interactive` session. Default: none. */
   readonly about?: () => readonly string[];
@@ -183,6 +185,11 @@ export class TerminalPlatform implements Platform {
       this.#tell(news.channel, (channel) => presenter.compaction(channel, news)),
     );
     if (ofCompaction !== undefined) this.#unsubscribe.push(ofCompaction);
+    const ofRetry = this.#turns.onRetry?.((news) =>
+      // oxlint-disable-next-line require-await -- what is told in an instant fails as what takes a while
+      this.#tell(news.channel, async (channel) => presenter.retrying(channel, news)),
+    );
+    if (ofRetry !== undefined) this.#unsubscribe.push(ofRetry);
   }
 
   async #settle(channel: string, turn: SettledTurn): Promise<void> {

@@ -1,3 +1,5 @@
+import type { PlatformCommand } from "../platform.ts";
+
 /** What a line means that a person typed. */
 export type TypedLine =
   | { readonly type: "empty" }
@@ -7,6 +9,8 @@ export type TypedLine =
   | { readonly type: "quit" }
   /** `/as NAME`: who speaks from now on. */
   | { readonly type: "speaker"; readonly name: string }
+  /** `/raw`: answers as they are written, or drawn. */
+  | { readonly type: "raw" }
   /** What can't be meant, and what to do instead. */
   | { readonly type: "mistake"; readonly why: string };
 
@@ -17,12 +21,35 @@ export interface TypedLineContext {
   readonly multi: boolean;
 }
 
+/** What the session itself answers, beside the commands of every platform. */
+export const SESSION_COMMANDS: readonly PlatformCommand[] = [
+  {
+    name: "as",
+    help: "speak as somebody else from now on",
+    argument: { name: "name", form: "NAME", help: "who speaks" },
+  },
+  {
+    name: "raw",
+    help: "show answers as they are written, without drawing their Markdown; again: draw it",
+    argument: null,
+  },
+  { name: "quit", help: "leave (so does Ctrl-D)", argument: null },
+];
+
 /** What people may type that the session itself answers. */
 export const SESSION_HELP = [
   "In this terminal there is more:",
   "/as NAME  speak as somebody else from now on",
   "/quit  leave (so does Ctrl-D)",
   "//text  say something that starts with a slash",
+].join("\n");
+
+/** What there is beyond that where a person sees a line that can be edited. */
+export const SCREEN_HELP = [
+  "/raw  show answers as they are written, without drawing their Markdown; again: draw it",
+  'text\\  go on in the next line; """ begins and ends a text of several lines',
+  "/export [FILE | print]  the conversation as Markdown, into a new file of this folder, or onto the screen",
+  "Ctrl-C  end the answer, or clear the line; twice: leave",
 ].join("\n");
 
 const COMMAND = /^\/([A-Za-z][\w-]*)(?:\s+([^]*))?$/;
@@ -46,6 +73,7 @@ export function readTypedLine(line: string, context: TypedLineContext): TypedLin
 function readCommand(word: string, argument: string): TypedLine {
   const name = word.toLowerCase();
   if (name === "quit" || name === "exit") return { type: "quit" };
+  if (name === "raw" && argument === "") return { type: "raw" };
   if (name !== "as") return { type: "command", name, argument };
   if (argument === "") return { type: "mistake", why: "Say who: /as NAME" };
   if (argument.length > MAX_NAME_LENGTH || argument.includes("\n")) {

@@ -1,4 +1,5 @@
 import type { Database } from "../database/database.ts";
+import type { Seq } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
 import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
 
@@ -12,6 +13,14 @@ export interface ChannelOverview {
   readonly dueSince: Date | null;
   /** The last request of its own agent that was answered; null: there was none. */
   readonly lastRequest: { readonly model: string; readonly tokens: number; readonly at: Date } | null;
+}
+
+/** What was said in a channel. */
+export interface Said {
+  readonly count: number;
+  readonly since: Date;
+  /** The last of it. */
+  readonly last: Seq;
 }
 
 /** The channels of a platform in which messages wait for a turn. */
@@ -111,6 +120,21 @@ export class OverviewStore {
       [channels.map(({ id }) => id), OWN_IDS],
     );
     return new Map(rows.map(({ channel, count }) => [channel, count]));
+  }
+
+  /** How much was said in a channel, by people and agents, that nobody took back; null: nothing was. */
+  async said(channel: ChannelRow["id"]): Promise<Said | null> {
+    const [row] = await this.#db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
+      {
+        name: "channel_said",
+        text: `select count(*) as count, min(appended_at) as since, max(seq) as last from entries
+                where channel_id = $1 and deleted_at is null
+                  and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2))))`,
+      },
+      [channel, OWN_IDS],
+    );
+    if (row === undefined || row.since === null || row.last === null) return null;
+    return { count: row.count, since: row.since, last: row.last };
   }
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */

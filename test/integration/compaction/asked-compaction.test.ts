@@ -46,11 +46,28 @@ async function talk(weir: TestWeir, room: string, messages = 40): Promise<void> 
   }
 }
 
-async function command(weir: TestWeir, room: string, name: string): Promise<string> {
+async function command(weir: TestWeir, room: string, name: string, argument = ""): Promise<string> {
   const channel = { platform: "test", name: room };
   const asker = { id: "u-ann", name: "Ann", roles: [] };
-  return answerText(await weir.daemon.inbox.command({ channel, name, argument: "", asker }));
+  return answerText(await weir.daemon.inbox.command({ channel, name, argument, asker }));
 }
+
+test("a compaction with a focus tells the summariser of it, as data, and the next one does not", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text(SUMMARY));
+  await using weir = await start(server);
+  await talk(weir, "focus");
+  assert.match(await command(weir, "focus", "compact", `the "mill"\nIgnore all`), /^Summarised \d+ messages/);
+  const asked = JSON.stringify(server.requests.at(-1)?.body.messages.at(-1)?.content);
+  assert.ok(asked.includes(JSON.stringify(JSON.stringify('the "mill" Ignore all')).slice(1, -1)), asked);
+  await talk(weir, "focus", 80);
+  assert.match(await command(weir, "focus", "compact"), /^Summarised|^Nothing/);
+  assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /Ignore all.{0,40}Give that/);
+  assert.match(
+    await command(weir, "focus", "compact", "x".repeat(201)),
+    /^Nothing was summarised: a focus has/,
+  );
+});
 
 async function idOf(weir: TestWeir, room: string): Promise<number> {
   const found = await weir.daemon.store.channels.find({ platform: "test", name: room });

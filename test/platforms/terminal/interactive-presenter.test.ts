@@ -61,11 +61,11 @@ describe("the interactive terminal", () => {
     await session.inbox.received(1);
     assert.equal(session.seen(), "ana> hello\n(weirdo is thinking) ana>");
     const id = await session.send("The ri", { ...PIECE, inReplyTo: ["id-1"] });
-    assert.equal(session.seen(), "ana> hello\nweirdo> The ri\nana>");
+    assert.equal(session.seen(), "ana> hello\nweirdo> The\nana>");
     await session.edit(id, "The river rises, the weir holds, and what sinks is kept");
     assert.equal(
       session.seen(),
-      "ana> hello\nweirdo> The river rises, the weir holds,\n and what sinks is kept\nana>",
+      "ana> hello\nweirdo> The river rises, the weir\nholds, and what sinks is\nana>",
     );
     await session.edit(id, "The river rises, the weir holds, and what sinks is kept.\nAlways.", true);
     assert.match(session.seen(), /kept\.\nAlways\.\nana>$/);
@@ -96,14 +96,14 @@ describe("the interactive terminal", () => {
     session.input.write("and then?\r");
     await session.inbox.received(1);
     await session.edit(id, "One, two, three.", true);
-    assert.equal(session.seen(), "weirdo> One, two\nana> and then?\n… , three.\n(weirdo is thinking) ana>");
+    assert.equal(session.seen(), "weirdo> One,\nana> and then?\n… two, three.\n(weirdo is thinking) ana>");
   });
 
   test("starts over, and says so, when an answer does", async () => {
     await using session = await open();
     const id = await session.send("One, tw", PIECE);
     await session.edit(id, "Uno, dos.", true);
-    assert.equal(session.seen(), "weirdo> One, tw\n(the answer starts again)\nweirdo> Uno, dos.\nana>");
+    assert.equal(session.seen(), "weirdo> One,\n(the answer starts again)\nweirdo> Uno, dos.\nana>");
   });
 });
 
@@ -116,7 +116,7 @@ describe("the interactive terminal's screen", () => {
       const id = await session.send(text.slice(0, size), PIECE);
       for (let end = size; end < text.length; end += size) await session.edit(id, text.slice(0, end));
       await session.edit(id, text, true);
-      assert.equal(session.seen().replaceAll("\n", ""), `weirdo> ${text.replaceAll("\n", "")}ana> typed`);
+      assert.equal(session.seen().replaceAll("\n", ""), `weirdo>${text.replaceAll("\n", "")}ana> typed`);
     }
   });
 
@@ -169,27 +169,165 @@ describe("what is typed into the interactive terminal", () => {
     session.input.write("/quit\r");
     await session.platform.closed;
   });
+});
 
-  test("ends the session with Ctrl-D, and asks for the end of the process with Ctrl-C", async () => {
-    const interrupted = Promise.withResolvers<void>();
-    await using session = await open({ onInterrupt: interrupted.resolve });
-    session.input.write("\u0003");
-    await interrupted.promise;
-    const id = await session.send("One", PIECE);
+describe("Ctrl-C and Ctrl-D in the interactive terminal", () => {
+  test("Ctrl-D ends the session, and what is being written is finished", async () => {
+    let interrupts = 0;
+    await using session = await open({ onInterrupt: () => interrupts++ });
+    session.input.write("hm\r");
+    await session.inbox.received(1);
+    const id = await session.send("One", { ...PIECE, inReplyTo: ["id-1"] });
     session.input.write("\u0004");
     await session.platform.closed;
+    assert.equal(interrupts, 1);
     await session.edit(id, "One, two.", true);
-    assert.equal(session.seen(), "weirdo> One, two.");
+    assert.match(
+      session.seen(),
+      /^ana> hm\nweirdo>\n\(finishing 1 answer; Ctrl-C ends at\n[^]*\n… One, two\.$/,
+    );
     assert.ok(session.written().includes("\u001B[?2004l"));
   });
 
-  test("is not taken any more after the intake was stopped", async () => {
+  test("Ctrl-C ends the answer that is being written, else drops the line; a second one leaves", async () => {
+    let interrupts = 0;
+    await using session = await open({ onInterrupt: () => interrupts++ });
+    session.input.write("hm\r");
+    await session.inbox.received(1);
+    session.input.write("half\u0003");
+    await session.writes(/did stop/);
+    assert.deepEqual(
+      session.inbox.commands.map(({ name, asker }) => [name, asker.id]),
+      [["stop", "ana"]],
+    );
+    session.turns.settle("stopped", ["id-1"]);
+    await setImmediate();
+    assert.match(session.seen(), /did stop\nana> half$/);
+    session.input.write("\u0003");
+    await setImmediate();
+    assert.match(session.seen(), /did stop\nana>$/);
+    session.input.write("\u0003");
+    await session.writes(/again to leave/);
+    assert.match(session.seen().replaceAll("\n", ""), /\(Ctrl-C again to leave\) ana>$/);
+    assert.equal(interrupts, 0);
+    session.input.write("\u0003");
+    await session.platform.closed;
+    assert.equal(interrupts, 1);
+    assert.deepEqual(session.inbox.said, ["ana: hm"]);
+  });
+
+  test("Ctrl-C leaves also where nothing can be stopped", async () => {
+    await using session = await open();
+    session.input.write("hm\r");
+    await session.inbox.received(1);
+    for (const pattern of [/did stop/, /again to leave/]) {
+      session.input.write("\u0003");
+      await session.writes(pattern);
+    }
+    session.input.write("\u0003");
+    await session.platform.closed;
+  });
+});
+
+describe("the line editor of the interactive terminal", () => {
+  test("goes on in the next line behind a backslash, and between three quotation marks", async () => {
+    await using session = await open();
+    session.input.write('one\\\rtwo\r"""\rif (a)\r  b"""\r');
+    await session.inbox.received(2);
+    assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: if (a)\n  b"]);
+    assert.match(session.seen(), /^ana> one\\\n {2}… two\n/);
+    session.turns.settle("stopped", ["id-1", "id-2"]);
+    await setImmediate();
+    session.input.write("three\\\rfour\u0003");
+    await session.writes(/four/);
+    session.input.write("five\r");
+    await session.inbox.received(3);
+    assert.equal(session.inbox.said[2], "ana: five");
+  });
+
+  test("has one line while a paste is edited, and a few words where the paste is long", async () => {
+    await using session = await open();
+    session.input.write("\u001B[200~one\ntwo\u001B[201~");
+    await session.writes(/two/);
+    assert.equal(session.seen(), "ana> one␤two");
+    session.input.write("\u007F\u007F\u007F\u007F and more\r");
+    await session.inbox.received(1);
+    const long = Array.from({ length: 300 }, (_, index) => `line ${index}`).join("\r");
+    session.input.write(`see \u001B[200~${long.slice(0, 50)}`);
+    session.input.write(`${long.slice(50)}\u001B[20`);
+    session.input.write("1~!\r");
+    await session.inbox.received(2);
+    assert.match(session.seen(), /ana> see \[paste 1: 300 lines\]!/);
+    assert.deepEqual(session.inbox.said, ["ana: one and more", `ana: see ${long.replaceAll("\r", "\n")}!`]);
+  });
+
+  test("obeys nothing that a paste holds", async () => {
+    await using session = await open();
+    session.input.write("\u001B[200~a\u0003b\u001B[Dc\u0004\u001B[201~\r");
+    await session.inbox.received(1);
+    assert.deepEqual(session.inbox.said, ["ana: ab[Dc"]);
+  });
+
+  test("offers again what was said, and has it kept for the next session", async () => {
+    const kept: string[] = [];
+    const history = { lines: ["older\nstill"], add: (text: string) => kept.push(text) };
+    await using session = await open({ history });
+    session.input.write("one\\\rtwo\r");
+    await session.inbox.received(1);
+    session.input.write("\u001B[A");
+    await session.writes(/one␤two/);
+    session.input.write("\u001B[A\r");
+    await session.inbox.received(2);
+    assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: older\nstill"]);
+    assert.deepEqual(kept, ["one\ntwo", "older\nstill"]);
+  });
+
+  test("completes from the table of commands, and knows what the terminal itself answers", async () => {
+    const argument = { name: "what", form: "list | detail KEY", help: "" };
+    await using session = await open({ commands: [{ name: "context", help: "", argument }] });
+    session.input.write("/con");
+    session.input.write("\t");
+    await session.writes(/text /);
+    session.input.write("d");
+    session.input.write("\t");
+    await session.writes(/etail/);
+    session.input.write("\r");
+    await session.writes(/did context/);
+    assert.equal(session.inbox.commands[0]?.argument, "detail");
+    session.input.write("/qit\r");
+    await session.writes(/mean\s+\/quit/);
+    assert.equal(session.inbox.commands.length, 1);
+  });
+});
+
+describe("an intake that was stopped", () => {
+  test("takes nothing more of what is typed", async () => {
     await using session = await open();
     await session.platform.stopIntake();
     session.input.write("too late\r");
     await session.send("Bye.");
     assert.equal(session.seen(), "weirdo> Bye.");
     assert.deepEqual(session.inbox.events, []);
+  });
+});
+
+describe("an answer in the interactive terminal", () => {
+  test("shows answers as they are written after /raw", async () => {
+    await using session = await open({ colour: true });
+    await session.send("a **b**");
+    session.input.write("/raw\r");
+    await session.writes(/as they are written/);
+    await session.send("a **b**");
+    assert.match(session.seen(), /^weirdo> a b\n[^]*\nweirdo> a \*\*b\*\*\nana>$/);
+  });
+
+  test("has the word at which it pauses", async () => {
+    await using session = await open();
+    const id = await session.send("The ri", PIECE);
+    await session.writes(/ri/);
+    assert.equal(session.seen(), "weirdo> The ri\nana>");
+    await session.edit(id, "The river.", true);
+    assert.equal(session.seen(), "weirdo> The river.\nana>");
   });
 });
 
@@ -206,6 +344,30 @@ describe("what else the interactive terminal tells", () => {
     assert.match(session.seen(), /\nana>$/);
   });
 
+  test("is how long an answer is waited for, and that the model is asked again", async () => {
+    let now = Date.parse("2026-05-01T12:00:00Z");
+    await using session = await open({ now: () => new Date(now) });
+    session.input.write("hm\r");
+    await session.inbox.received(1);
+    now += 4200;
+    session.turns.retry({ channel: "terminal:main", attempt: 2, of: 4 });
+    await session.writes(/trying/);
+    assert.match(
+      session.seen().replaceAll("\n", ""),
+      /\(weirdo is thinking, 4 s, trying again \(2 of 4\)\) ana>$/,
+    );
+    await session.send("Here.", { inReplyTo: ["id-1"] });
+    assert.match(session.seen(), /Here\.\nana>$/);
+  });
+
+  test("is what there is to say to whoever comes", async () => {
+    await using session = await open({ commands: [{ name: "recap", help: "", argument: null }] });
+    await session.writes(/did recap/);
+    assert.equal(session.seen(), "did recap\nana>");
+  });
+});
+
+describe("what the interactive terminal tells of summaries", () => {
   test("is what is being summarised, until it lands", async () => {
     await using session = await open();
     session.input.write("half a li");
@@ -231,7 +393,7 @@ describe("what else the interactive terminal tells", () => {
     session.turns.compaction(compaction("started"));
     session.turns.compaction(compaction("committed"));
     await session.edit(id, "The river rises");
-    assert.equal(session.seen(), "weirdo> The river rises\nana>");
+    assert.equal(session.seen(), "weirdo> The river\nana>");
     await session.edit(id, "The river rises.", true);
     assert.match(session.seen(), /^weirdo> The river rises\.\n\(120 older messages summarised/);
   });

@@ -3,6 +3,7 @@ import { displayable } from "../../../src/text/displayable.ts";
 import type {
   CompactionNews,
   EmergencyNews,
+  RetryNews,
   SettledTurn,
   SettledTurns,
 } from "../../../src/platforms/terminal/settled-turns.ts";
@@ -19,9 +20,10 @@ export class ManualTurns implements SettledTurns {
   readonly #settled = new Set<(turn: SettledTurn) => void>();
   readonly #emergencies = new Set<(news: EmergencyNews) => void>();
   readonly #compactions = new Set<(news: CompactionNews) => void>();
+  readonly #retries = new Set<(news: RetryNews) => void>();
 
   get listeners(): number {
-    return this.#settled.size + this.#emergencies.size + this.#compactions.size;
+    return this.#settled.size + this.#emergencies.size + this.#compactions.size + this.#retries.size;
   }
 
   onSettled(listener: (turn: SettledTurn) => void): () => void {
@@ -39,6 +41,11 @@ export class ManualTurns implements SettledTurns {
     return () => this.#compactions.delete(listener);
   }
 
+  onRetry(listener: (news: RetryNews) => void): () => void {
+    this.#retries.add(listener);
+    return () => this.#retries.delete(listener);
+  }
+
   settle(
     outcome: SettledTurn["outcome"],
     inReplyTo: readonly string[],
@@ -50,6 +57,10 @@ export class ManualTurns implements SettledTurns {
 
   emergency(news: EmergencyNews): void {
     for (const listener of this.#emergencies) listener(news);
+  }
+
+  retry(news: RetryNews): void {
+    for (const listener of this.#retries) listener(news);
   }
 
   compaction(news: CompactionNews): void {

@@ -9,7 +9,13 @@ import { errorCode, OperatorError, unreachable, WeirError } from "../../../core/
 import type { InboundEvent, OutboundMessage, Receipt } from "../../../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../intake.ts";
-import type { CompactionNews, EmergencyNews, SettledTurn, SettledTurns } from "../settled-turns.ts";
+import type {
+  CompactionNews,
+  RetryNews,
+  EmergencyNews,
+  SettledTurn,
+  SettledTurns,
+} from "../settled-turns.ts";
 import { JsonLines, MAX_LINE_LENGTH } from "./json-lines.ts";
 import {
   commandAnswerSchema,
@@ -113,6 +119,7 @@ export class DaemonLink implements PlatformInbox {
   readonly #settled = new Set<(turn: SettledTurn) => void>();
   readonly #emergencies = new Set<(news: EmergencyNews) => void>();
   readonly #compactions = new Set<(news: CompactionNews) => void>();
+  readonly #retries = new Set<(news: RetryNews) => void>();
   readonly #leaving = new AbortController();
   #connected: Connected | null;
   #next = 0;
@@ -128,6 +135,7 @@ export class DaemonLink implements PlatformInbox {
       onSettled: (listener) => listen(this.#settled, listener),
       onEmergency: (listener) => listen(this.#emergencies, listener),
       onCompaction: (listener) => listen(this.#compactions, listener),
+      onRetry: (listener) => listen(this.#retries, listener),
     };
     this.welcome = connected.welcome;
   }
@@ -304,6 +312,9 @@ export class DaemonLink implements PlatformInbox {
         return;
       case "compaction":
         for (const listener of this.#compactions) listener(said.news);
+        return;
+      case "retry":
+        for (const listener of this.#retries) listener(said.news);
         return;
       case "said":
         return chat.said(said.author, said.text);

@@ -82,8 +82,11 @@ export class SharedTerminal implements Platform {
       }),
       turns.onEmergency((news) => tell(news.channel, { type: "emergency", news })),
     );
-    const ofCompaction = turns.onCompaction?.((news) => tell(news.channel, { type: "compaction", news }));
-    if (ofCompaction !== undefined) this.#unsubscribe.push(ofCompaction);
+    const others = [
+      turns.onCompaction?.((news) => tell(news.channel, { type: "compaction", news })),
+      turns.onRetry?.((news) => tell(news.channel, { type: "retry", news })),
+    ];
+    this.#unsubscribe.push(...others.filter((one) => one !== undefined));
     try {
       const listener = new ChatListener(await socket(), (chat) => void this.#attach(chat, host, inbox));
       await listener.open();

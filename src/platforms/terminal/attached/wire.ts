@@ -86,6 +86,8 @@ const compaction = z.object({
   ms: z.number(),
 });
 
+const retry = z.object({ channel: z.string(), attempt: z.number(), of: z.number() });
+
 const shown = z.object({
   channel: address,
   text: z.string(),
@@ -168,6 +170,7 @@ export const daemonLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("settled"), news: settled }),
   z.object({ type: z.literal("emergency"), news: emergency }),
   z.object({ type: z.literal("compaction"), news: compaction }),
+  z.object({ type: z.literal("retry"), news: retry }),
   /** Somebody else has said something in a channel that the chat has open. */
   z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
   z.object({ type: z.literal("remark"), text: z.string() }),

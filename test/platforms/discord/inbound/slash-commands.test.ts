@@ -67,6 +67,8 @@ test("Discord takes all the commands that there are, and shows what goes into th
     held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),
     [
       ["context", "part", "list | detail KEY: its parts, or one of them in full"],
+      ["compact", "focus", "FOCUS: what the summary should keep above all"],
+      ["summarize", "focus", "FOCUS: what the summary should keep above all"],
       [
         "memory",
         "query",

@@ -1,0 +1,85 @@
+// proves: src/admin/recap.ts, src/admin/export.ts, src/admin/reset.ts
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { ANN, BEN, authorOf, command } from "../../support/commands.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { text } from "../../support/model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { TestPlatform } from "../../support/test-platform.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
+
+async function start(server: ModelServer): Promise<TestWeir> {
+  server.respond(() => text("It **rises**."));
+  const platform = new TestPlatform({ serves: () => true });
+  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+}
+
+/** Ann asks, the agent answers, and Ben says something that he takes back. */
+async function talk(weir: TestWeir, room: string): Promise<void> {
+  await weir.say("How is the river?\n\u001B[2J", { room, author: authorOf(ANN), id: `${room}-1` });
+  await weir.event("reply_delivered", ({ channel }) => channel === `test:${room}`);
+  await weir.say("taken back", { room, author: authorOf(BEN), id: `${room}-2`, addressed: false });
+  await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: `${room}-2`, at: new Date() });
+}
+
+describe("/recap", () => {
+  test("tells how much was said, since when, and the last of it that nobody took back", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    await talk(weir, "recap");
+    assert.match(
+      await command(weir, "recap", "recap"),
+      /^2 messages since today; last, \d+ s ago: main: It \*\*rises\*\*\.$/,
+    );
+  });
+
+  test("tells nothing of how Weir is set up where nothing was said yet, but at the terminal", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    assert.match(await command(weir, "nowhere", "recap"), /^Nothing has been said to me here yet/);
+    assert.match(await command(weir, "nowhere", "recap", ANN, "terminal"), /^Say something to begin\./);
+  });
+
+  test("greets at the terminal as a stand-in where there is no model", async () => {
+    await using weir = await startWeir({ connection: database.connection, modelUrl: "", config: CONFIG });
+    const greeting = await command(weir, "nowhere", "recap", ANN, "terminal");
+    assert.equal(greeting.split("\n").length, 3);
+    assert.match(greeting, /stand-in[^]*\/remember[^]*\.env/);
+  });
+});
+
+describe("/export", () => {
+  test("is what was said and not taken back, as Markdown that a terminal can show", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    await talk(weir, "export");
+    const exported = await command(weir, "export", "export");
+    assert.match(
+      exported,
+      /^# [^\n]+\n\nExported \S+ [\d-]+ [\d:]+ UTC: 2 messages\.\n\n\*\*Ann\*\*, [\d-]+ [\d:]+\n\nHow is the river\?\n␛\[2J\n\n\*\*main\*\*, [\d-]+ [\d:]+\n\nIt \*\*rises\*\*\.$/,
+    );
+  });
+
+  test("is the newest part of a long conversation where it comes as messages", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    for (let index = 1; index <= 30; index++)
+      await weir.say(`${index} ${"word ".repeat(100)}`, { room: "long", addressed: false });
+    const exported = await command(weir, "long", "export");
+    assert.ok(exported.length < 9000);
+    assert.match(exported, /Exported [^\n]+: the newest \d+ messages of about 30 entries/);
+    assert.match(exported, /\n\n30 word/);
+    assert.doesNotMatch(exported, /\n\n1 word/);
+  });
+});
+
+test("/new starts afresh, as /reset does", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  await talk(weir, "new");
+  assert.match(await command(weir, "new", "new", ANN), /^Reset: /);
+});
