@@ -39,6 +39,7 @@ import { retryWrite } from "./async/retry.ts";
 import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
+import { createPairing } from "./router/pairing.ts";
 import { openDatabase } from "./store/database/open.ts";
 import type { Database } from "./store/database/database.ts";
 import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
@@ -202,7 +203,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, prompts, models });
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, models, platforms }, stack);
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -245,6 +246,7 @@ async function openIntake(
   router: Router,
 ): Promise<void> {
   if (budgets !== null) await whileStarting(async () => budgets.open());
+  await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const served = platforms.map(({ name }) => name);
@@ -327,16 +329,15 @@ type RouterBase = Omit<RegistryBase, "indexer"> &
   Channels & {
     readonly prompts: Prompts;
     readonly models: Models;
+    readonly platforms: readonly Platform[];
   };
 
-function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
+function createRouter(options: DaemonOptions, base: RouterBase, stack: AsyncDisposableStack): Router {
+  const { bindings, log, config } = options;
   const {
     store,
     registry,
-    approvals,
-    contexts,
     events,
-    now,
     agents,
     staffOf,
     bindingOf,
@@ -346,8 +347,8 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     names,
     memories,
     digesterOf,
-    reminders,
   } = base;
+  const pairing = stack.use(createPairing({ ...options, ...base }));
   const speakers = new Speakers(store.speakers);
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
@@ -356,17 +357,13 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
   };
   const holds: NameHolds = (...name) => names.holds(...name);
   const commands = createCommands({
-    store,
-    registry,
-    approvals,
-    contexts,
+    ...base,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     guestsOf: (channel) => staffOf(channel).guests,
-    digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
-    reminders,
+    pairing: pairing.desk,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>
@@ -374,7 +371,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     secrets: secretsOf(config),
     helpText: (list) => prompts.render("help", { commands: list }),
     describeModels: () => models.describe(),
-    now,
   });
   return new Router({
     store,
@@ -393,6 +389,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     },
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),
+    pairing,
     failureText: (kind) => prompts.render("failure", { kind }).trim(),
     digesterOf,
   });

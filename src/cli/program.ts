@@ -12,6 +12,7 @@ import type { LogOptions } from "./log.ts";
 import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
+import type { PairOptions } from "./pair.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./session.ts";
 import type { StatusOptions } from "./status.ts";
@@ -54,6 +55,7 @@ export function createProgram(io: Io): Command {
   program.commandsGroup("What is remembered, and whose it is:");
   addMemories(program, io);
   addForgetUser(program, io);
+  addPair(program, io);
   program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
   program.addHelpText("after", EXAMPLES);
@@ -202,6 +204,20 @@ function addForgetUser(program: Command, io: Io): void {
     .action(async (id: string, options: ForgetUserOptions) => {
       const { forgetUser } = await import("./forget-user.ts");
       await forgetUser(io, id, options);
+    });
+}
+
+function addPair(program: Command, io: Io): void {
+  withConfig(program.command("pair"))
+    .argument("[code]", "the code that a stranger was told; default: the list")
+    .description(
+      "let somebody in whose direct messages are not answered yet, or list who waits and who was let in",
+    )
+    .option("--remove <id>", "platform:id, as discord:1234: their direct messages are answered no longer")
+    .option("--json", "the list as JSON")
+    .action(async (code: string | undefined, options: PairOptions) => {
+      const { pair } = await import("./pair.ts");
+      await pair(io, code, options);
     });
 }
 
