@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Packages that only one part may know. */
 const OWNERS: Readonly<Record<string, string>> = {
+  "@clack/prompts": "cli",
   croner: "async",
   openai: "llm",
   pg: "store",

@@ -22,6 +22,7 @@ import type { UsageOptions } from "./usage.ts";
 const MAX_PORT = 65_535;
 const EXAMPLES = `
 Examples:
+  weir init                         questions, and .env and config.toml from the answers
   weir doctor                       what is missing, and what to do about it
   weir chat                         talk to the first agent here
   weir context discord:1234567890   what the next model call there would be sent
@@ -271,6 +272,12 @@ function addTune(program: Command, io: Io): void {
 }
 
 function addUpkeep(program: Command, io: Io): void {
+  withConfig(program.command("init"))
+    .description("ask what a first start needs, check each answer, and write .env and config.toml")
+    .action(async (options: CommonOptions) => {
+      const { init } = await import("./init/init.ts");
+      await init(io, options);
+    });
   withConfig(program.command("migrate"))
     .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
     .option("--force", "also beside a Weir that runs on it: safe from one version to the next")
