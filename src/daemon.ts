@@ -40,6 +40,7 @@ import { Router } from "./router/router.ts";
 import { Speakers } from "./router/speakers.ts";
 import { Notices } from "./router/notices.ts";
 import { type OpenDatabase, openDatabase } from "./store/database/open.ts";
+import { createPairing } from "./router/pairing.ts";
 import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
 import { fileSigner } from "./store/database/signing-key.ts";
 import { createStore, type Store } from "./store/store.ts";
@@ -194,9 +195,10 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const answering = answeringOf(agents, bindings, names);
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   const reminders = new ReminderDesk(store.reminders, now);
-  const base = { store, events, now, agents, ...answering, platformOf, serves, memories, names, reminders };
+  const places = { platforms, platformOf, serves };
+  const base = { store, events, now, agents, models, ...answering, ...places, memories, names, reminders };
   const { registry, ...channels } = createRegistry(options, { ...base, indexer, meaning }, stack);
-  const keeper = new StatusKeeper({ ...options, ...base, ...channels, platforms, models, registry });
+  const keeper = new StatusKeeper({ ...options, ...base, ...channels, registry });
   // Disposed of after the registry, whose end answers what is still asked.
   const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status: keeper.status, log }));
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
@@ -204,8 +206,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.defer(async () => registry.drain(deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
-  const clock = stack.use(createReminderClock({ ...base, config, registry, log, platforms }));
-  const router = createRouter(options, { ...base, ...channels, registry, prompts, models, keeper });
+  const clock = stack.use(createReminderClock({ ...base, config, registry, log }));
+  const router = createRouter(options, { ...base, ...channels, registry, prompts, keeper }, stack);
   stack.use(router.erasures);
   stack.defer(async () => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
@@ -217,12 +219,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const kept = stack.move();
   return {
-    store,
-    events,
-    models,
+    ...base,
     inbox: router,
     registry,
-    ...answering,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     status: keeper.status,
@@ -249,6 +248,7 @@ async function openIntake(
   router: Router,
 ): Promise<void> {
   if (budgets !== null) await whileStarting(async () => budgets.open());
+  await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   await takeUpWork({ ...options, registry }, platforms);
 }
@@ -330,16 +330,15 @@ type RouterBase = Omit<RegistryBase, "indexer"> &
     readonly prompts: Prompts;
     readonly models: Models;
     readonly keeper: StatusKeeper;
+    readonly platforms: readonly Platform[];
   };
 
-function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase): Router {
+function createRouter(options: DaemonOptions, base: RouterBase, stack: AsyncDisposableStack): Router {
+  const { bindings, log, config } = options;
   const {
     store,
     registry,
-    approvals,
-    contexts,
     events,
-    now,
     agents,
     staffOf,
     bindingOf,
@@ -348,8 +347,8 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     names,
     memories,
     digesterOf,
-    reminders,
   } = base;
+  const pairing = stack.use(createPairing({ ...options, ...base }));
   const speakers = new Speakers(store.speakers);
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => agents.teamOf(agent, also);
   const namesOf = (agent: AgentId, also: readonly AgentId[]): readonly string[] => {
@@ -358,17 +357,13 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
   };
   const holds: NameHolds = (...name) => names.holds(...name);
   const commands = createCommands({
-    store,
-    registry,
-    approvals,
-    contexts,
+    ...base,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     guestsOf: (channel) => staffOf(channel).guests,
-    digesterOf,
     owners: { ...config.platforms, holds },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
-    reminders,
+    pairing: pairing.desk,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>
@@ -377,7 +372,6 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     helpText: (list) => prompts.render("help", { commands: list }),
     daemon: base.keeper.status,
     isStandIn: () => base.models.isOffline,
-    now,
   });
   return new Router({
     store,
@@ -396,6 +390,7 @@ function createRouter({ bindings, log, config }: DaemonOptions, base: RouterBase
     },
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),
+    pairing,
     failureText: (kind) => prompts.render("failure", { kind }).trim(),
     digesterOf,
   });

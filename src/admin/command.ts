@@ -15,6 +15,7 @@ import type {
   PlatformCapabilities,
   PlatformCommand,
 } from "../platforms/platform.ts";
+import type { PairingDesk } from "../router/pairing-desk.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
@@ -57,6 +58,7 @@ export interface CommandParts {
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly reminders: ReminderDesk;
+  readonly pairing: Pick<PairingDesk, "letIn" | "open">;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** Other agents that answer there. */
   readonly guestsOf: (channel: ChannelRow) => Guests;

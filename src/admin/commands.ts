@@ -16,6 +16,7 @@ import { remindCommand, remindersCommand } from "./remind.ts";
 import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { newCommand, resetCommand } from "./reset.ts";
+import { PAIR, pair } from "./pair.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
@@ -24,7 +25,7 @@ import { nearestName } from "../config/nearest-name.ts";
 import { codeBlock } from "../text/text.ts";
 import { whyCommand } from "./why.ts";
 
-/** The only command that also works in a channel that the log does not have. */
+/** Like {@link PAIR}, it also works in a channel that the log does not have. */
 const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
 
 /** All other commands, in the order of the help. */
@@ -54,8 +55,10 @@ export const COMMANDS: readonly Command[] = [
   newCommand,
 ];
 
+const WITHOUT_CHANNEL: ReadonlySet<string> = new Set([PAIR.name, HELP.name]);
+
 /** Every command as help lists it. */
-export const COMMAND_RULES: readonly CommandRule[] = [...COMMANDS, HELP];
+export const COMMAND_RULES: readonly CommandRule[] = [...COMMANDS, PAIR, HELP];
 
 function commandNamed(wanted: string): Command | undefined {
   return COMMANDS.find(({ name }) => name === wanted);
@@ -99,8 +102,11 @@ export function createCommands(parts: CommandParts): Commands {
     const wanted = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
     const registered = typedWith(commandPrefix);
-    if (wanted === undefined && command.name !== HELP.name) return unknownCommand(command.name, registered);
+    const isKnown = wanted !== undefined || WITHOUT_CHANNEL.has(command.name);
+    if (!isKnown) return unknownCommand(command.name, registered);
     const channel = await parts.store.channels.find(command.channel);
+    if (command.name === PAIR.name)
+      return pair(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
     if (wanted === undefined) {
       const { kind = "channel", workspace = "" } = channel ?? {};
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
@@ -124,7 +130,7 @@ export function createCommands(parts: CommandParts): Commands {
     });
   };
   return {
-    has: (name) => name === HELP.name || commandNamed(name) !== undefined,
+    has: (name) => WITHOUT_CHANNEL.has(name) || commandNamed(name) !== undefined,
     run,
     keepsMessage: (name) =>
       [rememberCommand, remindCommand, askCommand].some((one) => one === commandNamed(name)),

@@ -53,17 +53,23 @@ export function bindingsOf(
 /** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
 function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   const binding = { ...written, sharesMemory: memoryShare === "workspace" };
-  if (platform === null) return { ...binding, dmAllow: null };
-  return { ...binding, dms: binding.dms && platform.dm !== "off", dmAllow: dmAllowOf(binding, platform) };
+  if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };
+  return { ...binding, dms: binding.dms && platform.dm !== "off", ...dmRuleOf(binding, platform) };
 }
 
-/** Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. */
-function dmAllowOf(
+/**
+ * Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. Whom a
+ * binding names needs no code.
+ */
+function dmRuleOf(
   { allowUsers }: Pick<BindingConfig, "allowUsers">,
   { dm, allow, owners }: ChatPlatformConfig,
-): string[] | null {
-  const lists = [...(dm === "allowlist" ? [allow] : []), ...(allowUsers.length > 0 ? [allowUsers] : [])];
-  const [first, ...others] = lists;
-  if (first === undefined) return null;
-  return [...first.filter((id) => others.every((list) => list.includes(id))), ...owners];
+): Pick<Binding, "dmAllow" | "dmPairing"> {
+  const namesPeople = allowUsers.length > 0;
+  const listed = namesPeople ? allow.filter((id) => allowUsers.includes(id)) : allow;
+  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmPairing: false };
+  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmPairing: false };
+  return dm === "pairing"
+    ? { dmAllow: [...allow, ...owners], dmPairing: true }
+    : { dmAllow: null, dmPairing: false };
 }

@@ -31,8 +31,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   let wrong = 0;
   const tell = (finding: Finding): void => {
     if (finding.state === "wrong") wrong += 1;
-    say(io, `${SIGNS[finding.state]} ${finding.what}: ${finding.detail}`);
-    if (finding.todo !== undefined) say(io, `    → ${finding.todo}`);
+    say(io, shownFinding(finding));
   };
   const config = readConfig(io, options);
   loadPrompts(promptSources(config));
@@ -57,6 +56,11 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
     ["names", async () => lookAtNames(io, config)],
     ["Slack", async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack))],
   ];
+}
+
+/** A finding for a person, with what to do about it on a line of its own. Pure. */
+export function shownFinding({ state, what, detail, todo }: Finding): string {
+  return `${SIGNS[state]} ${what}: ${detail}${todo === undefined ? "" : `\n    → ${todo}`}`;
 }
 
 /** What is wrong with one thing must not hide what is wrong with the next. */
@@ -103,7 +107,8 @@ async function lookAtWishes(config: Config, database: Database): Promise<readonl
   return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
 }
 
-async function lookAtModels(config: Config): Promise<readonly Finding[]> {
+/** Asks each model for one word. */
+export async function lookAtModels(config: Pick<Config, "llm" | "agents">): Promise<readonly Finding[]> {
   await using models = await openModels(config.llm);
   if (models.isOffline) {
     const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";

@@ -40,14 +40,23 @@ export interface NamedPerson {
 export async function forgetUser(io: Io, typed: string, options: ForgetUserOptions): Promise<void> {
   const config = readConfig(io, options);
   const { yes: isDone = false } = options;
-  const { person, isThere } = await withStore(io, config, async (store) => {
+  const { person, isThere, isPaired } = await withStore(io, config, async (store) => {
     const found = await findPerson(store, parsePerson(typed), isDone);
     const { platform, id } = found;
     const places = await store.people.places(platform, id);
     say(io, describePerson(found, places, await store.people.borne(platform, id), isDone));
-    return { person: found, isThere: places.length > 0 };
+    const paired = await isPairedOrAsks(store, platform, id);
+    if (paired)
+      say(io, `${isDone ? "Ended is" : "It would also end"} that they were let in to direct messages.`);
+    return { person: found, isThere: places.length > 0, isPaired: paired };
   });
-  if (!isThere || !isDone) return;
+  if (!isDone) return;
+  // First: what they write meanwhile is not kept.
+  if (isPaired) {
+    const { platform, id } = person;
+    await withStore(io, config, async ({ pairing }) => pairing.remove({ platform, person: id }), "asker");
+  }
+  if (!isThere) return;
   const asked = await askDaemon(io, config, person);
   const done = asked.isTaken ? asked.forgotten : await forgetHere(io, config, person, asked.forgotten);
   await withStore(io, config, async (store) => tellRest(io, store, person, done));
@@ -67,16 +76,20 @@ export function parsePerson(typed: string): NamedPerson {
  * @throws OperatorError with who may be meant
  */
 async function findPerson(
-  { people }: Store,
+  store: Store,
   { platform, called }: NamedPerson,
   isExact: boolean,
 ): Promise<KnownPerson> {
+  const { people } = store;
   if (called === "") throw new OperatorError("Say who: weir forget-user discord:1234.");
   const known = await people.known(platform, called, SUGGESTED + 1);
   const byId = known.filter(({ id }) => id === called);
   const [one, ...others] = byId.length > 0 ? byId : known;
   const typed = platform === null ? called : `${platform}:${called}`;
   if (one === undefined) {
+    // Who was let in may have said nothing yet.
+    if (platform !== null && (await isPairedOrAsks(store, platform, called)))
+      return { platform, id: called, name: called, messages: 0 };
     const near = nearestPeople(called, await people.known(platform, null, MOST_PEOPLE));
     const hint = near.length === 0 ? "" : ` Did you mean ${near.map(nameOf).join(", or ")}?`;
     throw new OperatorError(
@@ -92,6 +105,12 @@ async function findPerson(
       `Did you mean ${nameOf(one)}? --yes wants the platform and the id: anybody may take a name.`,
     );
   return one;
+}
+
+/** Whether somebody was let in to direct messages, or asks for it. */
+async function isPairedOrAsks({ pairing }: Store, platform: string, id: string): Promise<boolean> {
+  const all = [...(await pairing.people()), ...(await pairing.open(platform))];
+  return all.some((one) => one.platform === platform && one.person === id);
 }
 
 /** The people whose id or name is nearest to what was typed. Pure. */

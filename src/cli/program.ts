@@ -12,6 +12,7 @@ import type { LogOptions } from "./log.ts";
 import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
+import type { PairOptions } from "./pair.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./chat.ts";
 import type { StatusOptions } from "./status.ts";
@@ -21,6 +22,7 @@ import type { UsageOptions } from "./usage.ts";
 const MAX_PORT = 65_535;
 const EXAMPLES = `
 Examples:
+  weir init                         questions, and .env and config.toml from the answers
   weir doctor                       what is missing, and what to do about it
   weir chat                         talk to the first agent here
   weir context discord:1234567890   what the next model call there would be sent
@@ -54,6 +56,7 @@ export function createProgram(io: Io): Command {
   program.commandsGroup("What is remembered, and whose it is:");
   addMemories(program, io);
   addForgetUser(program, io);
+  addPair(program, io);
   program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
   program.addHelpText("after", EXAMPLES);
@@ -205,6 +208,20 @@ function addForgetUser(program: Command, io: Io): void {
     });
 }
 
+function addPair(program: Command, io: Io): void {
+  withConfig(program.command("pair"))
+    .argument("[code]", "the code that a stranger was told; default: the list")
+    .description(
+      "let somebody in whose direct messages are not answered yet, or list who waits and who was let in",
+    )
+    .option("--remove <id>", "platform:id, as discord:1234: their direct messages are answered no longer")
+    .option("--json", "the list as JSON")
+    .action(async (code: string | undefined, options: PairOptions) => {
+      const { pair } = await import("./pair.ts");
+      await pair(io, code, options);
+    });
+}
+
 function addCompactions(program: Command, io: Io): void {
   withConfig(program.command("compactions"))
     .argument("<channel>", "main, or platform:name")
@@ -255,6 +272,12 @@ function addTune(program: Command, io: Io): void {
 }
 
 function addUpkeep(program: Command, io: Io): void {
+  withConfig(program.command("init"))
+    .description("ask what a first start needs, check each answer, and write .env and config.toml")
+    .action(async (options: CommonOptions) => {
+      const { init } = await import("./init/init.ts");
+      await init(io, options);
+    });
   withConfig(program.command("migrate"))
     .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
     .option("--force", "also beside a Weir that runs on it: safe from one version to the next")

@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly cwd: string;
   /** Default: the environment of the process. */
   readonly env?: Environment | undefined;
+  /** Variables that go before those of the environment. */
+  readonly more?: Environment | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export function loadConfig(options: LoadOptions): Config {
   const path = resolve(options.cwd, options.file ?? "config.toml");
   const source = readSource(path, options);
   const folder = source.exists ? dirname(path) : options.cwd;
-  const processEnv = options.env ?? process.env;
+  const processEnv = { ...(options.env ?? process.env), ...options.more };
   const { environment, problems: envProblems } = readEnvironment(
     folder,
     processEnv,

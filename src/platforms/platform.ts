@@ -64,6 +64,13 @@ export interface Platform extends AsyncDisposable {
    */
   tellAlone?(channel: ChannelAddress, person: string, text: string, card?: Card): Promise<void>;
   /**
+   * The channel of the direct messages with a person, for a text that they have not asked for. Default: the platform has none that
+   * the bot could begin.
+   * @param person the platform's id
+   * @throws PlatformError
+   */
+  directChannel?(person: string): Promise<ChannelAddress>;
+  /**
    * The address at which people find a message of a channel; null: this one has none. Must not throw. Default: the platform has no
    * such addresses.
    * @param messageId the platform's id, of a message of that channel or of one that it shows

@@ -7,6 +7,7 @@ import {
   type InboundMessage,
   REACTION_PREFIX,
 } from "../core/message.ts";
+import type { PairedPerson } from "../store/channels/pairing.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 
 /** Which agent answers which channels, and when. */
@@ -16,6 +17,8 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
   readonly dmAllow: readonly string[] | null;
   /** Of the conversations with one person, which the terminal names as well: only these; default: all. */
   readonly dmNames?: readonly string[];
+  /** Others may send DMs once they are let in. */
+  readonly dmPairing: boolean;
   /** What is remembered of public channels is their workspace's. */
   readonly sharesMemory: boolean;
 }
@@ -31,6 +34,7 @@ export function bindPlatform(platform: string, agent: AgentId, sharesMemory = fa
     threads: true,
     dms: true,
     dmAllow: null,
+    dmPairing: false,
     mentionRequired: true,
     listen: true,
     allowUsers: [],
@@ -48,6 +52,14 @@ export type NameKind = "workspace" | "channel" | "role";
 
 /** Whether a configured name holds in a server (team): anybody may use any names in their own server. */
 export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
+
+/** Somebody whose direct messages are answered because they were let in; null: they were not. Counts where a binding has `dmPairing`. */
+export type FindPaired = (
+  platform: string,
+  person: string,
+) => Pick<PairedPerson, "since" | "unreadTo" | "unreadIds"> | null;
+
+const NOBODY_PAIRED: FindPaired = () => null;
 
 /** The first binding that matches; undefined: nobody answers this channel. Pure. */
 export function findBinding(
@@ -128,9 +140,10 @@ export function admit(
   message: InboundMessage,
   takesPart: boolean,
   holds: NameHolds,
+  findPaired: FindPaired = NOBODY_PAIRED,
 ): Admission {
   const { kind, addressed } = message;
-  const why = refusal(binding, message);
+  const why = refusal(binding, message, findPaired);
   if (why !== null) return { outcome: "ignored", why };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
@@ -142,14 +155,32 @@ export function admit(
 }
 
 /** Why the log takes no message of this author there; null: it does. Pure. */
-export function refusal(binding: Binding, message: InboundMessage): "bot" | "dm_not_allowed" | null {
+export function refusal(
+  binding: Binding,
+  message: InboundMessage,
+  findPaired: FindPaired = NOBODY_PAIRED,
+): "bot" | "dm_not_allowed" | null {
   const { author, kind } = message;
   if (author.isBot && !binding.allowBots && !isRoot(message)) return "bot";
-  return isStranger(binding, kind, author) ? "dm_not_allowed" : null;
+  return isStranger(binding, kind, author, findPaired, message) ? "dm_not_allowed" : null;
 }
 
-function isStranger({ dmAllow }: Binding, kind: ChannelKind, { id }: Pick<Author, "id">): boolean {
-  return kind === "dm" && dmAllow !== null && !dmAllow.includes(id);
+/** @param said what was said before somebody was let in stays unread; left out: it is asked of a person, not of a message */
+function isStranger(
+  { platform, dmAllow, dmPairing }: Binding,
+  kind: ChannelKind,
+  { id }: Pick<Author, "id">,
+  findPaired: FindPaired,
+  said?: Pick<InboundMessage, "id" | "at" | "isBackground">,
+): boolean {
+  if (kind !== "dm" || dmAllow === null || dmAllow.includes(id)) return false;
+  const paired = dmPairing ? findPaired(platform, id) : null;
+  if (paired === null) return true;
+  if (said === undefined) return false;
+  const { since, unreadTo, unreadIds } = paired;
+  const wasUnread = unreadIds.includes(said.id) || (unreadTo !== null && said.at < unreadTo);
+  // Both clocks may differ: only what is fetched from the past is compared with ours.
+  return wasUnread || (said.isBackground === true && said.at < since);
 }
 
 /** Whether a person is answered there; the same rule allows commands. Pure. */
@@ -158,8 +189,9 @@ export function isAnswered(
   where: ChannelOnPlatform,
   person: Pick<Author, "id" | "roles" | "roleNames">,
   holds: NameHolds,
+  findPaired: FindPaired = NOBODY_PAIRED,
 ): boolean {
-  return !isStranger(binding, where.kind, person) && mayAsk(binding, where, person, holds);
+  return !isStranger(binding, where.kind, person, findPaired) && mayAsk(binding, where, person, holds);
 }
 
 /** Is this a thread's root, also a bot's alarm or our own answer? Both platforms name a thread after it. */

@@ -22,7 +22,9 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
-import { admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
+import { type Admission, admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
+import type { Pairing } from "./pairing.ts";
+import { STRANGERS_COMMAND } from "./pairing-desk.ts";
 import { type Addressee, addresseeOf } from "./addressee.ts";
 import { BindingLedger } from "./catch-up-ledger.ts";
 import { channelKey, ChannelIds } from "./channel-ids.ts";
@@ -56,6 +58,8 @@ export interface RouterParts {
   /** Whether an agent sees pictures; none are kept for other agents. */
   readonly seesImages: (agent: AgentId) => boolean;
   readonly notices: Notices;
+  /** Open it before the intake. */
+  readonly pairing: Pairing;
   /** The one sentence for a person whose request fails. */
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
@@ -94,6 +98,7 @@ export class Router implements PlatformInbox {
   #told: Promise<void> = Promise.resolve();
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
+  readonly pairing: Pairing;
   /** Tells the adapters about the channels of the bindings. */
   readonly ledger: BindingLedger;
   /** Blanks the messages of deleted channels; begin it once at the start, and dispose of it. */
@@ -101,6 +106,7 @@ export class Router implements PlatformInbox {
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
+    this.pairing = parts.pairing;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#channelIds = new ChannelIds(parts.store.channels);
     this.ledger = new BindingLedger({
@@ -108,6 +114,7 @@ export class Router implements PlatformInbox {
       registry: parts.registry,
       channelIds: this.#channelIds,
       bindingOf: (where) => this.#find(where),
+      findPaired: parts.pairing.find,
     });
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
@@ -159,8 +166,9 @@ export class Router implements PlatformInbox {
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
     const binding = this.#find(where);
     if (binding === undefined) return NOBODY_HERE;
-    if (!isAnswered(binding, where, asker, this.#holds) && !commands.isNamedFor(name, row, asker))
-      return NOT_FOR_YOU;
+    const isMeant = isAnswered(binding, where, asker, this.#holds, this.pairing.find);
+    if (!isMeant && !commands.isNamedFor(name, row, asker))
+      return kind === "dm" && binding.dmPairing ? STRANGERS_COMMAND : NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
     const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
     return asked === "within" ? null : NOT_RUN;
@@ -194,7 +202,7 @@ export class Router implements PlatformInbox {
     const addressee = await this.#addressee(binding, said);
     const message = addressee === undefined ? said : { ...said, addressed: true };
     const takesPart = await this.#takesPart(binding, message);
-    const admission = admit(binding, message, takesPart, this.#holds);
+    const admission = await this.#admit(binding, message, takesPart);
     if (admission.outcome === "ignored") {
       this.#parts.log.debug(
         { channel: formatAddress(message.channel), why: admission.why },
@@ -223,6 +231,14 @@ export class Router implements PlatformInbox {
       binding,
       role,
     );
+  }
+
+  /** A stranger is told how to be let in; whoever was let in this very moment is no stranger. */
+  async #admit(binding: Binding, message: InboundMessage, takesPart: boolean): Promise<Admission> {
+    const judge = (): Admission => admit(binding, message, takesPart, this.#holds, this.pairing.find);
+    const admission = judge();
+    const isStranger = admission.outcome === "ignored" && admission.why === "dm_not_allowed";
+    return isStranger && binding.dmPairing && (await this.pairing.meet(message)) ? judge() : admission;
   }
 
   /** Which of several agents a message means; a reply to what one of them has said means that one. */
@@ -288,7 +304,8 @@ export class Router implements PlatformInbox {
 
   /** Such a command is too old to run, or has already run; it does not belong in the log either way. */
   #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
-    const asSaid = admit(binding, { ...message, isBackground: false }, takesPart, this.#holds);
+    const said = { ...message, isBackground: false };
+    const asSaid = admit(binding, said, takesPart, this.#holds, this.pairing.find);
     return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
   }
 

@@ -78,12 +78,13 @@ export class TextCommands {
 
   /** Must not throw. */
   async #answer(message: InboundMessage, command: TextCommand): Promise<void> {
-    const { channel, author, id, text, at } = message;
+    const { channel, author, id, text, at, kind, workspace } = message;
     const { notices, commands, log, failureText } = this.#parts;
     const { name, roles = [], roleNames = [] } = author;
     const asker = { id: author.id, name, roles, roleNames };
+    const where = { channel, kind, workspace };
     try {
-      const answer = await commands.run({ channel, ...command, asker, said: { id, text, at } });
+      const answer = await commands.run({ channel, ...command, asker, said: { id, text, at }, where });
       notices.answer(channel, message, answer, answer === STOPPED ? STOP_SIGN : null);
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");

@@ -34,6 +34,7 @@ import type { Database } from "./database/database.ts";
 import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";
+import { PairingStore } from "./channels/pairing.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { SubagentStore } from "./turns/subagents.ts";
@@ -79,6 +80,7 @@ export interface Store {
   readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
+  readonly pairing: PairingStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -139,6 +141,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
+    pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
     mergedOf: async (channel, range) => readMerged(db, channel, range),

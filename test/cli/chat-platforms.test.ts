@@ -35,10 +35,11 @@ describe("whose direct messages are answered", () => {
       return outcome === "turn";
     });
   };
+  const EVERYONE = 'dm = "everyone"';
   const ALLOWLIST = 'dm = "allowlist"\nallow = ["ann", "ben"]';
 
   test("everybody's, or those of the people on the platform's list, and of its owners", (t) => {
-    assert.deepEqual(answered(t, "", ""), PEOPLE);
+    assert.deepEqual(answered(t, EVERYONE, ""), PEOPLE);
     assert.deepEqual(answered(t, 'dm = "allowlist"\nallow = ["ann"]', ""), ["ann", "olga"]);
   });
 
@@ -48,7 +49,21 @@ describe("whose direct messages are answered", () => {
     assert.deepEqual(answered(t, ALLOWLIST, 'allow_users = ["ann", "carla"]'), ["ann", "olga"]);
   });
 
+  test("by default those who are named anywhere, and whoever is let in by a code", (t) => {
+    const paired = (binding: string, allow = ""): boolean => {
+      const file = `[platforms.discord]\n${allow}\n[[bindings]]\nagent = "main"\nplatform = "discord"\n${binding}`;
+      const bindings = bindingsOf(configFrom(t, file, { DISCORD_TOKEN: "secret" }), agentId("main"));
+      return bindings.some(({ dmPairing }) => dmPairing);
+    };
+    assert.deepEqual(answered(t, 'allow = ["ann"]', ""), ["ann", "olga"]);
+    assert.ok(paired(""));
+    assert.deepEqual(answered(t, "", 'allow_users = ["ann"]'), ["ann", "olga"]);
+    assert.ok(!paired('allow_users = ["ann"]'));
+    assert.ok(!paired("", 'dm = "allowlist"'));
+    assert.ok(!paired("", EVERYONE));
+  });
+
   test("nobody has a role there: roles alone leave it to the platform's list", (t) => {
-    assert.deepEqual(answered(t, "", 'allow_roles = ["helpers"]'), PEOPLE);
+    assert.deepEqual(answered(t, EVERYONE, 'allow_roles = ["helpers"]'), PEOPLE);
   });
 });

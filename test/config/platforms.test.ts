@@ -61,7 +61,7 @@ describe("platforms in the configuration", () => {
     const file =
       '[platforms.discord]\napi_url = "http://127.0.0.1:9"\nowners = ["1"]\n[[bindings]]\nagent = "main"\nplatform = "discord"\nchannels = ["general"]';
     const shown = describeConfig(configFrom(t, file, { ...SLACK, DISCORD_TOKEN: "very-secret" }));
-    assert.match(shown, /Discord +on, DMs everyone, 1 owner, at http:\/\/127\.0\.0\.1:9/);
+    assert.match(shown, /Discord +on, DMs pairing, 1 owner, at http:\/\/127\.0\.0\.1:9/);
     assert.match(shown, /Slack +on, by Socket Mode/);
     assert.match(shown, /discord \(general\): main answers mentions, and listens/);
     assert.doesNotMatch(shown, /secret/);

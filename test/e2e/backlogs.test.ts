@@ -29,7 +29,7 @@ test("killed again and again in a backlog, it brings all of it, and answers each
     DISCORD_TOKEN: discord.token,
   };
   const home = stack.use(
-    await openMainHome(`[platforms.discord]\napi_url = "${discord.api}"\n${BINDING}`, env),
+    await openMainHome(`[platforms.discord]\ndm = "everyone"\napi_url = "${discord.api}"\n${BINDING}`, env),
   );
   const first = await home.start();
   discord.world.say(ann, general, `${mention} question 0?`);

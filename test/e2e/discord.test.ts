@@ -35,7 +35,9 @@ async function openScene(options: DiscordOptions = {}): Promise<Scene> {
     OPENAI_BASE_URL: model.url,
     DISCORD_TOKEN: discord.token,
   };
-  const home = stack.use(await openMainHome(`[platforms.discord]\napi_url = "${discord.api}"`, env));
+  const home = stack.use(
+    await openMainHome(`[platforms.discord]\ndm = "everyone"\napi_url = "${discord.api}"`, env),
+  );
   const kept = stack.move();
   return {
     discord,

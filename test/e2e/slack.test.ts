@@ -37,7 +37,9 @@ async function openScene(retryDelaysMs: readonly number[] = []): Promise<Scene> 
     SLACK_BOT_TOKEN: slack.botToken,
     SLACK_APP_TOKEN: slack.appToken,
   };
-  const home = stack.use(await openMainHome(`[platforms.slack]\napi_url = "${slack.apiUrl}"`, env));
+  const home = stack.use(
+    await openMainHome(`[platforms.slack]\ndm = "everyone"\napi_url = "${slack.apiUrl}"`, env),
+  );
   const kept = stack.move();
   return {
     slack,

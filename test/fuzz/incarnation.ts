@@ -20,6 +20,7 @@ import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
 import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
+import { createPairing } from "../../src/router/pairing.ts";
 import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
 import { Speakers } from "../../src/router/speakers.ts";
@@ -228,6 +229,14 @@ export class Incarnation {
       ...UNROUTED,
       limits: new TurnRateLimit(() => performance.now()),
       notices: new Notices(platformOf, log),
+      pairing: createPairing({
+        config: { platforms: { discord: null, slack: null, loopback: null } },
+        bindings: BINDINGS,
+        store: this.store,
+        platforms: [],
+        platformOf,
+        log,
+      }),
     });
   }
 

@@ -14,7 +14,7 @@ import {
 
 export const CHAT_PLATFORMS = ["discord", "slack"] as const;
 const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
-const DM_POLICIES = ["everyone", "allowlist", "off"] as const;
+const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
 /** What each chat platform may set. */
 export const chatOptions = {
@@ -25,13 +25,14 @@ export const chatOptions = {
   ),
   dm: option(
     oneOf(DM_POLICIES),
-    "everyone",
-    'Whose direct messages are answered: "everyone", "allowlist" (the people in allow and the owners), or "off".',
+    "pairing",
+    'Whose direct messages are answered: "pairing" (the people in allow, the owners, and whoever was let in by a code that a ' +
+      'stranger is told: `weir pair`), "allowlist" (the people in allow and the owners), "everyone", or "off".',
   ),
   allow: option(
     names("ids of people"),
     [],
-    'Ids of people whose direct messages are answered if dm is "allowlist": ["123456789012345678"].',
+    'Ids of people whose direct messages are answered if dm is "pairing" or "allowlist": ["123456789012345678"].',
   ),
   owners: option(
     names("ids of people"),

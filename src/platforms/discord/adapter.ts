@@ -17,6 +17,7 @@ import {
   type PlatformInbox,
 } from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
+import { directChannel } from "./rest/direct-channel.ts";
 import { Directory } from "./rest/directory.ts";
 import { DiscordEvents } from "./inbound/events.ts";
 import { GatewaySession } from "./gateway/session.ts";
@@ -171,6 +172,10 @@ class DiscordPlatform implements Platform {
 
   async react(channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
     await this.#poster.react(channel, messageId, emoji);
+  }
+
+  async directChannel(person: string): Promise<ChannelAddress> {
+    return await directChannel(this.#api, person);
   }
 
   async linkTo(channel: LinkedChannel, messageId: string): Promise<string | null> {

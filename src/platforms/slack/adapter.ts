@@ -17,7 +17,7 @@ import {
   type PlatformCommand,
   type PlatformInbox,
 } from "../platform.ts";
-import { linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
+import { addressOf, linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
 import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
@@ -166,6 +166,11 @@ class SlackPlatform implements Platform {
     const blocks = card === undefined ? {} : { blocks: toBlocks(card) };
     const body = { channel, user, text: fitMrkdwn(text, new Map(), MAX_POST_LENGTH), ...blocks, ...thread };
     await new SlackApi(this.#apiOptions).call("chat.postEphemeral", body, nothing);
+  }
+
+  /** Slack takes a person's id as the channel of a post; to open the channel itself would need one more scope. */
+  async directChannel(person: string): Promise<ChannelAddress> {
+    return addressOf({ channel: person, threadTs: null });
   }
 
   async linkTo({ address }: LinkedChannel, messageId: string): Promise<string | null> {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands.ts";
+import type { DiscordConfig } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
@@ -14,7 +15,7 @@ import type { WeirEvent } from "../../../src/telemetry/events.ts";
 export interface DiscordWeirOptions {
   readonly databaseUrl: string;
   readonly modelUrl: string;
-  readonly discord: { readonly token: string; readonly apiUrl: string };
+  readonly discord: Pick<DiscordConfig, "token" | "apiUrl"> & Partial<DiscordConfig>;
   readonly timing?: Partial<DiscordTiming>;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
@@ -39,21 +40,28 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
   const config = loadConfig({ cwd: folder, env });
   const write = options.onLine ?? ((): void => undefined);
   const log = pino({ level: "info" }, { write });
+  const own: DiscordConfig = {
+    dm: "everyone",
+    allow: [],
+    owners: [],
+    ownerRoles: [],
+    catchUpMaxAgeMs: 3_600_000,
+    ...options.discord,
+  };
   const discord = createDiscord({
-    config: {
-      ...options.discord,
-      dm: "everyone",
-      allow: [],
-      owners: [],
-      ownerRoles: [],
-      catchUpMaxAgeMs: 3_600_000,
-    },
+    config: own,
     log,
     commands: commandTable(),
     timing: { ...TIMING, ...options.timing },
   });
   const bindings = [{ ...bindPlatform("discord", agentId("main")), ...options.binding }];
-  const daemon = await buildDaemon({ config, log, platforms: () => [discord], bindings });
+  const platforms = { ...config.platforms, discord: own };
+  const daemon = await buildDaemon({
+    config: { ...config, platforms },
+    log,
+    platforms: () => [discord],
+    bindings,
+  });
   const events: WeirEvent[] = [];
   daemon.events.on((event) => void events.push(event));
   await daemon.open();

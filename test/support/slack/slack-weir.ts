@@ -40,21 +40,28 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
   const config = loadConfig({ cwd: folder, env });
   const write = options.onLine ?? ((): void => undefined);
   const log = pino({ level: "info" }, { write });
+  const own: SlackConfig = {
+    dm: "everyone",
+    allow: [],
+    owners: [],
+    ownerRoles: [],
+    catchUpMaxAgeMs: 3_600_000,
+    ...options.slack,
+  };
   const slack = createSlack({
-    config: {
-      dm: "everyone",
-      allow: [],
-      owners: [],
-      ownerRoles: [],
-      catchUpMaxAgeMs: 3_600_000,
-      ...options.slack,
-    },
+    config: own,
     log,
     commands: commandTable(),
     timing: { shortMs: 0, streamMs: 20, firstPieceMs: 0, ...options.timing },
   });
   const bindings = [{ ...bindPlatform("slack", agentId("main")), ...options.binding }];
-  const daemon = await buildDaemon({ config, log, platforms: () => [slack], bindings });
+  const platforms = { ...config.platforms, slack: own };
+  const daemon = await buildDaemon({
+    config: { ...config, platforms },
+    log,
+    platforms: () => [slack],
+    bindings,
+  });
   const events: WeirEvent[] = [];
   daemon.events.on((event) => void events.push(event));
   await daemon.open();

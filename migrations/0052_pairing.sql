@@ -1,0 +1,101 @@
+-- Whose direct messages are answered where the configuration says "pairing": people who were let in by a code. Whoever asks to be let
+-- in has a row for an hour; of what they write, nothing is kept.
+
+create table paired_people (
+  platform text        not null check (platform <> ''),
+  person   text        not null check (person <> ''),
+  since    timestamptz not null default clock_timestamp(),
+  let_in_by text       not null,
+  unread_to timestamptz,
+  unread_ids text[] not null default '{}',
+  greet_in text,
+  primary key (platform, person)
+);
+comment on column paired_people.person is 'the platform''s id of the person';
+comment on column paired_people.let_in_by is 'platform:id of an owner; operator: by the command line; upgrade: they wrote direct messages before there was pairing';
+comment on column paired_people.unread_to is 'up to here, by the platform''s clock, they wrote as a stranger: it is not read afterwards, either';
+comment on column paired_people.unread_ids is 'their messages of just that time: later ones may have the same';
+comment on column paired_people.greet_in is 'name of the direct channel in which they are to be told that they were let in; null: they were told';
+
+create table pairing_requests (
+  platform text        not null check (platform <> ''),
+  person   text        not null check (person <> ''),
+  name     text        not null,
+  channel  text        not null,
+  code     text        not null,
+  asked_at timestamptz not null default clock_timestamp(),
+  said_to  timestamptz not null,
+  said_ids text[] not null,
+  primary key (platform, person)
+);
+alter table pairing_requests alter column name set statistics 0;
+comment on column pairing_requests.said_to is 'when they have written last, by the platform''s clock';
+comment on column pairing_requests.said_ids is 'ids of their messages of just that time';
+comment on column pairing_requests.name is 'what the person is called on the platform, for whoever lets them in';
+
+-- A stranger has written. state: paired (they are let in already), asked (this is their new code), waiting (they have one), full (as many
+-- wait on that platform as may). Of several daemons that hear of the same message one gets asked.
+create function ask_pairing(
+  p_platform text, p_person text, p_name text, p_channel text, p_code text, p_at timestamptz, p_id text, p_most integer, p_valid interval,
+  out state text
+) language plpgsql as $$
+begin
+  -- One after another: or more codes would be valid than may be.
+  perform pg_advisory_xact_lock(hashtextextended('weir ask_pairing', 0));
+  if exists (select from paired_people p where p.platform = p_platform and p.person = p_person) then state := 'paired'; return; end if;
+  update pairing_requests r
+     set said_to = greatest(r.said_to, p_at),
+         said_ids = case when p_at > r.said_to then array[p_id] when p_at = r.said_to then r.said_ids || p_id else r.said_ids end
+   where r.platform = p_platform and r.person = p_person and r.asked_at > clock_timestamp() - p_valid;
+  if found then
+    state := 'waiting';
+    return;
+  end if;
+  delete from pairing_requests r where r.asked_at <= clock_timestamp() - p_valid;
+  if (select count(*) from pairing_requests r where r.platform = p_platform and r.person <> p_person) >= p_most then
+    state := 'full';
+    return;
+  end if;
+  insert into pairing_requests (platform, person, name, channel, code, said_to, said_ids)
+    values (p_platform, p_person, p_name, p_channel, p_code, p_at, array[p_id]) on conflict do nothing;
+  state := case when found then 'asked' else 'waiting' end;
+end $$;
+
+-- Lets the person in who has asked with this code. False: nobody has, or not within that time.
+create function pair_person(p_platform text, p_person text, p_code text, p_by text, p_valid interval) returns boolean
+language plpgsql as $$
+declare v_request pairing_requests;
+begin
+  delete from pairing_requests r
+   where r.platform = p_platform and r.person = p_person and r.code = p_code and r.asked_at > clock_timestamp() - p_valid
+  returning r.* into v_request;
+  if not found then return false; end if;
+  insert into paired_people (platform, person, let_in_by, unread_to, unread_ids, greet_in)
+    values (p_platform, p_person, p_by, v_request.said_to, v_request.said_ids, v_request.channel) on conflict do nothing;
+  return true;
+end $$;
+
+-- Takes back that a person was let in, and what they asked for. Reminders in their direct messages end: each would be an answer.
+-- False: they were not let in.
+create function unpair_person(p_platform text, p_person text) returns boolean language plpgsql as $$
+declare v_was boolean;
+begin
+  delete from pairing_requests r where r.platform = p_platform and r.person = p_person;
+  delete from paired_people p where p.platform = p_platform and p.person = p_person;
+  v_was := found;
+  if v_was then
+    perform end_reminders(array(
+      select r.id from reminders r join channels c on c.id = r.channel_id
+       where c.platform = p_platform and c.kind = 'dm' and r.asker_id = p_person and r.state = 'active'), 'cancelled');
+  end if;
+  return v_was;
+end $$;
+
+-- Whoever has written direct messages before stays let in: an upgrade locks nobody out.
+insert into paired_people (platform, person, since, let_in_by)
+  select c.platform, e.author_id, min(e.at), 'upgrade'
+    from channels c join entries e on e.channel_id = c.id
+   where c.platform in ('discord', 'slack') and c.kind = 'dm' and e.kind = 'user' and not e.author_bot and e.deleted_at is null
+     and e.author_id <> ''
+   group by c.platform, e.author_id
+  on conflict do nothing;

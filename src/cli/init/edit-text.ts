@@ -1,0 +1,76 @@
+import { OperatorError } from "../../core/errors.ts";
+
+/** Changes of files that people keep: only the lines that are meant. Pure. */
+
+/**
+ * `.env` with these variables: a line that sets one is replaced, or one that shows it behind a `#`; what has no line gets one at the end.
+ * @throws OperatorError if a value cannot stand in such a file
+ */
+export function withVariables(text: string, variables: Readonly<Record<string, string>>): string {
+  let changed = text;
+  for (const [name, value] of Object.entries(variables))
+    changed = withLine(changed, name, assignment(name, value));
+  return changed;
+}
+
+function assignment(name: string, value: string): string {
+  if (/^[\w./:@+=,~%?&-]*$/.test(value)) return `${name}=${value}`;
+  const quote = ["'", '"', "`"].find((one) => !value.includes(one));
+  // Within other quotes than single ones, \n is a new line.
+  if (quote === undefined || /[\r\n]/.test(value) || (quote !== "'" && value.includes("\\")))
+    throw new OperatorError(
+      `The value of ${name} has characters that .env cannot hold: set it in the environment.`,
+    );
+  return `${name}=${quote}${value}${quote}`;
+}
+
+function withLine(text: string, name: string, line: string): string {
+  const lines = text.split("\n");
+  const set = lines.findLastIndex((one) => new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`).test(one));
+  const shown = lines.findIndex((one) => new RegExp(`^#\\s*${name}=`).test(one));
+  const at = set >= 0 ? set : shown;
+  if (at < 0) return `${text === "" || text.endsWith("\n") ? text : `${text}\n`}${line}\n`;
+  if (set >= 0 && opensQuote(lines[set] ?? ""))
+    throw new OperatorError(`${name} stands over several lines of .env: change it there by hand.`);
+  return lines.with(at, line).join("\n");
+}
+
+function opensQuote(line: string): boolean {
+  const [, quote = "", rest = ""] = /=\s*(["'`])(.*)$/.exec(line) ?? [];
+  return quote !== "" && !rest.includes(quote);
+}
+
+/**
+ * `config.toml` with one key of a table: its line is replaced, or the one that shows it behind a `#`; else it comes right behind the
+ * table's head, which is added where there is none.
+ * @param value as TOML writes it
+ * @throws OperatorError if what is there stands over several lines
+ */
+export function withKey(text: string, table: string, key: string, value: string): string {
+  const line = `${key} = ${value}`;
+  const lines = text.split("\n");
+  const head = lines.findIndex((one) => headOf(one) === table);
+  if (head < 0)
+    return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}\n[${table}]\n${line}\n`.replace(
+      /^\n/,
+      "",
+    );
+  const next = lines.findIndex((one, at) => at > head && headOf(one) !== null);
+  const end = next < 0 ? lines.length : next;
+  const find = (pattern: RegExp): number =>
+    lines.findIndex((one, at) => at > head && at < end && pattern.test(one));
+  const set = find(new RegExp(`^\\s*${key}\\s*=`));
+  const shown = find(new RegExp(`^#\\s*${key}\\s*=`));
+  if (set >= 0 && /=\s*\[[^\]]*$|"""|'''/.test(lines[set] ?? ""))
+    throw new OperatorError(
+      `${key} of [${table}] stands over several lines of config.toml: change it there by hand.`,
+    );
+  if (set >= 0) return lines.with(set, line).join("\n");
+  if (shown >= 0) return lines.with(shown, line).join("\n");
+  return lines.toSpliced(head + 1, 0, line).join("\n");
+}
+
+/** The table that a line begins, without its brackets; null: it begins none. */
+function headOf(line: string): string | null {
+  return /^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$/.exec(line)?.[1] ?? null;
+}

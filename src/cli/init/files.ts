@@ -1,0 +1,96 @@
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { randomUUID } from "node:crypto";
+import { loadConfig } from "../../config/load.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { withKey, withVariables } from "./edit-text.ts";
+
+/** Where is set up. */
+export interface Folder {
+  readonly cwd: string;
+  /** As `--config` has it. */
+  readonly file: string | undefined;
+}
+
+/** A key of `config.toml`. */
+export interface Setting {
+  readonly table: string;
+  readonly key: string;
+  /** As TOML writes it. */
+  readonly value: string;
+}
+
+/** What is to be written. */
+export interface Settings {
+  /** Of `.env`, by name. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly keys: readonly Setting[];
+}
+
+/**
+ * Changes `.env` and `config.toml` by these, each as a whole or not at all. `.env` is its owner's alone afterwards.
+ * @returns the files that were written
+ * @throws OperatorError if one cannot be, or the configuration could not be read any more: then both are as they were
+ */
+export function writeSettings(
+  { cwd, file = "config.toml" }: Folder,
+  { variables, keys }: Settings,
+): string[] {
+  const config = path.resolve(cwd, file);
+  const env = path.join(path.dirname(config), ".env");
+  const envText = withVariables(textOf(env), variables);
+  const configText = keys.reduce(
+    (text, { table, key, value }) => withKey(text, table, key, value),
+    textOf(config),
+  );
+  const changed = [
+    { target: env, text: envText, mode: 0o600, is: Object.keys(variables).length > 0 },
+    { target: config, text: configText, mode: modeOf(config), is: keys.length > 0 },
+  ].filter(({ is }) => is);
+  const before = changed.map(({ target }) => ({
+    target,
+    text: existsSync(target) ? readFileSync(target) : null,
+  }));
+  try {
+    for (const { target, text, mode } of changed) replace(target, text, mode);
+    loadConfig({ cwd, file: existsSync(config) ? file : undefined });
+  } catch (error) {
+    for (const { target, text } of before) {
+      if (text === null) rmSync(target, { force: true });
+      else writeFileSync(target, text);
+    }
+    throw new OperatorError(`Nothing was written: ${errorMessage(error)}`, { cause: error });
+  }
+  return changed.map(({ target }) => target);
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
+function modeOf(file: string): number {
+  return existsSync(file) ? statSync(file).mode & 0o777 : 0o644;
+}
+
+/** As a whole: a crash leaves the file that was there. A link stays one. */
+function replace(target: string, text: string, mode: number): void {
+  const real = existsSync(target) ? realpathSync(target) : target;
+  const draft = `${real}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
+    chmodSync(draft, mode);
+    renameSync(draft, real);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}

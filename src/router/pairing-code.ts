@@ -1,0 +1,19 @@
+import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+
+/** Letters and digits that are taken for no other: no 0 and O, no 1, I and L, no 2 and Z, no 5 and S, no 8 and B. */
+const ALPHABET = "ACDEFGHJKMNPQRTUVWXY34679";
+const LENGTH = 8;
+
+/** A new code by which somebody is let in: one of 150 thousand million. */
+export function newPairingCode(): string {
+  return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+}
+
+/** Whether a person has typed this code, in whatever case, with spaces or hyphens. The time that it takes tells nothing of the code. */
+export function isPairingCode(typed: string, code: string): boolean {
+  return timingSafeEqual(digest(typed.toUpperCase().replaceAll(/[\s-]/g, "")), digest(code));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

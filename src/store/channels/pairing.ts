@@ -1,0 +1,146 @@
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+
+/** A person by the platform's id. */
+export interface PlatformPerson {
+  readonly platform: string;
+  readonly person: string;
+}
+
+/** Somebody whose direct messages are answered because they were let in. */
+export interface PairedPerson extends PlatformPerson {
+  readonly since: Date;
+  /** `platform:id` of an owner; `operator`: by the command line; `upgrade`: they wrote before there was pairing. */
+  readonly letInBy: string;
+  /** Up to here, by the platform's clock, they wrote as a stranger; null: they never did. */
+  readonly unreadTo: Date | null;
+  /** Their messages of just that time: later ones may have the same, for a platform's clock may be coarse. */
+  readonly unreadIds: readonly string[];
+}
+
+/** Somebody who asks to be let in. */
+export interface PairingRequest extends PlatformPerson {
+  /** What they are called on the platform. */
+  readonly name: string;
+  readonly code: string;
+  readonly askedAt: Date;
+}
+
+/** What became of a stranger's message; see `ask_pairing`. */
+export type PairingState = "paired" | "asked" | "waiting" | "full";
+
+/** How long a code is valid. */
+export const CODE_VALID_MS = 3_600_000;
+/** Codes of one platform that are valid at a time. */
+const MOST_CODES = 3;
+/** A name on its way to whoever lets people in, in UTF-16 units. */
+const MAX_NAME = 100;
+
+const VALID = `interval '${CODE_VALID_MS} milliseconds'`;
+
+/** Rows of `paired_people` and `pairing_requests`. */
+export class PairingStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @param said their message @param code the person's, if they have none yet */
+  async ask(
+    { platform, person, name }: PlatformPerson & { readonly name: string },
+    said: { readonly channel: string; readonly id: string; readonly at: Date },
+    code: string,
+  ): Promise<PairingState> {
+    const [row] = await this.#db.query<{ state: PairingState }>(
+      { name: "pairing_ask", text: `select ask_pairing($1, $2, $3, $4, $5, $6, $7, $8, ${VALID}) as state` },
+      [
+        platform,
+        storableText(person),
+        storableText(name).slice(0, MAX_NAME),
+        storableText(said.channel),
+        code,
+        said.at,
+        storableText(said.id),
+        MOST_CODES,
+      ],
+    );
+    return row?.state ?? "waiting";
+  }
+
+  /** Requests whose code is valid, oldest first. @param platform null: of all platforms */
+  async open(platform: string | null): Promise<PairingRequest[]> {
+    const rows = await this.#db.query<PlatformPerson & { name: string; code: string; asked_at: Date }>(
+      {
+        name: "pairing_open",
+        text: `select platform, person, name, code, asked_at from pairing_requests
+                where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID}
+                order by asked_at, platform, person`,
+      },
+      [platform],
+    );
+    return rows.map(({ asked_at: askedAt, ...row }) => ({ ...row, askedAt }));
+  }
+
+  /** @param by who lets them in @returns false: the request is not valid any more */
+  async letIn(
+    { platform, person, code }: Pick<PairingRequest, "platform" | "person" | "code">,
+    by: string,
+  ): Promise<boolean> {
+    const [row] = await this.#db.query<{ done: boolean }>(
+      { name: "pairing_let_in", text: `select pair_person($1, $2, $3, $4, ${VALID}) as done` },
+      [platform, person, code, storableText(by)],
+    );
+    return row?.done === true;
+  }
+
+  /** Takes back that a person was let in. @returns false: they were not */
+  async remove({ platform, person }: PlatformPerson): Promise<boolean> {
+    const [row] = await this.#db.query<{ done: boolean }>(
+      { name: "pairing_remove", text: "select unpair_person($1, $2) as done" },
+      [platform, storableText(person)],
+    );
+    return row?.done === true;
+  }
+
+  /** Everybody who was let in, the newest first. */
+  async people(): Promise<PairedPerson[]> {
+    const rows = await this.#db.query<
+      PlatformPerson & { since: Date; let_in_by: string; unread_to: Date | null; unread_ids: string[] }
+    >({
+      name: "pairing_people",
+      text: "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
+    });
+    return rows.map(({ let_in_by: letInBy, unread_to: unreadTo, unread_ids: unreadIds, ...row }) => ({
+      ...row,
+      letInBy,
+      unreadTo,
+      unreadIds,
+    }));
+  }
+
+  /** Is another text whenever somebody was let in or taken out: cheap to ask for each second. */
+  async version(): Promise<string> {
+    const [row] = await this.#db.query<{ version: string }>({
+      name: "pairing_version",
+      text: "select count(*) || ' ' || coalesce(max(since)::text, '') as version from paired_people",
+    });
+    return row?.version ?? "";
+  }
+
+  /** People of these platforms who are to be told that they were let in: each is given to one caller, once. */
+  async toGreet(
+    platforms: readonly string[],
+  ): Promise<{ readonly platform: string; readonly channel: string }[]> {
+    return this.#db.query(
+      {
+        name: "pairing_to_greet",
+        text: `update paired_people p set greet_in = null
+                 from paired_people o
+                where o.platform = p.platform and o.person = p.person and p.greet_in is not null and p.platform = any ($1)
+               returning p.platform, o.greet_in as channel`,
+      },
+      [platforms],
+    );
+  }
+}

@@ -1,0 +1,272 @@
+// proves: src/router/pairing.ts, src/router/pairing-desk.ts, src/router/paired-people.ts, src/router/pairing-code.ts, src/store/channels/pairing.ts, src/admin/pair.ts, migrations/0052_pairing.sql
+// A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ChatPlatformConfig } from "../../../src/config/config.ts";
+import { agentId } from "../../../src/core/ids.ts";
+import type { InboundMessage } from "../../../src/core/message.ts";
+import { admit, bindPlatform, type FindPaired } from "../../../src/router/bindings.ts";
+import { isPairingCode, newPairingCode } from "../../../src/router/pairing-code.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
+import { type DiscordServer, startDiscordServer } from "../../support/discord/server.ts";
+import { echo } from "../../support/e2e-model.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
+import { startSlackServer } from "../../support/slack/server.ts";
+import { startSlackWeir } from "../../support/slack/slack-weir.ts";
+import { connectionUrl } from "../../support/weir.ts";
+import { type OpenStore, openStore } from "../../store/open-store.ts";
+import { rowsWith } from "../../store/rows-with.ts";
+
+const SECRET = "zxqpine";
+const CODE = /code is ([A-Z\d]{8})/;
+
+interface Scene extends AsyncDisposable {
+  readonly discord: DiscordServer;
+  readonly model: ModelServer;
+  readonly rows: OpenStore;
+  readonly olga: string;
+  readonly lines: string[];
+  start(config?: Partial<ChatPlatformConfig>): Promise<DiscordWeir>;
+}
+
+/** Discord with an owner, Olga. */
+async function openScene(): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  model.respond(echo);
+  const discord = stack.use(await startDiscordServer());
+  const database = stack.use(await createTestDatabase());
+  const rows = stack.use(openStore(database.connection));
+  const olga = discord.world.addUser({ name: "olga", globalName: "Olga" });
+  const lines: string[] = [];
+  const kept = stack.move();
+  return {
+    discord,
+    model,
+    rows,
+    olga,
+    lines,
+    start: async (config = {}) =>
+      kept.use(
+        await startDiscordWeir({
+          databaseUrl: connectionUrl(database.connection),
+          modelUrl: model.url,
+          discord: { token: discord.token, apiUrl: discord.api, owners: [olga], ...config },
+          binding: { dmAllow: [olga], dmPairing: true },
+          onLine: (line) => void lines.push(line),
+        }),
+      ),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+/** A stranger with a direct channel. */
+function stranger({ discord }: Scene, name: string): { readonly id: string; readonly dm: string } {
+  const id = discord.world.addUser({ name });
+  return { id, dm: discord.world.openDm(id) };
+}
+
+/** The code that a stranger was told. */
+async function codeIn({ discord }: Scene, dm: string): Promise<string> {
+  await until("a code", () => discord.answers(dm).some((text) => CODE.test(text)));
+  return CODE.exec(discord.answers(dm).find((text) => CODE.test(text)) ?? "")?.[1] ?? "";
+}
+
+test("a stranger gets one code, an owner lets them in at a press, and nothing of before is kept", async () => {
+  await using scene = await openScene();
+  const { discord, model, rows, olga, lines } = scene;
+  const weir = await scene.start();
+  const sam = stranger(scene, "sam");
+  discord.world.say(sam.id, sam.dm, `the code of the safe is ${SECRET}`);
+  const code = await codeIn(scene, sam.dm);
+  discord.world.say(sam.id, sam.dm, `hello? ${SECRET}`);
+  const owners = discord.world.openDm(olga);
+  await until("the owner is told", () => discord.answers(owners).length === 1);
+  assert.match(discord.answers(owners)[0] ?? "", new RegExp(`sam \\(discord:${sam.id}\\).*${code}`));
+  assert.deepEqual(await rows.sql("select 1 from channels"), []);
+  // A command of a stranger opens nothing, either.
+  const asked = discord.world.command(sam.id, sam.dm, "remember", { what: SECRET });
+  await until("an answer to a command", () => asked.responses()[0]?.isLoading === false);
+  assert.deepEqual(await rowsWith(rows, SECRET), []);
+
+  const [told] = discord.world.messages(owners);
+  const press = discord.world.press(olga, told?.id ?? "", "Let in");
+  await until("it is done", () => press.responses()[0]?.isLoading === false);
+  assert.match(press.responses()[0]?.text ?? "", /^sam \(discord:\d+\) is let in/);
+  await until("the stranger is told", () => discord.answers(sam.dm).length === 2);
+  assert.match(discord.answers(sam.dm)[1] ?? "", /let in/);
+
+  discord.world.say(sam.id, sam.dm, "now you hear me");
+  await until("an answer", () => discord.answers(sam.dm)[2]?.includes("now you hear me") === true);
+  // The channel's past is its context elsewhere; here it was said before.
+  assert.deepEqual(await rowsWith(rows, SECRET), []);
+  assert.ok(!JSON.stringify(model.requests.map(({ body }) => body)).includes(SECRET));
+  assert.ok(!lines.some((line) => line.includes(SECRET)));
+  // A second press finds nobody.
+  const again = discord.world.press(olga, told?.id ?? "", "Let in");
+  await until("it is said", () => again.responses()[0]?.isLoading === false);
+  assert.match(again.responses()[0]?.text ?? "", /Nobody waits/);
+  assert.equal((await rows.sql("select 1 from paired_people")).length, 1);
+  await weir[Symbol.asyncDispose]();
+});
+
+test("what another program changes holds within two seconds, both ways, and survives a restart", async () => {
+  await using scene = await openScene();
+  const { discord, rows } = scene;
+  const weir = await scene.start();
+  const sam = stranger(scene, "sam");
+  discord.world.say(sam.id, sam.dm, "hello");
+  const code = await codeIn(scene, sam.dm);
+  const person = { platform: "discord", person: sam.id };
+  assert.ok(await rows.store.pairing.letIn({ ...person, code }, "operator"));
+  await until("the stranger is told", () => discord.answers(sam.dm).length === 2);
+  await weir[Symbol.asyncDispose]();
+
+  await scene.start();
+  discord.world.say(sam.id, sam.dm, "after a restart");
+  await until("an answer", () => discord.answers(sam.dm).some((text) => text.includes("after a restart")));
+  const [channel] = await rows.sql<{ id: number }>("select id from channels");
+  await rows.sql(
+    `insert into reminders (channel_id, time_zone, text, next_at, asked_key, asked_seq, asker_id)
+     values ($1, 'UTC', 'water the plants', now() + interval '1 hour', 'k', 1, $2)`,
+    channel?.id,
+    sam.id,
+  );
+  assert.ok(await rows.store.pairing.remove(person));
+  assert.ok(!(await rows.store.pairing.remove(person)));
+  const [reminder] = await rows.sql<{ state: string }>("select state from reminders");
+  assert.equal(reminder?.state, "cancelled");
+  await delay(2000);
+  const said = discord.answers(sam.dm).length;
+  discord.world.say(sam.id, sam.dm, "still there?");
+  // A stranger again: they are told a new code.
+  await until("a new code", () => discord.answers(sam.dm).length === said + 1);
+  assert.match(discord.answers(sam.dm).at(-1) ?? "", CODE);
+});
+
+function dmOf(person: string): InboundMessage {
+  return {
+    type: "message",
+    channel: { platform: "discord", name: "1" },
+    kind: "dm",
+    workspace: "",
+    id: "m1",
+    author: { id: person, name: person, isBot: false },
+    text: "hello",
+    at: new Date(),
+    addressed: true,
+  };
+}
+
+test("three wait at most; the fourth is told so once; a code is no more valid after an hour", async () => {
+  await using scene = await openScene();
+  const { discord, rows } = scene;
+  await scene.start();
+  const people = ["ann", "ben", "cyd"].map((name) => stranger(scene, name));
+  for (const { id, dm } of people) {
+    discord.world.say(id, dm, "hello");
+    await codeIn(scene, dm);
+  }
+  const dan = stranger(scene, "dan");
+  discord.world.say(dan.id, dan.dm, "hello");
+  await until("dan is told", () => discord.answers(dan.dm).length === 1);
+  assert.match(discord.answers(dan.dm)[0] ?? "", /too many wait/);
+  discord.world.say(dan.id, dan.dm, "hello?");
+  const [first] = people;
+  const [request] = await rows.store.pairing.open("discord");
+  assert.equal(request?.person, first?.id);
+  await rows.sql(
+    "update pairing_requests set asked_at = asked_at - interval '61 minutes' where person = $1",
+    first?.id,
+  );
+  assert.ok(request !== undefined && !(await rows.store.pairing.letIn(request, "operator")));
+  discord.world.say(dan.id, dan.dm, "and now?");
+  await codeIn(scene, dan.dm);
+  assert.equal(discord.answers(dan.dm).length, 2);
+});
+
+test("only named owners let people in, and guessing ends after five wrong codes", async () => {
+  await using scene = await openScene();
+  const { discord, olga } = scene;
+  await scene.start();
+  const sam = stranger(scene, "sam");
+  discord.world.say(sam.id, sam.dm, "hello");
+  const code = await codeIn(scene, sam.dm);
+  const say = async (who: string, dm: string, argument: string): Promise<string> => {
+    const call = discord.world.command(who, dm, "pair", { code: argument });
+    await until("an answer", () => call.responses()[0]?.isLoading === false);
+    return call.responses()[0]?.text ?? "";
+  };
+  assert.match(await say(sam.id, sam.dm, code), /owners only/);
+  const owners = discord.world.openDm(olga);
+  for (let wrong = 0; wrong < 5; wrong++)
+    assert.match(await say(olga, owners, newPairingCode()), /Nobody waits/);
+  assert.match(await say(olga, owners, code), /too many wrong codes/);
+});
+
+test("Slack: the same by typed commands", async () => {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  model.respond(echo);
+  const slack = stack.use(await startSlackServer({}));
+  const database = stack.use(await createTestDatabase());
+  const rows = stack.use(openStore(database.connection));
+  const [olga, sam] = [slack.world.addUser("olga"), slack.world.addUser("sam")];
+  const [owners, dm] = [slack.world.openIm(olga), slack.world.openIm(sam)];
+  stack.use(
+    await startSlackWeir({
+      databaseUrl: connectionUrl(database.connection),
+      modelUrl: model.url,
+      slack: {
+        botToken: slack.botToken,
+        intake: { mode: "socket", appToken: slack.appToken },
+        apiUrl: slack.apiUrl.replace(/\/$/, ""),
+        owners: [olga.id],
+      },
+      binding: { dmAllow: [olga.id], dmPairing: true },
+    }),
+  );
+  slack.world.say(sam, dm, `I know ${SECRET}`);
+  const shown = (channel: typeof dm): string[] => slack.messages(channel).map(({ text }) => text);
+  await until("a code", () => shown(dm).some((text) => CODE.test(text)));
+  const code = CODE.exec(shown(dm).join("\n"))?.[1] ?? "";
+  await until("the owner is told", () => shown(owners).some((text) => text.includes(code)));
+  slack.world.say(olga, owners, `/pair ${code.toLowerCase()}`);
+  await until("the stranger is told", () => shown(dm).some((text) => text.includes("You were let in")));
+  slack.world.say(sam, dm, "now you hear me");
+  await until("an answer", () => shown(dm).filter((text) => text.includes("now you hear me")).length === 2);
+  assert.deepEqual(await rowsWith(rows, SECRET), []);
+  assert.ok(!JSON.stringify(model.requests.map(({ body }) => body)).includes(SECRET));
+});
+
+test("codes have no letters that are taken for others, and are typed in any case", () => {
+  for (let count = 0; count < 200; count++)
+    assert.match(newPairingCode(), /^[ACDEFGHJKMNPQRTUVWXY34679]{8}$/);
+  assert.ok(isPairingCode("acde-fghj ", "ACDEFGHJ"));
+  assert.ok(!isPairingCode("ACDEFGHK", "ACDEFGHJ"));
+  assert.ok(!isPairingCode("", "ACDEFGHJ"));
+});
+
+test("who is let in is a matter of direct messages, and of what is said since", () => {
+  const binding = { ...bindPlatform("discord", agentId("main")), dmAllow: ["olga"], dmPairing: true };
+  const since = new Date("2026-11-01");
+  const unreadTo = new Date("2026-10-31T23:00Z");
+  const paired: FindPaired = (_, person) =>
+    person === "sam" ? { since, unreadTo, unreadIds: ["m0"] } : null;
+  const outcome = (message: Partial<InboundMessage>): string =>
+    admit(binding, { ...dmOf("sam"), ...message }, false, () => true, paired).outcome;
+  assert.equal(outcome({}), "turn");
+  assert.equal(outcome({ author: { id: "tom", name: "Tom", isBot: false } }), "ignored");
+  assert.equal(outcome({ author: { id: "olga", name: "Olga", isBot: false } }), "turn");
+  // By a platform's clock that is an hour behind.
+  assert.equal(outcome({ at: new Date("2026-10-31T22:59Z") }), "ignored");
+  assert.equal(outcome({ at: unreadTo, id: "m0" }), "ignored");
+  assert.equal(outcome({ at: unreadTo }), "turn");
+  assert.equal(outcome({ isBackground: true, at: new Date("2026-10-31") }), "ignored");
+  assert.equal(outcome({ isBackground: true, at: new Date("2026-11-02") }), "listened");
+  // A conversation of several people is a channel.
+  assert.equal(outcome({ kind: "channel", author: { id: "tom", name: "Tom", isBot: false } }), "turn");
+});
