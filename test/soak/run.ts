@@ -11,7 +11,7 @@ import { Sampler } from "./sampler.ts";
 import { openScene, type SoakScene } from "./scene.ts";
 
 export interface SoakOptions {
-  /** How long people talk. */
+  /** How long people talk, at least. */
   readonly seconds: number;
   readonly seed: number;
   /** Deeds of people a second, on average. */
@@ -19,6 +19,8 @@ export interface SoakOptions {
   /** Rooms on each of the three platforms. */
   readonly rooms: number;
   readonly sampleEverySeconds: number;
+  /** On a busy machine people talk on until there are so many looks at the daemon. */
+  readonly fewestSamples: number;
   /** 0: nothing goes wrong. */
   readonly faultEverySeconds: number;
   /** What all numbers may gain without a leak, over what a long run allows: a short one is still warming up. */
@@ -62,22 +64,20 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const samples: Sample[] = [];
   const faults = new Map<string, number>();
   const problems: string[] = [];
-  const over = AbortSignal.timeout(options.seconds * 1000);
   try {
-    const stopped = new AbortController();
-    const signal = AbortSignal.any([over, stopped.signal]);
-    const talking = [people.talk(options.pace, signal), doHarm(scene, options, faults, signal)];
+    const over = new AbortController();
+    const talking = [people.talk(options.pace, over.signal), doHarm(scene, options, faults, over.signal)];
     try {
-      await Promise.race([
-        lookOn(sampler, options, samples, faults, signal),
-        Promise.all(talking).then(never),
-      ]);
+      await Promise.race([lookOn(sampler, options, samples, faults), Promise.all(talking)]);
     } finally {
-      stopped.abort();
+      over.abort();
       await Promise.all(talking);
     }
+    // A daemon that is wrong on purpose is not waited for.
+    if (options.planted !== undefined)
+      return { ...reportOf(scene, options, samples), problems, faults, people, work: {} };
     scene.model.setMood("well");
-    problems.push(...(await untilDone(scene, options)));
+    problems.push(...(await untilDone(scene, people, options)));
     problems.push(...(await answerProblems(people, scene.sql)));
     const work = await workOf(scene.sql);
     problems.push(...(await endOf(scene)));
@@ -97,23 +97,21 @@ function reportOf(
   return { rows: rowsOf(samples, settlingFactor), samples, warnings: warningsIn(daemon.err) };
 }
 
-/** Looks at the daemon every so often; only a failure ends it before the signal. */
+/** Looks at the daemon every so often, until people have talked for long enough. */
 async function lookOn(
   sampler: Sampler,
-  { sampleEverySeconds, onSample }: SoakOptions,
+  { seconds, sampleEverySeconds, fewestSamples, onSample }: SoakOptions,
   samples: Sample[],
   faults: ReadonlyMap<string, number>,
-  signal: AbortSignal,
 ): Promise<void> {
-  for (let due = performance.now(); !signal.aborted; due += sampleEverySeconds * 1000) {
-    await delay(Math.max(0, due - performance.now()), undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
+  const overAt = performance.now() + seconds * 1000;
+  for (let due = performance.now(); performance.now() < overAt || samples.length < fewestSamples;) {
+    await delay(Math.max(0, due - performance.now()));
+    due = performance.now() + sampleEverySeconds * 1000;
     const sample = await sampler.sample();
     samples.push(sample);
-    onSample(
-      sample,
-      [...faults.values()].reduce((sum, count) => sum + count, 0),
-    );
+    const count = [...faults.values()].reduce((sum, times) => sum + times, 0);
+    onSample(sample, count);
   }
 }
 
@@ -134,12 +132,12 @@ async function doHarm(
   }
 }
 
-async function never(): Promise<never> {
-  return await new Promise<never>(() => undefined);
-}
-
 /** Waits until nobody waits for anything. @returns what is left all the same */
-async function untilDone({ sql, daemon }: SoakScene, { seconds }: SoakOptions): Promise<string[]> {
+async function untilDone(
+  { sql, daemon }: SoakScene,
+  people: People,
+  { seconds }: SoakOptions,
+): Promise<string[]> {
   const look = async (what: () => Promise<string[]>, patienceMs: number): Promise<string[]> => {
     const deadline = performance.now() + patienceMs;
     for (;;) {
@@ -153,9 +151,21 @@ async function untilDone({ sql, daemon }: SoakScene, { seconds }: SoakOptions): 
   // A short run waits for what people wait for, and no longer.
   const isShort = seconds < 60;
   const told = isShort ? [] : await look(async () => reportsLeft(sql), REMINDERS_MS);
+  const unheard = await look(async () => notInLog(sql, people), ANSWERS_MS);
   const left = await look(async () => answersLeft(sql), ANSWERS_MS);
   const compactions = isShort ? [] : await look(async () => compactionLeft(sql), COMPACTION_MS);
-  return [...told, ...left, ...compactions];
+  return [...told, ...unheard, ...left, ...compactions];
+}
+
+/** A platform that connects again fetches what was said meanwhile. What was taken back since is nowhere to be fetched. */
+async function notInLog(sql: Sql, { said }: People): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>(
+    `select c.platform || ' ' || e.message_id as id from entries e join channels c on c.id = e.channel_id where e.kind = 'user'`,
+  );
+  const logged = new Set(rows.map(({ id }) => id));
+  return said
+    .filter(({ room, id, isChanged }) => !isChanged && !logged.has(`${room.platform} ${id}`))
+    .map(({ mark, room }) => `${mark} of ${room.platform} is not in the log`);
 }
 
 async function reportsLeft(sql: Sql): Promise<string[]> {

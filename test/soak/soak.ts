@@ -23,6 +23,7 @@ const report = await runSoak({
   pace,
   rooms,
   sampleEverySeconds: Math.min(30, seconds / FEWEST_SAMPLES),
+  fewestSamples: FEWEST_SAMPLES,
   faultEverySeconds: hasFaults ? FAULT_EVERY_S : 0,
   settlingFactor: 1,
   onSample: (sample, faults) => console.log(lineOf(sample, faults, seconds)),
