@@ -13,6 +13,7 @@ import { agentFolder } from "./agent-folder.ts";
 import { cost } from "./cost.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
+import { disk } from "./disk.ts";
 import { listening } from "./listening.ts";
 import { longLog } from "./long-log.ts";
 import { memory } from "./memory.ts";
@@ -45,6 +46,7 @@ const FIGURES: readonly Figure[] = [
   cost,
   recall,
   memory,
+  disk,
   start,
   digest,
   tokens,

@@ -51,7 +51,8 @@ export interface PaidRequest {
   readonly read: readonly string[];
 }
 
-const DYNAMIC = "[System: what is true just now";
+/** How the message begins that Weir puts behind what was said. */
+export const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
 const TRANSCRIPT_LINE = /^\d+\. \[[\d :-]+\] [^:\n]+: (g\d+) /gmu;
 /** Share of the answers that are sent in parts where a message is short. */
@@ -225,8 +226,12 @@ export class ChaosModel {
   }
 
   #words(count: number): string {
-    return Array.from({ length: count }, () => this.#random.pick(WORDS)).join(" ");
+    return randomWords(this.#random, count);
   }
+}
+
+export function randomWords(random: Random, count: number): string {
+  return Array.from({ length: count }, () => random.pick(WORDS)).join(" ");
 }
 
 function transcriptMarks({ messages }: ChatRequest): string[] {
@@ -236,7 +241,7 @@ function transcriptMarks({ messages }: ChatRequest): string[] {
 }
 
 /** Something that a line of the transcript says, as `memory_save` wants it. */
-function memoryOf({ messages }: ChatRequest, mark: string): object | null {
+export function memoryOf({ messages }: ChatRequest, mark: string): object | null {
   for (const { content } of messages) {
     const found = /^(\d+)\. \[[\d :-]+\] [^:\n]+: (g\d+) ([\p{L} ]{20,60}) /mu.exec(content ?? "");
     if (found === null) continue;

@@ -9,13 +9,7 @@ const INSIST_EVERY_MS = 400;
 async function whatIsLeft({ people, sql }: Scene): Promise<string[]> {
   people.listen();
   const left = people.unacknowledged.map(({ id }) => `${id} is not acknowledged`);
-  const rows = await sql.rows<{ what: string }>(
-    `select format('channel %s: due messages behind %s', c.id, c.settled_to) as what from channels c
-      where exists (select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to)
-     union all select format('turn %s of channel %s runs (attempt %s)', id, channel_id, attempts) from turns where state = 'running'
-     union all select format('delivery %s of turn %s is pending', id, turn_id) from deliveries where state = 'pending'`,
-  );
-  left.push(...rows.map(({ what }) => what));
+  left.push(...(await answersLeft(sql)));
   const said = [...people.said.values()].filter(({ platform }) => platform === "loopback").length;
   const [logged] = await sql.rows<{ count: number }>(
     `select count(*) as count from entries e join channels c on c.id = e.channel_id
@@ -23,6 +17,17 @@ async function whatIsLeft({ people, sql }: Scene): Promise<string[]> {
   );
   if (logged?.count !== said) left.push(`of ${said} messages of the service ${logged?.count} are in the log`);
   return left;
+}
+
+/** Messages without an answer, turns that run and answers on their way, in words. */
+export async function answersLeft(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ what: string }>(
+    `select format('channel %s: due messages behind %s', c.id, c.settled_to) as what from channels c
+      where exists (select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to)
+     union all select format('turn %s of channel %s runs (attempt %s)', id, channel_id, attempts) from turns where state = 'running'
+     union all select format('delivery %s of turn %s is pending', id, turn_id) from deliveries where state = 'pending'`,
+  );
+  return rows.map(({ what }) => what);
 }
 
 /**
@@ -48,6 +53,16 @@ export async function untilRecovered(scene: Scene, patienceMs: number): Promise<
   }
 }
 
+/** Jobs under way, what is omitted, and summaries that are to be written again, in words. */
+export async function compactionLeft(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ what: string }>(
+    `select format('job %s of channel %s is %s (attempt %s)', id, channel_id, state, attempt) as what from jobs where state in ('running', 'staged')
+     union all select format('channel %s is omitted to %s and covered to %s', id, omitted_to, covered_to) from channels where omitted_to > covered_to
+     union all select format('summary %s of channel %s is to be written again', id, channel_id) from summaries where live and needs_redo`,
+  );
+  return rows.map(({ what }) => what);
+}
+
 /**
  * Waits until no compaction is under way, nothing is omitted and nothing is to be written again, without a word
  * from anybody.
@@ -57,16 +72,12 @@ export async function untilHealed({ sql, process }: Scene, patienceMs: number): 
   const [start] = await sql.rows<{ now: Date }>("select clock_timestamp() as now");
   const deadline = performance.now() + patienceMs;
   for (;;) {
-    const left = await sql.rows<{ what: string }>(
-      `select format('job %s of channel %s is %s (attempt %s)', id, channel_id, state, attempt) as what from jobs where state in ('running', 'staged')
-       union all select format('channel %s is omitted to %s and covered to %s', id, omitted_to, covered_to) from channels where omitted_to > covered_to
-       union all select format('summary %s of channel %s is to be written again', id, channel_id) from summaries where live and needs_redo`,
-    );
+    const left = await compactionLeft(sql);
     if (left.length === 0) return;
     if (performance.now() > deadline) {
       const tail = process.err.slice(-12).join("\n");
       const rests = await restsSince(sql, start?.now ?? new Date(0));
-      const what = [...left.map((one) => one.what), ...rests].join("\n");
+      const what = [...left, ...rests].join("\n");
       throw new Error(`${patienceMs} ms passed, and there is left:\n${what}\n${tail}`);
     }
     await delay(POLL_MS * 4);

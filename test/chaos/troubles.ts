@@ -78,7 +78,8 @@ async function killDatabase({ home, process: running, random, sql }: Scene): Pro
   }
 }
 
-async function cutConnections({ random, sql }: Scene): Promise<void> {
+/** Those of the daemon, a few times in a row. */
+export async function cutConnections({ random, sql }: Pick<Scene, "random" | "sql">): Promise<void> {
   for (let times = random.int(1, 6); times > 0; times--) {
     await sql.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'weir'");
     await delay(random.int(5, 200));

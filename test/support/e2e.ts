@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -125,7 +126,7 @@ export async function openSeed(): Promise<Home> {
 
 /** Puts a copy of a folder in place, whole or not at all; of two who do so at once the first one's stays. */
 async function share(folder: string, shared: string): Promise<void> {
-  const unfinished = `${shared}.${process.pid}`;
+  const unfinished = `${shared}.${randomUUID()}`;
   await copyFolder(folder, unfinished);
   await rename(unfinished, shared).catch(async () => rm(unfinished, { recursive: true }));
 }

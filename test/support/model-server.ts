@@ -129,6 +129,8 @@ export interface ModelServer extends AsyncDisposable {
   respond(handler: (request: ChatRequest, index: number) => Behaviour): void;
   /** Resolves when `count` requests have come in. */
   received(count: number): Promise<void>;
+  /** Empties `requests`: what runs for hours would keep them all. */
+  forget(): void;
   /** Listens no more, and ends its connections: whoever asks is refused one. */
   leave(): Promise<void>;
   /** Listens again, at the same address. */
@@ -189,6 +191,10 @@ class ServerState {
 
   respond(handler: (request: ChatRequest, index: number) => Behaviour): void {
     this.#handler = handler;
+  }
+
+  forget(): void {
+    this.requests.length = 0;
   }
 
   async received(count: number): Promise<void> {
