@@ -20,6 +20,7 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { ConfigurationState } from "./daemon-status.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
@@ -75,6 +76,8 @@ export interface CommandParts {
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
   /** One line about the models in use. */
   readonly describeModels: () => string;
+  /** How the configuration stands; default: it is read once. */
+  readonly configuration?: () => ConfigurationState | undefined;
   readonly now: () => Date;
 }
 

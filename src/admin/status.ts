@@ -2,6 +2,7 @@ import type { BacklogRow } from "../store/channels/gaps.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
+import { type ConfigurationState, describeRefusal } from "./daemon-status.ts";
 import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
 
 export const statusCommand: Command = {
@@ -13,7 +14,7 @@ export const statusCommand: Command = {
 };
 
 async function describeStatus(
-  { registry, store, agentOf, describeModels }: CommandParts,
+  { registry, store, agentOf, describeModels, configuration }: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const backlog = await store.gaps.backlogOf(channel.id);
@@ -22,7 +23,9 @@ async function describeStatus(
   const lines = [
     `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
     // Only the operator may know the model's server.
-    ...(isNamedOwner ? [describeModels()] : []),
+    ...(isNamedOwner
+      ? [describeModels(), ...configurationLines(configuration?.(), agentOf(channel).time)]
+      : []),
     running === null
       ? "No answer is being written."
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
@@ -31,6 +34,18 @@ async function describeStatus(
   if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");
+}
+
+/** Nothing, where the file is in force. */
+function configurationLines(state: ConfigurationState | undefined, time: TimeFormat): string[] {
+  if (state === undefined) return [];
+  const refusal = describeRefusal(state, (at) => time.minute(at));
+  return [
+    ...(refusal === null ? [] : [`The configuration is ${displayableLine(refusal)}`]),
+    ...(state.atStart.length === 0
+      ? []
+      : [`The configuration has changes for the next start: ${displayableLine(state.atStart.join(", "))}`]),
+  ];
 }
 
 /** Shows the time that was reached: no platform tells how many messages there are. */

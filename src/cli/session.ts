@@ -19,6 +19,7 @@ import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
+import { configurationSource } from "./configuration-source.ts";
 
 export type ChatOptions = CommonOptions & {
   readonly channel?: string;
@@ -39,6 +40,8 @@ interface TerminalSession {
 
 interface SessionOptions {
   readonly config: Config;
+  /** Where it was read. */
+  readonly common: CommonOptions;
   /** Null: no terminal, the daemon alone. */
   readonly terminal: TerminalSession | null;
   /** Discord and Slack are served, too. */
@@ -48,14 +51,14 @@ interface SessionOptions {
 /** `weir start`: the daemon; in a terminal, with a chat. */
 export async function start(io: Io, options: CommonOptions): Promise<void> {
   const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
-  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: true });
+  await runSession(io, { config: readConfig(io, options), common: options, terminal, isDaemon: true });
 }
 
 /** `weir chat`: talk to an agent here. */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
-  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: false });
+  await runSession(io, { config: readConfig(io, options), common: options, terminal, isDaemon: false });
 }
 
 /**
@@ -66,12 +69,14 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  const levelOf = ({ log: { level } }: Config): string =>
+    mode === "lines" && level === "info" ? "warn" : level;
   // Before there is a log in it that others could read.
   if (mode === "interactive") await closeDataFolder(config.database.dataDir);
   const log =
     mode === "interactive"
       ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
-      : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
+      : openLog(io, config, levelOf(config));
   let shown: TerminalPlatform | null = null;
   const served = options.isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
@@ -94,11 +99,22 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     return list;
   };
   const bindings = bindingsOf(config, agent);
+  const source = configurationSource(io, options.common, {
+    started: config,
+    bindingsOf: (next) => bindingsOf(next, findAgent(next, terminal?.agent)),
+    onConfigured: (next) => {
+      log.level = levelOf(next);
+    },
+  });
+  let reload = (): void => undefined;
+  // Without a terminal nobody has hung up: it is asked to read its configuration.
+  if (mode === null) io.onHangUp(() => reload());
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
   await using http = options.isDaemon ? await openHttp(io, config, log) : null;
-  await using daemon = await buildDaemon({ config, log, platforms, bindings, ...patience });
+  await using daemon = await buildDaemon({ config, log, platforms, bindings, source, ...patience });
+  reload = () => void daemon.reload();
   http?.watch(daemon);
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);

@@ -19,6 +19,8 @@ export interface ServerToolsParts {
   /** Takes secrets out of a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
+  /** The tools of the configuration before: a server that is configured the same stays connected. Default: there are none. */
+  readonly before?: ServerTools | null;
 }
 
 /** Providers take 128 tools in one request; a channel of several agents adds one. */
@@ -36,14 +38,22 @@ export class ServerTools implements AsyncDisposable {
   #leftOut: readonly string[] = [];
   /** Null: nobody has started them, or it is over. */
   #beginning: Promise<void> | null = null;
+  /** Each ends the listening to one server; null: nobody has started them. */
+  #listening: readonly (() => void)[] | null = null;
 
   constructor(parts: ServerToolsParts) {
     this.#parts = parts;
     this.#current = parts.own([]);
-    const { log, mask, timing = {} } = parts;
+    const { log, mask, timing = {}, before } = parts;
     this.connections = parts.servers.map(
-      (config) => new McpConnection({ config, log, mask, timing, onListing: () => this.#merge() }),
+      (config) => before?.connectionOf(config) ?? new McpConnection({ config, log, mask, timing }),
     );
+  }
+
+  /** The connection to a server, if it is configured exactly so. */
+  connectionOf(config: McpServerConfig): McpConnection | undefined {
+    const wanted = JSON.stringify(config);
+    return this.connections.find((one) => JSON.stringify(one.config) === wanted);
   }
 
   /** By name, so that the first part of every request stays the same bytes; the same list while nothing changes. */
@@ -58,6 +68,9 @@ export class ServerTools implements AsyncDisposable {
 
   /** Starts the servers. Must not throw or wait: the agent answers without their tools until they come. */
   start(): void {
+    if (this.#listening !== null) return;
+    this.#listening = this.connections.map((connection) => connection.subscribe(() => this.#merge()));
+    if (this.connections.some(({ listing }) => listing !== null)) this.#merge();
     const opened = Promise.all(this.connections.map(async (connection) => connection.opened()));
     this.#beginning = withDeadline(opened, BEGIN_MS).then(() => undefined);
     void this.#beginning.finally(() => {
@@ -127,6 +140,13 @@ export class ServerTools implements AsyncDisposable {
         };
       },
     };
+  }
+
+  /** Nobody uses these tools any more: ends the servers that those which are in their place do not have. */
+  async makeWay(next: ServerTools | null): Promise<void> {
+    for (const end of this.#listening ?? []) end();
+    const over = this.connections.filter((one) => next?.connections.includes(one) !== true);
+    await Promise.all(over.map(async (connection) => connection[Symbol.asyncDispose]()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -180,7 +180,7 @@ export class Incarnation {
       approvals: store.approvals,
       registry,
       dueWork,
-      mayBeAsked: true,
+      mayBeAsked: () => true,
       serves: () => true,
       log,
     });
