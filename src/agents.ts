@@ -212,63 +212,78 @@ export function createAgents(
   told: AgentEvents = {},
   before?: Agents,
 ): Agents {
-  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
-  const nameOf = (id: AgentId): string => names.get(id) ?? id;
-  const agents = config.agents.map((one) => {
+  const [first, ...rest] = config.agents.map((one) => {
     const there = filesOf(one.id, config.agentsDir);
     const madeOf = JSON.stringify([one, there, config.llm.maxRetries, [...names]]);
     const known = before?.madeSo(one.id, madeOf, prompts);
-    if (known !== undefined) return withRoom(known);
-    const agentModels = modelsOf(one, config, models, onPassedOver);
-    const texts = agentTexts(one, prompts);
-    const time = createTimeFormat(one.timeZone);
-    const today = (): string => time.day(new Date());
-    const folder =
-      config.agentsDir === undefined
-        ? NO_FOLDER
-        : createFolder(one.id, config.agentsDir, {
-            today,
-            refusalOf: (files) =>
-              fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
-            onProblem: (problem) => onFileProblem(one.id, problem),
-          });
     const past = before?.named(one.id);
-    const notes = there.hasFolder
-      ? noteKeeperOf(one, config.agentsDir, past, {
-          today,
-          onProblem: (problem) => onFileProblem(one.id, problem),
-        })
-      : null;
-    const needs = {
-      keepsNotes: one.notes && notes !== null,
-      recall: one.memory.recall,
-      setsReminders: one.reminders.enabled,
-      hasSkills: there.hasSkills,
-      subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
-      approvals: one.approvals.tools,
-    };
-    const tools = createTools(prompts, needs);
-    const serverTools =
-      servers === undefined || one.mcp.length === 0
-        ? null
-        : new ServerTools({
-            ...servers,
-            servers: one.mcp,
-            before: past?.serverTools ?? null,
-            own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
-            room: () => roomForServers(agent, tools),
-          });
-    const agent = createAgent(
-      { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
-      { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
-    );
-    const compactorAgent = summariserOf(agent, models, prompts, nameOf);
-    return withRoom({ agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools, madeOf });
+    return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
   });
-  const [first, ...rest] = agents;
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
   return new Agents([first, ...rest], prompts, before);
+}
+
+/** What one agent is made with. */
+interface AgentMaking {
+  readonly config: Pick<Config, "llm"> & Partial<Pick<Config, "agentsDir">>;
+  readonly models: Models;
+  readonly prompts: Prompts;
+  readonly names: ReadonlyMap<AgentId, string>;
+  readonly there: ReturnType<typeof filesOf>;
+  readonly told: AgentEvents;
+  readonly madeOf: string;
+}
+
+/** @param past the agent of this id before. No function here may hold it, or each agent would hold all that were before it. */
+function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | undefined): StaffedAgent {
+  const { config, models, prompts, names, there, told, madeOf } = making;
+  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
+  const nameOf = (id: AgentId): string => names.get(id) ?? id;
+  const agentModels = modelsOf(one, config, models, onPassedOver);
+  const texts = agentTexts(one, prompts);
+  const time = createTimeFormat(one.timeZone);
+  const today = (): string => time.day(new Date());
+  const folder =
+    config.agentsDir === undefined
+      ? NO_FOLDER
+      : createFolder(one.id, config.agentsDir, {
+          today,
+          refusalOf: (files) =>
+            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
+          onProblem: (problem) => onFileProblem(one.id, problem),
+        });
+  const notes = there.hasFolder
+    ? noteKeeperOf(one, config.agentsDir, past, {
+        today,
+        onProblem: (problem) => onFileProblem(one.id, problem),
+      })
+    : null;
+  const needs = {
+    keepsNotes: one.notes && notes !== null,
+    recall: one.memory.recall,
+    setsReminders: one.reminders.enabled,
+    hasSkills: there.hasSkills,
+    subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
+    approvals: one.approvals.tools,
+  };
+  const tools = createTools(prompts, needs);
+  const serverTools =
+    servers === undefined || one.mcp.length === 0
+      ? null
+      : new ServerTools({
+          ...servers,
+          servers: one.mcp,
+          before: past?.serverTools ?? null,
+          own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
+          room: () => roomForServers(agent, tools),
+        });
+  const agent = createAgent(
+    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
+    { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
+  );
+  const compactorAgent = summariserOf(agent, models, prompts, nameOf);
+  return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools, madeOf };
 }
 
 /** @throws OperatorError if its fixed part leaves no room for a conversation */

@@ -59,12 +59,7 @@ export async function makeSetup(
   before?: Setup,
 ): Promise<Setup> {
   const { config, prompts } = configured;
-  const told: AgentEvents = {
-    onPassedOver: fallbackLog(log, secrets.masked),
-    servers: { log, mask: secrets.masked },
-    onFileProblem: (agent, problem) =>
-      log.warn({ agent, problem: secrets.masked(problem) }, "agent_file_not_used"),
-  };
+  const told = agentEvents(secrets, log);
   const agents = models.trying(config.llm.models, () =>
     createAgents(config, models, prompts, told, before?.agents),
   );
@@ -73,6 +68,16 @@ export async function makeSetup(
     for (const platform of withoutApprovers(agent, config.platforms))
       log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
   return { ...configured, agents };
+}
+
+/** Who is told of what happens to agents: the log. A function of its own: its functions live as long as an agent, and hold no other. */
+function agentEvents(secrets: KnownSecrets, log: Logger): AgentEvents {
+  return {
+    onPassedOver: fallbackLog(log, secrets.masked),
+    servers: { log, mask: secrets.masked },
+    onFileProblem: (agent, problem) =>
+      log.warn({ agent, problem: secrets.masked(problem) }, "agent_file_not_used"),
+  };
 }
 
 /** Who answers a channel, by its row, as of now. */

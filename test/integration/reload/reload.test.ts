@@ -1,9 +1,12 @@
 // proves: src/compose/reload.ts, src/compose/setup.ts, src/channel/registry.ts, src/agent-texts.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Config } from "../../../src/config/config.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { type Binding, bindPlatform } from "../../../src/router/bindings.ts";
+import type { ChannelRow } from "../../../src/store/channels/channels.ts";
 import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { heldText, text } from "../../support/model-behaviours.ts";
@@ -205,3 +208,37 @@ test("a refused configuration leaves everything in force, and owners are told by
   await weir.reload(NAMED("main"));
   assert.equal(weir.daemon.status().configuration?.refused, null);
 });
+
+test("nothing of a setup outlives what used it", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  assert.ok(typeof collect === "function");
+  await using server = await startModelServer();
+  server.respond(() => text("an answer"));
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: NAMED("main") + NAMED("other"),
+    bindingsOf: byRoom,
+  });
+  const setups: WeakRef<object>[] = [];
+  for (let count = 0; count < 6; count++) {
+    await ask(weir, "what is it?", "held");
+    setups.push(new WeakRef(weir.daemon.staffOf(await held(weir)).agent));
+    await weir.reload(
+      agent("main", `instructions = "You are main here. ${count}"`) + agent("other", `name = "O${count}"`),
+    );
+  }
+  await until("the setups before are gone", async () => {
+    await ask(weir, "and now?", "held");
+    collect();
+    // Of the last one a register may still hold something.
+    return setups.slice(0, -1).every((setup) => setup.deref() === undefined);
+  });
+});
+
+async function held({ daemon }: TestWeir): Promise<ChannelRow> {
+  const row = await daemon.store.channels.find({ platform: "test", name: "held" });
+  assert.ok(row !== undefined);
+  return row;
+}
