@@ -1,5 +1,5 @@
+import { agentTexts, summariserOf } from "./agent-texts.ts";
 import type { Summariser } from "./compactor/summariser.ts";
-import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentConfig, Config } from "./config/config.ts";
 import { OperatorError } from "./core/errors.ts";
 import { type Guests, NO_GUESTS } from "./channel/guests.ts";
@@ -9,11 +9,7 @@ import type { Team, TeamMember } from "./core/team.ts";
 import type { Models } from "./llm/model-provider.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
-import { type Binding, bindingFor, type NameHolds } from "./router/bindings.ts";
-import type { ChannelRow } from "./store/channels/channels.ts";
-import type { Digester } from "./store/compaction/extracts.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
-import { inSlices } from "./async/cooperative.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import { createTools, type ToolNeeds } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
@@ -26,16 +22,12 @@ import { createTimeFormat } from "./text/time.ts";
 import {
   type Agent,
   type AgentModels,
-  type AgentTexts,
   createAgent,
   type MoreTools,
   NO_FOLDER,
   withMoreTools,
 } from "./turn/agent.ts";
 import { fixedPartProblem, roomForServers } from "./turn/fixed-part.ts";
-
-/** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
-const MAX_CALLS = 10;
 
 /** An agent with what writes its summaries, and who else answers in its channels. */
 export interface StaffedAgent {
@@ -44,29 +36,8 @@ export interface StaffedAgent {
   readonly guests: Guests;
   /** Null: it has no servers, or nobody may start them. */
   readonly serverTools?: ServerTools | null;
-}
-
-/** Who answers a channel, by its row. */
-export interface Answering {
-  /** How; undefined: nobody does any more. */
-  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
-  readonly staffOf: (channel: ChannelRow) => StaffedAgent;
-  /** Makes the extract that replaces a summary with a forgotten text in it. */
-  readonly digesterOf: (channel: ChannelRow) => Digester;
-}
-
-export function answeringOf(
-  agents: Agents,
-  bindings: readonly Binding[],
-  names: { readonly holds: NameHolds },
-): Answering {
-  const bindingOf = (channel: ChannelRow): Binding | undefined =>
-    bindingFor(bindings, channel, (...name) => names.holds(...name));
-  return {
-    bindingOf,
-    staffOf: (channel) => agents.bound(channel.agent, bindingOf(channel)),
-    digesterOf: ({ agent }) => agents.of(agent).compactorAgent.digester,
-  };
+  /** What it was made of beside the prompts: where that is the same, it is the same agent. */
+  readonly madeOf?: string;
 }
 
 /** Who is told what happens to agents. */
@@ -85,12 +56,30 @@ export class Agents implements AsyncDisposable {
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
   readonly #prompts: Prompts;
   /** Agents with others beside them, by the ids of all. */
-  readonly #staffs = new Map<string, StaffedAgent>();
+  readonly #staffs: Map<string, Together>;
 
-  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]], prompts: Prompts) {
+  /** @param before those of the configuration before: what was made of the same agents is theirs */
+  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]], prompts: Prompts, before?: Agents) {
     this.first = agents[0];
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
     this.#prompts = prompts;
+    const known = before === undefined ? [] : [...before.#staffs];
+    this.#staffs = new Map(known.filter(([, { of }]) => of.every((one) => this.#has(one))));
+  }
+
+  #has(one: StaffedAgent): boolean {
+    return this.#byId.get(one.agent.config.id) === one;
+  }
+
+  /** An agent that was made of the same, with the same prompts; undefined: it has to be made anew. */
+  madeSo(id: AgentId, madeOf: string, prompts: Prompts): StaffedAgent | undefined {
+    const known = this.#byId.get(id);
+    return this.#prompts === prompts && known?.madeOf === madeOf ? known : undefined;
+  }
+
+  /** The agent of exactly this id. */
+  named(id: AgentId): StaffedAgent | undefined {
+    return this.#byId.get(id);
   }
 
   /**
@@ -107,6 +96,16 @@ export class Agents implements AsyncDisposable {
   /** Starts the MCP servers of all agents. Waits for none. */
   startServers(): void {
     for (const { serverTools } of this.#byId.values()) serverTools?.start();
+  }
+
+  /** Nobody uses these any more, and others are in their place: ends the MCP servers that these do not have. */
+  async makeWay(next: Agents): Promise<void> {
+    await Promise.all(
+      Array.from(this.#byId.values(), async ({ agent, serverTools }) => {
+        const others = next.named(agent.config.id)?.serverTools ?? null;
+        if (others !== serverTools) await serverTools?.makeWay(others);
+      }),
+    );
   }
 
   /** Ends the MCP servers. */
@@ -157,8 +156,11 @@ export class Agents implements AsyncDisposable {
     const team = this.teamOf(id, also);
     if (team.length === 0) return alone;
     const key = [alone.agent.config.id, ...team.map(({ agent }) => agent ?? "")].join(" ");
-    const staff = this.#staffs.get(key) ?? this.#together(alone, team);
-    this.#staffs.set(key, staff);
+    const known = this.#staffs.get(key);
+    if (known !== undefined) return known.staff;
+    const guests = team.flatMap(({ agent }) => (agent === null ? [] : (this.#byId.get(agent) ?? [])));
+    const staff = this.#together(alone, team);
+    this.#staffs.set(key, { staff, of: [alone, ...guests] });
     return staff;
   }
 
@@ -192,8 +194,15 @@ function memberOf({ id, name, aliases, mentionRoles }: AgentConfig, agent: Agent
   return { agent, name, names: [...new Set([id, name, ...aliases])], roles: mentionRoles };
 }
 
+/** An agent with others beside it, and what it was made of. */
+interface Together {
+  readonly staff: StaffedAgent;
+  readonly of: readonly StaffedAgent[];
+}
+
 /**
  * @param told default: nobody is
+ * @param before those of the configuration before: an agent that would be the same is taken over as it is, and so are the MCP servers
  * @throws OperatorError if an agent's fixed part leaves no room for a conversation
  */
 export function createAgents(
@@ -201,58 +210,96 @@ export function createAgents(
   models: Models,
   prompts: Prompts,
   told: AgentEvents = {},
+  before?: Agents,
 ): Agents {
-  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
-  const nameOf = (id: AgentId): string => names.get(id) ?? id;
-  const agents = config.agents.map((one) => {
-    const agentModels = modelsOf(one, config, models, onPassedOver);
-    const texts = agentTexts(one, prompts);
-    const time = createTimeFormat(one.timeZone);
-    const today = (): string => time.day(new Date());
-    const folder =
-      config.agentsDir === undefined
-        ? NO_FOLDER
-        : createFolder(one.id, config.agentsDir, {
-            today,
-            refusalOf: (files) =>
-              fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
-            onProblem: (problem) => onFileProblem(one.id, problem),
-          });
-    const notes = noteKeeperOf(one.id, config.agentsDir, {
-      today,
-      onProblem: (problem) => onFileProblem(one.id, problem),
-    });
-    const needs = {
-      keepsNotes: one.notes && notes !== null,
-      recall: one.memory.recall,
-      setsReminders: one.reminders.enabled,
-      hasSkills: config.agentsDir !== undefined && mayHaveSkills(config.agentsDir, one.id),
-      subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
-      approvals: one.approvals.tools,
-    };
-    const tools = createTools(prompts, needs);
-    const serverTools =
-      servers === undefined || one.mcp.length === 0
-        ? null
-        : new ServerTools({
-            ...servers,
-            servers: one.mcp,
-            own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
-            room: () => roomForServers(agent, tools),
-          });
-    const agent = createAgent(
-      { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
-      { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
-    );
-    const problem = fixedPartProblem(agent);
-    if (problem !== null) throw new OperatorError(problem);
-    const compactorAgent = compactorAgentOf(agent, models, prompts, nameOf);
-    return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools };
+  const [first, ...rest] = config.agents.map((one) => {
+    const there = filesOf(one.id, config.agentsDir);
+    const madeOf = JSON.stringify([one, there, config.llm.maxRetries, [...names]]);
+    const known = before?.madeSo(one.id, madeOf, prompts);
+    const past = before?.named(one.id);
+    return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
   });
-  const [first, ...rest] = agents;
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
-  return new Agents([first, ...rest], prompts);
+  return new Agents([first, ...rest], prompts, before);
+}
+
+/** What one agent is made with. */
+interface AgentMaking {
+  readonly config: Pick<Config, "llm"> & Partial<Pick<Config, "agentsDir">>;
+  readonly models: Models;
+  readonly prompts: Prompts;
+  readonly names: ReadonlyMap<AgentId, string>;
+  readonly there: ReturnType<typeof filesOf>;
+  readonly told: AgentEvents;
+  readonly madeOf: string;
+}
+
+/** @param past the agent of this id before. No function here may hold it, or each agent would hold all that were before it. */
+function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | undefined): StaffedAgent {
+  const { config, models, prompts, names, there, told, madeOf } = making;
+  const { onPassedOver = () => undefined, onFileProblem = () => undefined, servers } = told;
+  const nameOf = (id: AgentId): string => names.get(id) ?? id;
+  const agentModels = modelsOf(one, config, models, onPassedOver);
+  const texts = agentTexts(one, prompts);
+  const time = createTimeFormat(one.timeZone);
+  const today = (): string => time.day(new Date());
+  const folder =
+    config.agentsDir === undefined
+      ? NO_FOLDER
+      : createFolder(one.id, config.agentsDir, {
+          today,
+          refusalOf: (files) =>
+            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
+          onProblem: (problem) => onFileProblem(one.id, problem),
+        });
+  const notes = there.hasFolder
+    ? noteKeeperOf(one, config.agentsDir, past, {
+        today,
+        onProblem: (problem) => onFileProblem(one.id, problem),
+      })
+    : null;
+  const needs = {
+    keepsNotes: one.notes && notes !== null,
+    recall: one.memory.recall,
+    setsReminders: one.reminders.enabled,
+    hasSkills: there.hasSkills,
+    subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
+    approvals: one.approvals.tools,
+  };
+  const tools = createTools(prompts, needs);
+  const serverTools =
+    servers === undefined || one.mcp.length === 0
+      ? null
+      : new ServerTools({
+          ...servers,
+          servers: one.mcp,
+          before: past?.serverTools ?? null,
+          own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
+          room: () => roomForServers(agent, tools),
+        });
+  const agent = createAgent(
+    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
+    { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
+  );
+  const compactorAgent = summariserOf(agent, models, prompts, nameOf);
+  return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools, madeOf };
+}
+
+/** @throws OperatorError if its fixed part leaves no room for a conversation */
+function withRoom(one: StaffedAgent): StaffedAgent {
+  const problem = fixedPartProblem(one.agent);
+  if (problem !== null) throw new OperatorError(problem);
+  return one;
+}
+
+/** What an agent may do by what there is of its folder when it is made. */
+function filesOf(
+  id: AgentId,
+  agentsDir: string | undefined,
+): { readonly hasFolder: boolean; readonly hasSkills: boolean } {
+  if (agentsDir === undefined) return { hasFolder: false, hasSkills: false };
+  return { hasFolder: existsSync(join(agentsDir, id)), hasSkills: mayHaveSkills(agentsDir, id) };
 }
 
 function modelsOf(
@@ -277,96 +324,6 @@ function subagentChoices(agent: AgentConfig): NonNullable<ToolNeeds["subagents"]
   return { personas: Object.keys(agent.subagents.personas), models: modelsOfSubagents(agent) };
 }
 
-function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
-  const { id, name, instructions, memory } = config;
-  const deleted = prompts.render("deleted", {});
-  const unfound = prompts.render("unfound", {}).trim();
-  return {
-    system: ({ date }) =>
-      prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
-    sections: (values) => prompts.render("sections", { agentName: name, ...values }),
-    dynamic: (values) => prompts.render("dynamic", values),
-    unfound: () => unfound,
-    omission: (values) => prompts.render("omission", values),
-    subagent: (values) => prompts.render("subagent", { agentName: name, ...values }),
-    subagentTask: (values) => prompts.render("subagent-task", values),
-    editNote: (values) => prompts.render("edit-note", values),
-    absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
-    resultImages: (values) => prompts.render("result-images", values).trim(),
-    failure: ({ kind }) => prompts.render("failure", { kind }).trim(),
-    deleted: () => deleted,
-  };
-}
-
-function compactorAgentOf(
-  agent: Agent,
-  models: Models,
-  prompts: Prompts,
-  nameOf: (agent: AgentId) => string,
-): Summariser {
-  const { config, time } = agent;
-  const { id, name, compactorModel, fallbacks, model } = config;
-  const names = [...new Set([compactorModel, ...fallbacks])];
-  return {
-    compaction: config.compaction,
-    agentName: name,
-    time,
-    model: agent.models.model,
-    nameOf,
-    digester: createDigester(agent, prompts, nameOf),
-    thinkingAllowance: config.maxOutputTokens,
-    maxCalls: MAX_CALLS,
-    noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
-    modelNames: () => names,
-    resolve: async (configured, signal) => models.resolve(configured, signal),
-    // An agent's context_window is that of its own model.
-    windowOf: (resolved, configured) =>
-      models.windowOf(resolved, configured === model ? config.contextWindow : 0),
-    // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
-    get systemText() {
-      return config.prompt === null
-        ? [config.instructions, soulOf(agent)].filter((text) => text !== "").join("\n\n")
-        : agent.texts.system({ date: time.day(new Date()) });
-    },
-    texts: {
-      instructions: (values) => prompts.render("compactor", values, id),
-      background: (values) => prompts.render("compactor-background", values),
-      task: (values) => prompts.render("compactor-task", values),
-      merge: (values) => prompts.render("compactor-merge", values),
-      shorten: (values) => prompts.render("compactor-shorten", values),
-      memorySave: prompts.render("tool-memory-save", {}),
-      memoryResult: (values) => prompts.render("memory-result", values),
-      editNote: (values) => prompts.render("edit-note", values),
-      absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
-    },
-  };
-}
-
-/** What the agent's folder says of who it is. */
-function soulOf({ folder }: Agent): string {
-  return folder.current.files.find(({ kind }) => kind === "soul")?.text.trim() ?? "";
-}
-
-function createDigester(
-  { config, time }: Agent,
-  prompts: Prompts,
-  nameOf: (agent: AgentId) => string,
-): Digester {
-  return {
-    ofEntries: async (entries, maxTokens, focus = "") =>
-      inSlices(
-        digestEntries(entries, time, {
-          maxTokens,
-          focus,
-          nameOf,
-          agentName: config.name,
-          frame: (values) => prompts.render("digest", values).trim(),
-        }),
-      ),
-    ofTexts: async (texts, maxTokens) => inSlices(digestTexts(texts, { maxTokens })),
-  };
-}
-
 function createFolder(
   id: AgentId,
   root: string,
@@ -375,13 +332,16 @@ function createFolder(
   return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
-/** @returns null: the agent has no folder of its own to keep notes in */
+/** The one of before, where there is one: two of them would change the same files. */
 function noteKeeperOf(
-  id: AgentId,
+  { id, timeZone }: AgentConfig,
   agentsDir: string | undefined,
+  past: StaffedAgent | undefined,
   parts: Pick<AgentFolderParts, "today" | "onProblem">,
 ): NoteKeeper | null {
-  if (agentsDir === undefined || !existsSync(join(agentsDir, id))) return null;
+  if (agentsDir === undefined) return null;
+  const kept = past?.agent.config.timeZone === timeZone ? past.agent.notes : null;
+  if (kept !== null) return kept;
   const root = join(agentsDir, id);
   return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
 }

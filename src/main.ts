@@ -6,7 +6,7 @@ import { CommanderError } from "commander";
 import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
 import type { Io } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { errorMessage, WeirError } from "./core/errors.ts";
+import { errorMessage, OperatorError, WeirError } from "./core/errors.ts";
 import { displayable } from "./text/displayable.ts";
 
 // What a command imports is compiled once, and read from here by the next command and the next start.
@@ -59,6 +59,7 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   shutdown: shutdown.signal,
+  onHangUp: (listener) => process.on("SIGHUP", listener),
   tellReady: () => process.send?.("ready"),
 };
 
@@ -81,5 +82,5 @@ function report(error: unknown): number {
   const isForeseen = error instanceof WeirError || !(error instanceof Error);
   const text = isForeseen ? errorMessage(error) : error.stack;
   process.stderr.write(`${displayable(text ?? "")}\n`);
-  return 1;
+  return error instanceof OperatorError ? error.exitCode : 1;
 }

@@ -56,6 +56,7 @@ const UNUSED_IO = {
   stdout: process.stdout,
   stderr: process.stderr,
   shutdown: new AbortController().signal,
+  onHangUp: () => undefined,
   tellReady: () => undefined,
 };
 

@@ -11,6 +11,8 @@ The shipped \`config.toml\` has every option with a comment, switched off at its
   \`weir config check\` looks without starting.
 - \`_ms\` at the end of a key: milliseconds. Paths are relative to the folder of the file.
 - Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file called \`.env\` beside \`config.toml\`.
+- What is saved takes effect in a running Weir within two seconds. What says "(from the next start on)" waits for a restart:
+  [Change it while it runs](operate.md#change-it-while-it-runs).
 - An agent's value goes over \`[defaults]\`, which goes over the built-in default.
 `;
 
@@ -36,7 +38,8 @@ function namesIn(all: readonly Table[], table: string): ReadonlySet<string> {
 
 function row({ name, text, expected, fallback }: Option, before: Option | undefined): string {
   const value = fallback ?? text.shown;
-  const meaning = text.about === "" && before !== undefined ? `See \`${before.name}\`.` : text.about;
+  const said = text.about === "" && before !== undefined ? `See \`${before.name}\`.` : text.about;
+  const meaning = text.isForStart === true ? `${said} (from the next start on)` : said;
   return `| ${[`\`${name}\``, value === undefined ? "none" : `\`${tomlValue(value)}\``, expected, meaning].map(cell).join(" | ")} |`;
 }
 

@@ -58,13 +58,30 @@ const statusSchema = z.object({
   ),
   /** Channels in its memory. */
   channels: z.number(),
+  /** Left out: it reads its configuration once. */
+  configuration: z
+    .object({
+      /** When what is in force was read. */
+      loadedAt: date,
+      /** Keys that are others in the file, and take effect at the next start. */
+      atStart: z.array(z.string()),
+      /** Why the file that is there is not in force; null: it is. */
+      refused: z.object({ since: date, first: z.string(), count: z.number() }).nullable(),
+    })
+    .optional(),
 });
 
 /** What a running daemon knows of itself, as of one moment. */
 export type DaemonStatus = z.output<typeof statusSchema>;
 
+/** How the configuration of a daemon stands. */
+export type ConfigurationState = NonNullable<DaemonStatus["configuration"]>;
+
 /** The part by which a daemon is judged. It costs next to nothing to read. */
-export type Vitals = Pick<DaemonStatus, "phase" | "platforms" | "calls" | "circuits" | "channels">;
+export type Vitals = Pick<
+  DaemonStatus,
+  "phase" | "platforms" | "calls" | "circuits" | "channels" | "configuration"
+>;
 
 type Phase = DaemonStatus["phase"];
 type LastCall = DaemonStatus["calls"][number];
@@ -83,6 +100,8 @@ export interface StatusParts {
   readonly events: Events;
   /** Where the log goes, in words; default: it does not tell. */
   readonly logPlace?: string | undefined;
+  /** Default: it is read once. */
+  readonly configuration?: () => ConfigurationState | undefined;
 }
 
 /** Budgets that are told at most: each person may have one. */
@@ -117,12 +136,14 @@ export class StatusKeeper {
 
   readonly vitals = (): Vitals => {
     const { platforms, breaker, registry } = this.#parts;
+    const configuration = this.#parts.configuration?.();
     return {
       phase: this.#phase,
       platforms: platforms.map((one) => ({ name: one.name, connection: one.connection?.() ?? null })),
       calls: [...this.#calls.values()],
       circuits: breaker.states(),
       channels: registry.size,
+      ...(configuration !== undefined && { configuration }),
     };
   };
 
@@ -167,6 +188,13 @@ export function describeCircuit({ failures, waitMs }: DaemonStatus["circuits"][n
 /** Why a connection could not be opened, or ended, as a part of a sentence. Pure. */
 export function whyNot({ why }: Pick<ConnectionState, "why">): string {
   return why?.replace(/[.\s]+$/, "") ?? "no reason was given";
+}
+
+/** That the file is not in force, in words; null: it is. Pure. */
+export function describeRefusal({ refused }: ConfigurationState, at: (date: Date) => string): string | null {
+  if (refused === null) return null;
+  const more = refused.count > 1 ? ` (and ${counted(refused.count - 1, "other problem")})` : "";
+  return `refused since ${at(refused.since)}, and the one before is in force: ${refused.first}${more}`;
 }
 
 /** How a connection stands, in words. Pure. */

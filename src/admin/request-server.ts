@@ -7,6 +7,7 @@ import type { JobId } from "../core/ids.ts";
 import { redactPerson, type RedactionParts } from "../router/redact-messages.ts";
 import type { ChannelStore } from "../store/channels/channels.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
+import type { ReloadAnswer } from "./reload-answer.ts";
 import type { ForgetAnswer } from "./forget-answer.ts";
 import type { ChannelRequest, RequestStore, WaitingRequest } from "../store/commands/requests.ts";
 import {
@@ -29,6 +30,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store" | "regi
   readonly sweepNotes: () => Promise<void>;
   /** What this daemon knows of itself. */
   readonly status: () => DaemonStatus;
+  /** Reads the configuration anew. Must not throw. */
+  readonly reload: () => Promise<ReloadAnswer>;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -43,7 +46,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`, `weir status`), and answers in the same row. It
+ * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`, `weir status`, `weir reload`), and answers in the same row. It
  * hears of a request by NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
@@ -153,7 +156,8 @@ export class RequestServer implements AsyncDisposable {
   }
 
   async #answerTo(request: WaitingRequest): Promise<object> {
-    if (request.channel === null) return this.#parts.status();
+    if (request.channel === null)
+      return request.wish.kind === "reload" ? this.#parts.reload() : this.#parts.status();
     const { wish } = request;
     if (wish.kind === "forget") return this.#forget(request, wish.person);
     return storableAnswer(await this.#compact(request, wish.kind === "redo" ? wish.job : null));

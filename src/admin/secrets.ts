@@ -46,6 +46,24 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
   return (text) => sorted.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
 }
 
+/** All secrets that a process was ever told of: what an earlier configuration had may still stand in texts. */
+export class KnownSecrets {
+  #all: readonly string[] = [];
+  #mask = maskOf([]);
+
+  add(secrets: readonly string[]): void {
+    this.#all = [...new Set([...this.#all, ...secrets])];
+    this.#mask = maskOf(this.#all);
+  }
+
+  get all(): readonly string[] {
+    return this.#all;
+  }
+
+  /** Takes them out of a text. */
+  readonly masked = (text: string): string => this.#mask(text);
+}
+
 /** Masks the secrets in a text. Pure. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return maskOf(secrets)(text);

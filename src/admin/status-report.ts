@@ -5,7 +5,13 @@ import { formatNumber, formatSpan } from "../text/format.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { formatLevel, type ListedChannel, sortChannels } from "./channel-list.ts";
-import { type DaemonStatus, describeCircuit, describeConnection, describeOutage } from "./daemon-status.ts";
+import {
+  type DaemonStatus,
+  describeCircuit,
+  describeConnection,
+  describeOutage,
+  describeRefusal,
+} from "./daemon-status.ts";
 
 /** What `weir status` knows, as `--json` prints it. */
 export interface StatusReport {
@@ -140,6 +146,7 @@ function daemonLines(
       "daemon",
       `Weir ${version} ${PHASES[phase]}: process ${pid} on ${host}, since ${at(startedAt)}, ${counted(daemon.channels, "channel")} in memory`,
     ],
+    ...configurationLines(daemon, at),
     ...daemon.platforms.map(({ name, connection }): readonly [string, string] => [
       displayableLine(name),
       `${displayableLine(describeConnection(connection, at))}; ${heardAt(name)}`,
@@ -161,6 +168,24 @@ function daemonLines(
       `${purse.scope} ${displayableLine(purse.of)}${purse.scope === "agent" ? "" : `, with ${purse.agent}`}: ${describePurse(purse)} today${purse.isSpent ? ": spent" : ""}`,
     ]),
   ];
+}
+
+/** Nothing, where the file is in force as it was at the start. */
+function configurationLines(
+  { configuration, startedAt }: DaemonStatus,
+  at: (date: Date) => string,
+): (readonly [string, string])[] {
+  if (configuration === undefined) return [];
+  const { loadedAt, atStart } = configuration;
+  const refusal = describeRefusal(configuration, at);
+  const texts = [
+    ...(refusal === null ? [] : [displayableLine(refusal)]),
+    ...(loadedAt > startedAt ? [`reloaded at ${at(loadedAt)}`] : []),
+    ...(atStart.length === 0
+      ? []
+      : [displayableLine(`takes effect at the next start: ${atStart.join(", ")}`)]),
+  ];
+  return texts.map((text, index) => [index === 0 ? "config" : "", text]);
 }
 
 /** `5 min ago`; clocks of two machines differ. */

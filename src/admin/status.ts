@@ -4,7 +4,7 @@ import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { describeForChat } from "./chat-facts.ts";
-import type { DaemonStatus } from "./daemon-status.ts";
+import { type ConfigurationState, type DaemonStatus, describeRefusal } from "./daemon-status.ts";
 import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
 
 export const statusCommand: Command = {
@@ -38,7 +38,20 @@ async function describeStatus(
 
 /** What stands behind a channel, for its operator; the terminal is where they look after all of it. */
 function behind(status: DaemonStatus, { address }: Pick<ChannelRow, "address">, time: TimeFormat): string[] {
-  return address.platform === "terminal" ? describeForChat(status, time) : [status.server];
+  const facts = address.platform === "terminal" ? describeForChat(status, time) : [status.server];
+  return [...facts, ...configurationLines(status.configuration, time)];
+}
+
+/** Nothing, where the file is in force. */
+function configurationLines(state: ConfigurationState | undefined, time: TimeFormat): string[] {
+  if (state === undefined) return [];
+  const refusal = describeRefusal(state, (at) => time.minute(at));
+  return [
+    ...(refusal === null ? [] : [`The configuration is ${displayableLine(refusal)}`]),
+    ...(state.atStart.length === 0
+      ? []
+      : [`The configuration has changes for the next start: ${displayableLine(state.atStart.join(", "))}`]),
+  ];
 }
 
 /** Shows the time that was reached: no platform tells how many messages there are. */

@@ -31,6 +31,10 @@ export class BoundedMap<Value> {
     this.#values.delete(key);
   }
 
+  clear(): void {
+    this.#values.clear();
+  }
+
   entries(): IterableIterator<[string, Value]> {
     return this.#values.entries();
   }

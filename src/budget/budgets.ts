@@ -69,18 +69,17 @@ const REFRESH_MS = 60_000;
 const MOST_TURNS = 10_000;
 const NOTHING: Amount = { tokens: 0, dollars: 0 };
 
-/** @returns null where no budget is configured: nothing is counted then, and nothing asked of the database */
-export function createBudgets(parts: BudgetsParts): Budgets | null {
-  return parts.agents.some(({ budget }) => boundedScopes(budget).length > 0) ? new Budgets(parts) : null;
-}
+/** Agents by id, each with its day. */
+type BudgetedAgents = ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
 
 /**
  * What was spent today, in memory: a look costs some look-ups in a map. This daemon's own calls count as they end; what
- * other daemons on the database spend is seen at the next refresh.
+ * other daemons on the database spend is seen at the next refresh. Where no budget is configured nothing is counted, and
+ * nothing asked of the database.
  */
 export class Budgets implements Disposable {
   readonly #parts: BudgetsParts;
-  readonly #agents: ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
+  #agents: BudgetedAgents;
   readonly #askers = new BoundedMap<string>(MOST_TURNS);
   readonly #unpriced = new Set<string>();
   /** By agent: its day, and what was spent on it. */
@@ -91,9 +90,13 @@ export class Budgets implements Disposable {
 
   constructor(parts: BudgetsParts) {
     this.#parts = parts;
-    this.#agents = new Map(
-      parts.agents.map((config) => [config.id, { config, time: createTimeFormat(config.timeZone) }]),
-    );
+    this.#agents = withTimes(parts.agents);
+  }
+
+  /** From now on these budgets hold. What was counted stays; what was not counted so far is learned with the next refresh. */
+  configure(agents: readonly AgentConfig[]): void {
+    this.#agents = withTimes(agents);
+    this.#unpriced.clear();
   }
 
   /** Learns what was spent today, and keeps learning it. @throws errors of the database */
@@ -113,7 +116,8 @@ export class Budgets implements Disposable {
   /** Asks the database. What this daemon has counted and not stored yet stays counted. @throws errors of the database */
   async refresh(): Promise<void> {
     const now = this.#parts.now();
-    const zones = Map.groupBy(this.#agents.values(), ({ config }) => config.timeZone);
+    const bounded = [...this.#agents.values()].filter(({ config }) => isBounded(config));
+    const zones = Map.groupBy(bounded, ({ config }) => config.timeZone);
     for (const [zone, agents] of zones) {
       const rows = await this.#parts.usage.today(zone, now);
       for (const { config } of agents) this.#learn(config, rows);
@@ -122,7 +126,8 @@ export class Budgets implements Disposable {
 
   /** Who has asked for a turn; null: no person has. */
   begin(turn: TurnId, person: string | null): void {
-    if (person !== null) this.#askers.set(String(turn), person);
+    if (person === null || ![...this.#agents.values()].some(({ config }) => isBounded(config))) return;
+    this.#askers.set(String(turn), person);
   }
 
   /** The first budget of which nothing is left; null: a model may be called. */
@@ -231,8 +236,8 @@ export class Budgets implements Disposable {
 
   /** A budget of money that cannot see what is spent bounds nothing. */
   #tellUnpriced(model: string): void {
-    const isOfMoney = this.#parts.agents.some(
-      ({ budget }) => budget.dollars + budget.channelDollars + budget.personDollars > 0,
+    const isOfMoney = [...this.#agents.values()].some(
+      ({ config: { budget } }) => budget.dollars + budget.channelDollars + budget.personDollars > 0,
     );
     if (!isOfMoney || this.#unpriced.has(model)) return;
     this.#unpriced.add(model);
@@ -243,4 +248,12 @@ export class Budgets implements Disposable {
     this.#parts.log.warn({ ...purse }, "budget_nearly_spent");
     this.#warnings.set(channel, [...(this.#warnings.get(channel) ?? []), purse]);
   }
+}
+
+function isBounded({ budget }: AgentConfig): boolean {
+  return boundedScopes(budget).length > 0;
+}
+
+function withTimes(agents: readonly AgentConfig[]): BudgetedAgents {
+  return new Map(agents.map((config) => [config.id, { config, time: createTimeFormat(config.timeZone) }]));
 }

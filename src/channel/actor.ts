@@ -55,6 +55,10 @@ export class ChannelActor {
   /** Resets that wait for the turn to end: no other turn begins before them. */
   #resets = 0;
   #isClosed = false;
+  /** Another one takes its place: it begins nothing any more. */
+  #isLeaving = false;
+  /** Resolves once somebody waits for the one that takes its place. */
+  readonly #isWanted = Promise.withResolvers<void>();
   readonly #retry = new BackoffTimer(BACKOFF);
   readonly #loadedAt = steadyNow();
   #lastUsedAt = this.#loadedAt;
@@ -145,6 +149,7 @@ export class ChannelActor {
 
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
+    if (this.#isLeaving) this.#isWanted.resolve();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
     // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;
@@ -258,6 +263,33 @@ export class ChannelActor {
     await this.#outbox.idle();
   }
 
+  /** Its agent or its platform's rules are others by now, and one with those is to take its place. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /**
+   * Begins no turn and no compaction any more. Resolves when it can be closed: the turn that runs has ended, and so have deliveries
+   * and the compaction that runs, or a message waits that another actor is to answer.
+   */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    const finished = this.compactor.finish();
+    await this.#mailbox.onIdle();
+    if (this.#isAwaited) return;
+    await Promise.race([Promise.all([this.#outbox.idle(), finished]), this.#isWanted.promise]);
+  }
+
+  /** Something is due, running or left behind. */
+  get hasWork(): boolean {
+    return !this.isIdle || this.#isAwaited;
+  }
+
+  get #isAwaited(): boolean {
+    const isUnsure = this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null;
+    return isUnsure || dueMessages(this.history.current).length > 0;
+  }
+
   /**
    * Stops taking messages and ends the running turn. Its row stays `running`, and undelivered answers stay `pending`: the next
    * owner goes on with them.
@@ -308,7 +340,7 @@ export class ChannelActor {
   /** Answers nobody while no adapter can deliver to the channel. */
   get #mayBegin(): boolean {
     const canAnswer = !(this.#parts.platform instanceof AbsentPlatform);
-    return !this.#isClosed && this.#resets === 0 && canAnswer;
+    return !this.#isClosed && !this.#isLeaving && this.#resets === 0 && canAnswer;
   }
 
   /** Runs a turn, and runs it again if its messages change meanwhile. Such a restart is no failed attempt. */

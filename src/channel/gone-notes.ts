@@ -25,8 +25,8 @@ export function startGoneNotes(
   keepers: ReadonlyMap<AgentId, NoteKeeper>,
   log: Logger,
 ): GoneNotesSweeper {
-  const gone = new GoneNotes(notes, keepers, log);
-  if (keepers.size > 0) gone.start();
+  const gone = new GoneNotes(notes, log);
+  gone.configure(keepers);
   return gone;
 }
 
@@ -34,26 +34,28 @@ export function startGoneNotes(
 export interface GoneNotesSweeper extends AsyncDisposable {
   /** Resolves once the lines that are to go by now have left their files, as far as these can be written. Does not throw. */
   sweep(): Promise<void>;
+  /** From now on these agents keep notes. Where none does, nothing is looked for. */
+  configure(keepers: ReadonlyMap<AgentId, NoteKeeper>): void;
 }
 
 class GoneNotes implements GoneNotesSweeper {
   readonly #notes: NoteStore;
-  readonly #keepers: ReadonlyMap<AgentId, NoteKeeper>;
+  #keepers: ReadonlyMap<AgentId, NoteKeeper> = new Map();
   readonly #log: Logger;
   readonly #closing = new AbortController();
   /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<void> | null = null;
   #sweeping: Promise<void> = Promise.resolve();
 
-  constructor(notes: NoteStore, keepers: ReadonlyMap<AgentId, NoteKeeper>, log: Logger) {
+  constructor(notes: NoteStore, log: Logger) {
     this.#notes = notes;
-    this.#keepers = keepers;
     this.#log = log;
   }
 
-  start(): void {
-    this.#running = this.#run();
+  configure(keepers: ReadonlyMap<AgentId, NoteKeeper>): void {
+    this.#keepers = keepers;
+    if (keepers.size > 0) this.#running ??= this.#run().finally(() => (this.#running = null));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -70,7 +72,7 @@ class GoneNotes implements GoneNotesSweeper {
   /** Must not throw. */
   async #run(): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
+    while (!signal.aborted && this.#keepers.size > 0) {
       await this.sweep();
       await pause(EVERY_MS, signal);
     }

@@ -1,8 +1,9 @@
 import { unlessAborted } from "../async/deadline.ts";
+import { setImmediate as immediately } from "node:timers/promises";
 import PQueue from "p-queue";
 import type { Entry } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
@@ -38,6 +39,10 @@ export class ChannelRegistry implements AsyncDisposable {
   readonly #parts: RegistryParts;
   readonly #actors = new Map<ChannelId, Promise<ChannelActor>>();
   readonly #ready = new Map<ChannelId, ChannelActor>();
+  /** What each actor was made of. */
+  readonly #made = new WeakMap<ChannelActor, Made>();
+  /** Actors that are being closed: the next one is loaded when they are. */
+  readonly #closing = new Map<ChannelId, Promise<void>>();
   readonly #epochs = new Map<ChannelId, number>();
   /** Loaded only to be summarised: no adapter can deliver to their channels. */
   readonly #visited = new Set<ChannelActor>();
@@ -204,6 +209,47 @@ export class ChannelRegistry implements AsyncDisposable {
     return ours.length;
   }
 
+  /**
+   * Who answers may be another by now. An actor of which that is so ends: the turn that runs goes on to its end with what it began
+   * with, and the next one is the next actor's. Resolves when all of them have ended. Must not throw.
+   */
+  async renew(): Promise<void> {
+    const outdated = [...this.#ready].filter(([, actor]) => this.#isOutdated(actor));
+    await Promise.all(outdated.map(async ([id, actor]) => this.#replace(id, actor)));
+  }
+
+  /** A channel is another agent's by its binding: its actor, if there is one, makes way for that agent's. Returns at once. */
+  follow(id: ChannelId, agent: AgentId): void {
+    const actor = this.#ready.get(id);
+    if (actor === undefined || actor.isLeaving || this.#visited.has(actor)) return;
+    if (actor.agent.config.id === agent) return;
+    void this.#replace(id, actor);
+  }
+
+  #isOutdated(actor: ChannelActor): boolean {
+    const made = this.#made.get(actor);
+    if (made === undefined || actor.isLeaving) return false;
+    const { channel, staffed, streams } = made;
+    return this.#parts.agentOf(channel) !== staffed || this.#parts.streams(channel) !== streams;
+  }
+
+  async #replace(id: ChannelId, actor: ChannelActor): Promise<void> {
+    await actor.leave();
+    // Whoever was given this actor just now uses it first.
+    await immediately();
+    // Evicted, lost or drained meanwhile.
+    if (this.#isClosed || this.#ready.get(id) !== actor) return;
+    const { hasWork } = actor;
+    this.#forget(id);
+    const closed = actor.close().catch((error: unknown) => {
+      this.#parts.log.error({ id, why: errorMessage(error) }, "channel_not_closed");
+    });
+    this.#closing.set(id, closed);
+    await closed;
+    if (this.#closing.get(id) === closed) this.#closing.delete(id);
+    if (hasWork && !this.#isClosed) await this.#wake(id);
+  }
+
   /** Has a channel show its approvals as they are. Must not throw. */
   async showQuestions(id: ChannelId): Promise<void> {
     await this.#with(id, ({ questions }) => questions.show());
@@ -236,7 +282,7 @@ export class ChannelRegistry implements AsyncDisposable {
   evictIdle(): void {
     const now = steadyNow();
     const idle = [...this.#ready.entries()]
-      .filter(([, actor]) => actor.isIdle)
+      .filter(([, actor]) => actor.isIdle && !actor.isLeaving)
       .toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
     let excess = this.#actors.size - this.#parts.maxLoadedChannels;
     for (const [id, actor] of idle) {
@@ -269,6 +315,7 @@ export class ChannelRegistry implements AsyncDisposable {
     );
     await unlessAborted(Promise.all(actors.map(async (actor) => actor.idle())), deadline);
     await Promise.all(actors.map(async (actor) => actor.close()));
+    await Promise.all(this.#closing.values());
     this.#actors.clear();
     this.#ready.clear();
   }
@@ -285,6 +332,8 @@ export class ChannelRegistry implements AsyncDisposable {
   /** @param absent stands in if no adapter can deliver to the channel; undefined: such a channel is not loaded */
   async #load(id: ChannelId, absent: Platform | undefined): Promise<ChannelActor> {
     const { store, events } = this.#parts;
+    // Two would deliver the same answer.
+    await this.#closing.get(id);
     const startedAt = steadyNow();
     const known = this.#epochs.get(id);
     let epoch = known ?? (await store.channels.take(id));
@@ -305,6 +354,7 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#lost.add(id);
     };
     const staffed = this.#parts.agentOf(snapshot.channel);
+    const streams = this.#parts.streams(snapshot.channel);
     const parts = {
       ...this.#parts,
       owner: { channel: id, epoch },
@@ -315,14 +365,19 @@ export class ChannelRegistry implements AsyncDisposable {
       guests: NO_GUESTS,
       ...staffed,
       platform,
-      streams: this.#parts.streams(snapshot.channel),
+      streams,
       onLost,
     };
     const actor = new ChannelActor(parts, snapshot);
     const isVisited = platform === absent;
     if (isVisited) this.#visited.add(actor);
-    else await actor.recover();
+    else {
+      this.#made.set(actor, { channel: snapshot.channel, staffed, streams });
+      await actor.recover();
+    }
     this.#ready.set(id, actor);
+    // Who answers may have changed while it was loaded.
+    if (this.#isOutdated(actor)) void this.#replace(id, actor);
     const ms = Math.round(steadyNow() - startedAt);
     events.emit({
       type: "channel_loaded",
@@ -337,6 +392,13 @@ export class ChannelRegistry implements AsyncDisposable {
   }
 }
 
+/** What an actor was made of, by who answers its channel. */
+interface Made {
+  readonly channel: ChannelRow;
+  readonly staffed: ReturnType<RegistryParts["agentOf"]>;
+  readonly streams: boolean;
+}
+
 export interface RegistryParts extends SharedParts {
   /** Actors in memory before the longest unused ones go. */
   readonly maxLoadedChannels: number;
@@ -344,7 +406,7 @@ export interface RegistryParts extends SharedParts {
   readonly idleEvictMs: number;
   /** Time after which a channel that was lost is looked at, ms; default: a minute. */
   readonly lostLookMs?: number;
-  /** The agent that answers, and what writes its summaries, by its id in the channel's row. */
+  /** The agent that answers, and what writes its summaries, by its id in the channel's row: the same object for as long as it is so. */
   agentOf(channel: ChannelRow): {
     readonly agent: Agent;
     readonly compactorAgent: Summariser;

@@ -13,14 +13,21 @@ export interface TakeUpParts {
   readonly log: Logger;
 }
 
+/** Entries without a summary of which a channel has something to do. */
+export function mostRawMessages({ agents }: Pick<Config, "agents">): number {
+  return Math.min(...agents.map((one) => one.compaction.maxRawMessages));
+}
+
 /** Takes up what the log says is due on these platforms, in the channels that are served now. */
 export async function takeUpWork(
   { config, registry, log }: TakeUpParts,
   platforms: readonly { readonly name: string }[],
 ): Promise<void> {
-  const due = Math.min(...config.agents.map((one) => one.compaction.maxRawMessages));
   const names = platforms.map(({ name }) => name);
-  const { result: resumed } = await retryWrite(async () => registry.resume(names, due), RETRIES);
+  const { result: resumed } = await retryWrite(
+    async () => registry.resume(names, mostRawMessages(config)),
+    RETRIES,
+  );
   if (resumed > 0) log.info({ channels: resumed }, "work_resumed");
 }
 

@@ -15,7 +15,9 @@ export async function checkConfig(io: Io, options: CommonOptions): Promise<void>
   const prompts = loadPrompts(promptSources(config));
   if (prompts.absent.length > 0)
     problems.push(
-      `Not in ${config.prompts.dir ?? "the folder of templates"}, and used in English: ${prompts.absent.join(", ")}`,
+      config.prompts.dir === null
+        ? `Not in the folder of templates, and used in English: ${prompts.absent.join(", ")}`
+        : `Not in ${config.prompts.dir}, and taken from Weir's own: ${prompts.absent.join(", ")}`,
     );
   const agents = createAgents(config, models, prompts, {
     onFileProblem: (_, problem) => problems.push(`Not used: ${problem}`),

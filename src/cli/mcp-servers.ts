@@ -36,7 +36,7 @@ export async function lookAtServers(io: Io, config: Config): Promise<readonly Fi
   return Promise.all(
     servers.map(async ({ id, server }): Promise<Finding> => {
       const what = `MCP server ${server.name} of ${id}`;
-      await using connection = new McpConnection({ ...parts, config: server, onListing: () => undefined });
+      await using connection = new McpConnection({ ...parts, config: server });
       const startedAt = steadyNow();
       await lookAtServer(connection);
       const ms = Math.round(steadyNow() - startedAt);

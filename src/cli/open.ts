@@ -17,6 +17,14 @@ export function readConfig(io: Io, options: CommonOptions): Config {
   return loadConfig({ cwd: io.cwd, file: options.config });
 }
 
+/**
+ * Reads the configuration of a running daemon anew.
+ * @param before as it was read last
+ */
+export function readConfigAnew(io: Io, options: CommonOptions, before: Config): Config {
+  return loadConfig({ cwd: io.cwd, file: options.config, isReload: before.file !== null });
+}
+
 /** Logs for people on a terminal, JSON lines for anything else. */
 export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
   const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };

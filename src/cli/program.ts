@@ -116,6 +116,14 @@ function addOverviews(program: Command, io: Io): void {
       const { showStatus } = await import("./status.ts");
       await showStatus(io, options);
     });
+  withConfig(program.command("reload"))
+    .description(
+      "have the daemon read its configuration anew, and say what has changed and what waits for a restart",
+    )
+    .action(async (options: CommonOptions) => {
+      const { reload } = await import("./reload.ts");
+      await reload(io, options);
+    });
   withConfig(program.command("channels"))
     .description("list the channels: messages, level at the last answer, last heard, due")
     .option("--json", "a JSON object a line")

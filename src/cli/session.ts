@@ -17,13 +17,17 @@ import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
+import type { Binding } from "../router/bindings.ts";
 import type { ChatOptions } from "./chat.ts";
 import { findChatSocket } from "./chat-socket.ts";
+import { configurationSource } from "./configuration-source.ts";
 import { ConnectionWatch } from "./connection-watch.ts";
 import { Terminals, type TerminalSession } from "./terminals.ts";
 
 interface SessionOptions {
   readonly config: Config;
+  /** Where it was read. */
+  readonly common: CommonOptions;
   /** Null: no terminal, the daemon alone. */
   readonly terminal: TerminalSession | null;
   /** Discord and Slack are served, too. */
@@ -35,7 +39,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
   const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
   const config = readConfig(io, options);
   try {
-    await runSession(io, { config, terminal, isDaemon: true });
+    await runSession(io, { config, common: options, terminal, isDaemon: true });
   } catch (error) {
     const { dataDir } = config.database;
     const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
@@ -47,7 +51,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 export async function chatAlone(io: Io, options: ChatOptions): Promise<void> {
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
-  await runSession(io, { config: readConfig(io, options), terminal, isDaemon: false });
+  await runSession(io, { config: readConfig(io, options), common: options, terminal, isDaemon: false });
 }
 
 /**
@@ -58,13 +62,15 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  const levelOf = ({ log: { level } }: Config): string =>
+    mode === "lines" && level === "info" ? "warn" : level;
   // Before there is a log in it that others could read.
   if (mode === "interactive") await closeDataFolder(config.database.dataDir);
   const logFile = mode === "interactive" ? path.join(config.database.dataDir, "weir.log") : null;
   const log =
     logFile !== null
       ? createLog(config.log.level, { kind: "file", path: logFile })
-      : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
+      : openLog(io, config, levelOf(config));
   const { isDaemon } = options;
   const logPlace = logFile ?? "the standard error of the process";
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, log });
@@ -77,15 +83,30 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     if (shown !== null) list.push(shown);
     return list;
   };
-  const others = isDaemon ? config.agents.map(({ id }) => id).filter((id) => id !== agent) : [];
-  const bindings = bindingsOf(config, agent, others);
+  const bindingsBy = (next: Config): Binding[] => {
+    const first = findAgent(next, terminal?.agent);
+    const others = isDaemon ? next.agents.map(({ id }) => id).filter((id) => id !== first) : [];
+    return bindingsOf(next, first, others);
+  };
+  const source = configurationSource(io, options.common, {
+    started: config,
+    bindingsOf: bindingsBy,
+    onConfigured: (next) => {
+      log.level = levelOf(next);
+    },
+  });
+  let reload = (): void => undefined;
+  // Without a terminal nobody has hung up: it is asked to read its configuration.
+  if (mode === null) io.onHangUp(() => reload());
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
   await using http = isDaemon ? await openHttp(io, config, log) : null;
-  await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, ...patience });
+  const bindings = bindingsBy(config);
+  await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, source, ...patience });
+  reload = () => void daemon.reload();
   http?.watch(daemon);
-  terminals.watch(daemon, bindings);
+  terminals.watch(daemon);
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;

@@ -42,7 +42,7 @@ async function askStatus(
   { requests }: Pick<Store, "requests">,
   shutdown: AbortSignal,
 ): Promise<DaemonStatus | null> {
-  const id = await requests.addStatus();
+  const id = await requests.addForDaemon("status");
   try {
     return await ask(requests, id, shutdown, { ...TIMES, answerMs: ANSWER_MS }, parseDaemonStatus);
   } finally {

@@ -10,8 +10,8 @@ import { SharedTerminal } from "../platforms/terminal/attached/shared-terminal.t
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
-import type { Binding } from "../router/bindings.ts";
 import type { Events } from "../telemetry/events.ts";
+import type { ChatHost } from "../platforms/terminal/attached/attached-chat.ts";
 import { hostOf, placeAmong } from "./chat-host.ts";
 import { prepareChatSocket } from "./chat-socket.ts";
 import { firstTimeFormat } from "./open.ts";
@@ -82,13 +82,15 @@ export class Terminals {
   }
 
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
-  watch(daemon: Daemon, bindings: readonly Binding[]): void {
-    const { config } = this.#options;
+  watch(daemon: Daemon): void {
+    const { inForce } = daemon;
     const facts = (isOwn: boolean): string[] =>
-      describeForChat(daemon.status(), firstTimeFormat(config), isOwn);
+      describeForChat(daemon.status(), firstTimeFormat(inForce.setup.config), isOwn);
     this.#about = () => facts(true);
-    const nameOf = (agent: string): string => config.agents.find(({ id }) => id === agent)?.name ?? agent;
-    const placeOf = placeAmong(bindings, config.agents);
+    const nameOf = (agent: string): string =>
+      inForce.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;
+    const placeOf: ChatHost["placeOf"] = (wanted) =>
+      placeAmong(inForce.setup.bindings, inForce.setup.config.agents)(wanted);
     this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf }));
   }
 }

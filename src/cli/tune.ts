@@ -171,6 +171,8 @@ function onlyWindow(models: Models, tokens: number): Models {
     model: models.model,
     isOffline: models.isOffline,
     describe: () => models.describe(),
+    configure: () => undefined,
+    trying: (_, work) => work(),
     resolve: async (configured, signal) => models.resolve(configured, signal),
     windowOf: () => tokens,
     learnWindow: () => undefined,

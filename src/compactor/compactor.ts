@@ -29,6 +29,7 @@ export class ChannelCompactor {
   /** The log may have a live job that nobody works on: of an earlier owner, or since the database failed. */
   #isLeftOver: boolean;
   #isQueued = false;
+  #isFinishing = false;
   #running: Promise<void> | null = null;
   /** The running job, and the controller that aborts its attempt. */
   #job: { readonly job: Job; readonly abandon: AbortController } | null = null;
@@ -69,7 +70,7 @@ export class ChannelCompactor {
 
   /** To be called after a change: soon, and not in the caller's path, checks whether a compaction is due. */
   consider(): void {
-    if (this.#closing.signal.aborted || this.#lookTimer !== undefined) return;
+    if (this.#isEnding || this.#lookTimer !== undefined) return;
     const { target } = this.#parts;
     const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null;
     if (!isAsked && !target.mayBeFull(target.history.current)) return;
@@ -88,7 +89,7 @@ export class ChannelCompactor {
    * @param focus what the summaries should keep above all, in a person's words; default: nothing in particular
    */
   async force(focus = ""): Promise<ForcedOutcome> {
-    if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
+    if (this.#isEnding) return CHANNEL_CLOSES;
     const answer = this.#asked.force(focus);
     this.consider();
     return answer;
@@ -96,7 +97,7 @@ export class ChannelCompactor {
 
   /** Writes a live summary again, whatever else is due; never rejects. */
   async redo(range: NonNullable<CompactionState["redoOf"]>): Promise<ForcedOutcome> {
-    if (this.#closing.signal.aborted) return { kind: "failed", reason: "the channel is being closed" };
+    if (this.#isEnding) return CHANNEL_CLOSES;
     const answer = this.#asked.redo(range);
     this.consider();
     return answer;
@@ -116,6 +117,19 @@ export class ChannelCompactor {
     while (!this.isIdle) {
       await (this.#running ?? this.#looking ?? delay(this.#parts.timing.lookEveryMs));
     }
+  }
+
+  /** Begins no other job. Resolves when the one that runs has ended. */
+  async finish(): Promise<void> {
+    this.#isFinishing = true;
+    clearTimeout(this.#lookTimer);
+    this.#lookTimer = undefined;
+    await this.#looking;
+    await this.#running;
+  }
+
+  get #isEnding(): boolean {
+    return this.#isFinishing || this.#closing.signal.aborted;
   }
 
   /** Aborts the running attempt; its row stays, and the channel's next owner goes on from there. */
@@ -262,7 +276,7 @@ export class ChannelCompactor {
       priority,
       run: async () => {
         this.#isQueued = false;
-        if (this.#closing.signal.aborted) return;
+        if (this.#isEnding) return;
         this.#running = this.#work();
         await this.#running;
         this.#running = null;
@@ -389,6 +403,8 @@ export class ChannelCompactor {
     this.#databaseBackoff.schedule(() => this.consider());
   }
 }
+
+const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is being closed" };
 
 function rangeOf({ fromSeq, toSeq, sourceTokens }: Job): {
   readonly fromSeq: number;

@@ -21,3 +21,8 @@ export function camelCased(value: unknown): unknown {
 function camelKey(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
+
+/** `firstTokenTimeoutMs` becomes `first_token_timeout_ms`. */
+export function camelToSnake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

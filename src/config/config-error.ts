@@ -1,4 +1,4 @@
-import { OperatorError } from "../core/errors.ts";
+import { EXIT_CONFIGURATION, OperatorError } from "../core/errors.ts";
 
 /** One thing that the operator has to change. No field ever holds a secret. */
 export interface ConfigProblem {
@@ -24,6 +24,7 @@ export interface ConfigProblem {
 /** Everything that is wrong with the configuration, at once. */
 export class ConfigError extends OperatorError {
   readonly problems: readonly ConfigProblem[];
+  override readonly exitCode = EXIT_CONFIGURATION;
 
   /** @param what has them */
   constructor(problems: readonly ConfigProblem[], what = "The configuration") {
@@ -54,9 +55,14 @@ function formatProblems(problems: readonly ConfigProblem[], what: string): strin
   return [`${what} has ${count}:`, ...problems.map(formatProblem)].join("\n\n");
 }
 
+/** `config.toml:12:3  agents[0].model`; "": it has no place. */
+export function formatPlace({ file, line, column, key }: ConfigProblem): string {
+  const place = [file, line, column].filter((part) => part !== null).join(":");
+  return [place, key].filter((part) => part !== null && part !== "").join("  ");
+}
+
 function formatProblem(problem: ConfigProblem): string {
-  const place = [problem.file, problem.line, problem.column].filter((part) => part !== null).join(":");
-  const head = [place, problem.key].filter((part) => part !== null && part !== "").join("  ");
+  const head = formatPlace(problem);
   const lines = [problem.message];
   if (problem.expected !== null) lines.push(`expected: ${problem.expected}`);
   if (problem.found !== null) lines.push(`found:    ${problem.found}`);

@@ -25,6 +25,11 @@ export interface LoadOptions {
   readonly env?: Environment | undefined;
   /** Variables that go before those of the environment. */
   readonly more?: Environment | undefined;
+  /**
+   * A file was read before, and has to be there: an empty one, or none, is a problem and not the built-in defaults, for an editor may be
+   * about to put another in its place. Default: it need not.
+   */
+  readonly isReload?: boolean;
 }
 
 /**
@@ -125,6 +130,12 @@ const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false }
 function readSource(path: string, options: LoadOptions): Source {
   const shownAs = shownPath(path, options.cwd);
   const text = readTextFile(path, shownAs);
+  const isGone = text === null || ("value" in text && text.value.trim() === "");
+  if (isGone && options.isReload === true) {
+    const what = text === null ? "is not there any more" : "is empty";
+    const message = `${what}, and that may be half of a save: a restart would take the built-in defaults`;
+    return unreadable(configProblem({ file: shownAs, message }));
+  }
   if (text === null) {
     if (options.file !== undefined) {
       return unreadable(configProblem({ file: shownAs, message: "there is no such file (--config)" }));

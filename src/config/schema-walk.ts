@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fileSchema } from "./schema/file.ts";
-import { HIDDEN } from "./schema/values.ts";
+import { HIDDEN, type OptionText, optionTexts } from "./schema/values.ts";
 import type { KeyPath } from "./value-tree.ts";
 
 /** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
@@ -61,12 +61,27 @@ function secretKeys(): ReadonlySet<unknown> {
   );
 }
 
+/** A change of this option takes effect at the next start, and not in a Weir that runs. */
+export function isForStart(path: KeyPath): boolean {
+  return textAt(path)?.isForStart === true;
+}
+
+function textAt(path: KeyPath): OptionText | undefined {
+  const own = ownAt(path);
+  return own === undefined ? undefined : optionTexts.get(own);
+}
+
 /** The default of an option, as the file would say it; undefined: it has none. */
 export function defaultAt(path: KeyPath): unknown {
+  const own = ownAt(path);
+  return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
+}
+
+/** The schema of a key of a table, with its default. */
+function ownAt(path: KeyPath): z.core.$ZodType | undefined {
   const around = schemaAt(path.slice(0, -1));
   const key = path.at(-1);
-  const own = around instanceof z.ZodObject && typeof key === "string" ? around.shape[key] : undefined;
-  return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
+  return around instanceof z.ZodObject && typeof key === "string" ? around.shape[key] : undefined;
 }
 
 /** Every key that is no table of options, as a path; the place in a list is 0, and a name that people choose is NAME. */

@@ -13,7 +13,12 @@ export abstract class WeirError extends Error {
 /** Something that the operator has to change: the message says what, and is shown without a stack. */
 export class OperatorError extends WeirError {
   readonly retryable = false;
+  /** With what a program ends that cannot go on for it. */
+  readonly exitCode: number = 1;
 }
+
+/** The configuration or a template is wrong: trying again changes nothing (`EX_CONFIG` of sysexits.h). */
+export const EXIT_CONFIGURATION = 78;
 
 /**
  * The log cannot hold this as it is, and never will: the one reason for which a message is left out. Any other failure, known

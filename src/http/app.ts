@@ -3,7 +3,6 @@ import type { Context, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import { maskOf } from "../admin/secrets.ts";
 import { errorMessage } from "../core/errors.ts";
 import { displayableJson } from "../text/displayable.ts";
 import type { ChannelReports } from "./channels.ts";
@@ -19,8 +18,8 @@ export interface AppParts {
   readonly channels: ChannelReports;
   readonly version: string;
   readonly token: string;
-  /** What no response may hold. */
-  readonly secrets: readonly string[];
+  /** Takes what no response may hold out of a text. */
+  readonly mask: (text: string) => string;
   /** What `Host` may be, small letters. */
   readonly hosts: ReadonlySet<string>;
   readonly log: Logger;
@@ -33,9 +32,8 @@ const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /** The routes of the HTTP service, behind what is asked of every request. */
 export function createApp(parts: AppParts): Hono<Env> {
-  const { readiness, metrics, channels, version, log } = parts;
+  const { readiness, metrics, channels, version, mask, log } = parts;
   const app = new Hono<Env>();
-  const mask = maskOf(parts.secrets);
   app.use(async (c, next) => {
     await next();
     c.header("cache-control", "no-store");

@@ -24,7 +24,9 @@ export const readyAnswer = z.strictObject({
       z.strictObject({
         name: z
           .string()
-          .describe("database, schema, model, summaries, starting, draining, or a platform's name"),
+          .describe(
+            "database, schema, model, summaries, configuration, starting, draining, or a platform's name",
+          ),
         state: checkState.describe("degraded: it goes on without"),
         detail: z.string().describe("why, in words"),
       }),

@@ -1,14 +1,20 @@
 import { Cache } from "../async/cache.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { steadyNow } from "../async/clock.ts";
-import { describeCircuit, describeConnection, describeOutage, type Vitals } from "../admin/daemon-status.ts";
+import {
+  describeCircuit,
+  describeConnection,
+  describeOutage,
+  describeRefusal,
+  type Vitals,
+} from "../admin/daemon-status.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { Daemon } from "../daemon.ts";
 import type { SchemaState } from "../store/database/migrate.ts";
 
 /** One thing that a daemon needs. `degraded`: it goes on without it. */
 export interface Check {
-  /** `database`, `schema`, `model`, `summaries`, or the name of a platform. */
+  /** `database`, `schema`, `model`, `summaries`, `configuration`, or the name of a platform. */
   readonly name: string;
   readonly state: "ok" | "degraded" | "failed";
   /** In words for an operator; "": nothing to tell. */
@@ -104,7 +110,8 @@ function schemaChecks(schema: SchemaState | null): Check[] {
 }
 
 /** Platforms, models and summaries. Pure. */
-function vitalChecks({ platforms, calls, circuits }: Vitals): Check[] {
+function vitalChecks({ platforms, calls, circuits, configuration }: Vitals): Check[] {
+  const refusal = configuration === undefined ? null : describeRefusal(configuration, iso);
   const down = calls.flatMap((call) => {
     const outage = describeOutage(call);
     return outage === null ? [] : [`${call.model}: ${outage}`];
@@ -117,12 +124,17 @@ function vitalChecks({ platforms, calls, circuits }: Vitals): Check[] {
       "summaries",
       open.map((circuit) => `${circuit.model}: ${describeCircuit(circuit)}`),
     ),
+    ...(configuration === undefined ? [] : [degradedBy("configuration", refusal === null ? [] : [refusal])]),
   ];
 }
 
 function platformCheck({ name, connection }: Vitals["platforms"][number]): Check {
   if (connection === null || connection.kind === "connected") return { name, state: "ok", detail: "" };
-  return { name, state: "failed", detail: describeConnection(connection, (at) => at.toISOString()) };
+  return { name, state: "failed", detail: describeConnection(connection, iso) };
+}
+
+function iso(at: Date): string {
+  return at.toISOString();
 }
 
 function degradedBy(name: string, reasons: readonly string[]): Check {

@@ -3,7 +3,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Config, HttpConfig } from "../config/config.ts";
 import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
-import { secretsOf } from "../admin/secrets.ts";
+import { maskOf, secretsOf } from "../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
 import { nameInUrl } from "../platforms/loopback/local-only.ts";
 import { createApp } from "./app.ts";
@@ -61,13 +61,15 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
   const channels = new ChannelReports();
+  const own = maskOf([...secretsOf(config), token.text]);
+  let ofDaemon = (text: string): string => text;
   const app = createApp({
     readiness,
     metrics,
     channels,
     version,
     token: token.text,
-    secrets: [...secretsOf(config), token.text],
+    mask: (text) => ofDaemon(own(text)),
     hosts: allowedHosts(listening, http.hosts),
     log,
   });
@@ -86,6 +88,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
       readiness.watch(daemon);
       metrics.watch(daemon);
       channels.watch(daemon);
+      ofDaemon = daemon.masked;
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };

@@ -40,6 +40,10 @@ export interface Models extends AsyncDisposable {
   readonly isOffline: boolean;
   /** One line for the log and the status; no secrets. */
   describe(): string;
+  /** From now on this is what `[models]` says, from the next request on. */
+  configure(models: readonly ModelConfig[]): void;
+  /** Does work, which must not wait for anything, as if `[models]` said this. */
+  trying<Result>(models: readonly ModelConfig[], work: () => Result): Result;
   /**
    * The server's name for a configured model. Also learns the windows that the server reports.
    * @param signal ends the requests

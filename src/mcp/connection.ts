@@ -15,8 +15,6 @@ export interface ConnectionParts {
   readonly log: Logger;
   /** Takes secrets out of a text. */
   readonly mask: (text: string) => string;
-  /** The server has told what tools it has: for the first time, or others than before. */
-  readonly onListing: () => void;
   readonly timing?: Partial<ConnectionTiming>;
 }
 
@@ -74,6 +72,7 @@ export class McpConnection implements AsyncDisposable {
   readonly #timing: ConnectionTiming;
   readonly #retry: BackoffTimer;
   readonly #closing = new AbortController();
+  readonly #listeners = new Set<() => void>();
   #wire: Wire | null = null;
   #opening: Promise<void> | null = null;
   #openedAt = 0;
@@ -93,6 +92,15 @@ export class McpConnection implements AsyncDisposable {
   /** What it has listed last; null: nothing so far. */
   get listing(): Listing | null {
     return this.#listing;
+  }
+
+  /**
+   * @param onListing the server has told what tools it has: for the first time, or others than before
+   * @returns ends the listening
+   */
+  subscribe(onListing: () => void): () => void {
+    this.#listeners.add(onListing);
+    return () => this.#listeners.delete(onListing);
   }
 
   /** Why it cannot be reached now, for an operator; null: it can, or nobody has tried. */
@@ -259,7 +267,7 @@ export class McpConnection implements AsyncDisposable {
    * wrong.
    */
   async #list({ client }: Wire): Promise<void> {
-    const { log, mask, onListing } = this.#parts;
+    const { log, mask } = this.#parts;
     const { name, tools: allowed } = this.config;
     const listed: unknown[] = [];
     let cursor: string | undefined;
@@ -281,7 +289,7 @@ export class McpConnection implements AsyncDisposable {
     this.#listing = listing;
     if (listing.problems.length > 0)
       log.warn({ server: name, problems: listing.problems }, "mcp_tools_left_out");
-    onListing();
+    for (const onListing of this.#listeners) onListing();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -19,6 +19,8 @@ export interface ServerToolsParts {
   /** Takes secrets out of a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
+  /** The tools of the configuration before: a server that is configured the same stays connected. Default: there are none. */
+  readonly before?: ServerTools | null;
 }
 
 /** Providers take 128 tools in one request; a channel of several agents adds one. */
@@ -31,19 +33,34 @@ const FRAME_TOKENS = 8;
 /** The tools of one agent: Weir's own, and those of its servers as they have listed them last. */
 export class ServerTools implements AsyncDisposable {
   readonly connections: readonly McpConnection[];
-  readonly #parts: ServerToolsParts;
+  readonly #parts: Omit<ServerToolsParts, "before">;
+  /** Connections of the configuration before. */
+  readonly #adopted: readonly McpConnection[];
   #current: readonly Tool[];
   #leftOut: readonly string[] = [];
   /** Null: nobody has started them, or it is over. */
   #beginning: Promise<void> | null = null;
+  #isStarted = false;
+  /** Each ends the listening to one server. */
+  readonly #listening: (() => void)[] = [];
 
-  constructor(parts: ServerToolsParts) {
+  constructor({ before, ...parts }: ServerToolsParts) {
     this.#parts = parts;
     this.#current = parts.own([]);
     const { log, mask, timing = {} } = parts;
     this.connections = parts.servers.map(
-      (config) => new McpConnection({ config, log, mask, timing, onListing: () => this.#merge() }),
+      (config) => before?.connectionOf(config) ?? new McpConnection({ config, log, mask, timing }),
     );
+    this.#adopted = this.connections.filter(
+      (connection) => before?.connections.includes(connection) === true,
+    );
+    this.#listen(this.connections.filter((connection) => !this.#adopted.includes(connection)));
+  }
+
+  /** The connection to a server, if it is configured exactly so. */
+  connectionOf(config: McpServerConfig): McpConnection | undefined {
+    const wanted = JSON.stringify(config);
+    return this.connections.find((one) => JSON.stringify(one.config) === wanted);
   }
 
   /** By name, so that the first part of every request stays the same bytes; the same list while nothing changes. */
@@ -58,11 +75,20 @@ export class ServerTools implements AsyncDisposable {
 
   /** Starts the servers. Must not throw or wait: the agent answers without their tools until they come. */
   start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    // Those of the configuration before are only listened to once this one is in force.
+    this.#listen(this.#adopted);
+    if (this.connections.some(({ listing }) => listing !== null)) this.#merge();
     const opened = Promise.all(this.connections.map(async (connection) => connection.opened()));
     this.#beginning = withDeadline(opened, BEGIN_MS).then(() => undefined);
     void this.#beginning.finally(() => {
       this.#beginning = null;
     });
+  }
+
+  #listen(connections: readonly McpConnection[]): void {
+    for (const connection of connections) this.#listening.push(connection.subscribe(() => this.#merge()));
   }
 
   whenBegun(): Promise<void> | null {
@@ -127,6 +153,13 @@ export class ServerTools implements AsyncDisposable {
         };
       },
     };
+  }
+
+  /** Nobody uses these tools any more: ends the servers that those which are in their place do not have. */
+  async makeWay(next: ServerTools | null): Promise<void> {
+    for (const end of this.#listening) end();
+    const over = this.connections.filter((one) => next?.connections.includes(one) !== true);
+    await Promise.all(over.map(async (connection) => connection[Symbol.asyncDispose]()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { camelToSnake } from "../config/camel-case.ts";
 import type { Config } from "../config/config.ts";
 import { readTextFile } from "../config/text-file.ts";
-import { OperatorError } from "../core/errors.ts";
+import { EXIT_CONFIGURATION, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import {
   type FAILURE_KINDS,
@@ -34,6 +35,7 @@ const EXTENSION = ".md.j2";
 export class PromptError extends OperatorError {
   /** `system.md.j2:3: unknown variable …`. */
   readonly problems: readonly string[];
+  override readonly exitCode = EXIT_CONFIGURATION;
 
   constructor(problems: readonly string[]) {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
@@ -45,8 +47,8 @@ export class PromptError extends OperatorError {
 export interface PromptSources {
   /** Absolute path of the folder with the templates. */
   readonly dir: string;
-  /** Of the folder from which a template is taken that is not there; default: it is missing. */
-  readonly fallbackDir?: string;
+  /** Of the folders from which a template is taken that is not there, the first that has it; default: it is missing. */
+  readonly fallbackDirs?: readonly string[];
   /** Absolute paths of the agents' own system templates. */
   readonly agentTemplates?: ReadonlyMap<AgentId, string> | undefined;
   /** Absolute paths of the agents' own instructions for their summaries. */
@@ -64,25 +66,40 @@ export function promptSources(config: Pick<Config, "prompts" | "agents">): Promp
     if (compactorPrompt !== null) compactorTemplates.set(id, compactorPrompt);
   }
   const dir = config.prompts.dir ?? shipped;
-  return { dir, fallbackDir: join(all, "en"), agentTemplates, compactorTemplates };
+  const fallbackDirs = [shipped, join(all, "en")];
+  return { dir, fallbackDirs, agentTemplates, compactorTemplates };
+}
+
+/** Absolute paths of all that the templates are read from: folders, and the files that are there. */
+export function templatePaths(sources: PromptSources): string[] {
+  const { dir, fallbackDirs = [], agentTemplates, compactorTemplates } = sources;
+  const folders = [...new Set([dir, ...fallbackDirs])];
+  const files = folders.filter(isFolder).flatMap((folder) => templatesIn(folder).map((name) => join(folder, name)));
+  return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
 export interface LoadedPrompts extends Prompts {
-  /** Files that a translation lacks, and that are used in English: it was made for a version before. */
+  /** Files that the folder lacks, and that are taken from Weir's own: it was made for a version before, or for a few changes. */
   readonly absent: readonly string[];
+  /** All templates as they were read. */
+  readonly texts: string;
 }
 
 /**
  * Reads and checks all templates.
+ * @param before what was read before: where every template is the same, it is what is returned
  * @throws PromptError with all problems: a template that is missing or too many, a syntax error, a variable that
  * nobody gives, or one that the template lost
  */
-export function loadPrompts(sources: PromptSources): LoadedPrompts {
-  const hasFolder = existsSync(sources.dir) && statSync(sources.dir).isDirectory();
+export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
+  const hasFolder = isFolder(sources.dir);
   const absent: string[] = [];
+  const read: string[] = [];
   const problems = hasFolder ? extraTemplates(sources.dir) : [noFolder(sources.dir)];
   const load = (path: string, name: string, templateRules: TemplateRules): Render => {
-    const outcome = loadTemplate(path, name, templateRules);
+    const source = readTemplate(path, name);
+    const outcome = typeof source === "string" ? compiled(source, name, templateRules) : source.problems;
+    if (typeof source === "string") read.push(name, source);
     if (typeof outcome === "function") return outcome;
     problems.push(...outcome);
     return () => "";
@@ -91,9 +108,10 @@ export function loadPrompts(sources: PromptSources): LoadedPrompts {
     // A folder that is not there is one problem, and not one for each template.
     if (!hasFolder) return () => "";
     const file = name + EXTENSION;
-    const isAbsent = sources.fallbackDir !== undefined && !existsSync(join(sources.dir, file));
-    if (isAbsent) absent.push(file);
-    return load(join(isAbsent ? (sources.fallbackDir ?? "") : sources.dir, file), file, rulesOf(name));
+    const has = (dir: string): boolean => existsSync(join(dir, file));
+    const instead = has(sources.dir) ? undefined : sources.fallbackDirs?.find(has);
+    if (instead !== undefined) absent.push(file);
+    return load(join(instead ?? sources.dir, file), file, rulesOf(name));
   };
   const shippedTemplates = new Map(TEMPLATE_NAMES.map((name) => [name, shipped(name)]));
   const ownOf = (paths: PromptSources["agentTemplates"], templateRules: TemplateRules): OwnTemplates =>
@@ -105,8 +123,11 @@ export function loadPrompts(sources: PromptSources): LoadedPrompts {
     compactor: ownOf(sources.compactorTemplates, OWN_COMPACTOR),
   };
   if (problems.length > 0) throw new PromptError(problems);
+  const texts = JSON.stringify(read);
+  if (before?.texts === texts) return before;
   return {
     absent,
+    texts,
     render(name, values, agent) {
       const ownTemplate = agent === undefined ? undefined : own[name]?.get(agent);
       const render = ownTemplate ?? shippedTemplates.get(name);
@@ -121,7 +142,7 @@ type OwnTemplates = ReadonlyMap<AgentId, Render>;
 function inSnakeCase(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      camelToSnake(name),
       value,
     ]),
   );
@@ -131,21 +152,35 @@ function noFolder(dir: string): string {
   return `${dir}: there is no such folder of templates; check prompts.language and prompts.dir in the configuration`;
 }
 
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function templatesIn(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith(".j2"))
+    .toSorted();
+}
+
 function extraTemplates(dir: string): string[] {
   const expected = new Set(TEMPLATE_NAMES.map((name) => name + EXTENSION));
-  return readdirSync(dir)
-    .filter((name) => name.endsWith(".j2") && !expected.has(name))
-    .toSorted()
+  return templatesIn(dir)
+    .filter((name) => !expected.has(name))
     .map((name) => `${name}: no template has this name; expected are ${[...expected].join(", ")}`);
 }
 
-function loadTemplate(path: string, name: string, templateRules: TemplateRules): Render | string[] {
+function readTemplate(path: string, name: string): string | { readonly problems: string[] } {
   const text = readTextFile(path, name);
-  if (text === null) return [`${name}: this template is missing`];
-  if ("problem" in text) return [`${place(name, text.problem.line)}: ${text.problem.message}`];
-  const compiled = compileTemplate(text.value, templateRules);
-  if ("render" in compiled) return compiled.render;
-  return compiled.problems.map((problem) => `${place(name, problem.line)}: ${problem.message}`);
+  if (text === null) return { problems: [`${name}: this template is missing`] };
+  if ("problem" in text)
+    return { problems: [`${place(name, text.problem.line)}: ${text.problem.message}`] };
+  return text.value;
+}
+
+function compiled(text: string, name: string, templateRules: TemplateRules): Render | string[] {
+  const template = compileTemplate(text, templateRules);
+  if ("render" in template) return template.render;
+  return template.problems.map((problem) => `${place(name, problem.line)}: ${problem.message}`);
 }
 
 function place(name: string, line: number | null): string {

@@ -21,6 +21,11 @@ export class ChannelIds {
     this.#channels = channels;
   }
 
+  /** The bindings are others: what they say of channels is written anew with the next message of each. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   /** @returns undefined if not remembered */
   known(key: string): ChannelId | undefined {
     return this.#known.get(key)?.id;

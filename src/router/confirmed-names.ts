@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { errorMessage } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
 import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names.ts";
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
@@ -14,31 +15,42 @@ import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 export class ConfirmedNames {
   readonly #store: NameStore;
   readonly #log: Logger;
-  /** By platform. */
-  readonly #used: ReadonlyMap<string, readonly UsedName[]>;
-  /** Servers that the configuration names by id, as `platform id`. */
-  readonly #ids: ReadonlySet<string>;
+  #uses: Uses;
+  /** By platform: lists the servers that were met. */
+  readonly #met = new Map<string, () => Promise<readonly Server[]>>();
   /** By {@link keyOf}: ids of servers. Empty until the servers are met. */
   readonly #record = new Map<string, ReadonlySet<string>>();
   readonly #told = new Set<string>();
 
-  constructor(parts: {
-    readonly store: NameStore;
-    readonly log: Logger;
-    readonly bindings: readonly NamingBinding[];
-    readonly ownerRoles: Readonly<Record<string, readonly string[]>>;
-  }) {
+  constructor(parts: NamingConfig & { readonly store: NameStore; readonly log: Logger }) {
     this.#store = parts.store;
     this.#log = parts.log;
-    this.#used = Map.groupBy(usedNames(parts.bindings, parts.ownerRoles), ({ platform }) => platform);
-    this.#ids = new Set(
-      parts.bindings.flatMap(({ platform, workspaces }) => workspaces.map((id) => `${platform} ${id}`)),
-    );
+    this.#uses = usesOf(parts);
+  }
+
+  /**
+   * Confirms what another configuration names, in the servers that were met, as a start with it would. What cannot be confirmed now
+   * holds nowhere until the next connection.
+   * @returns puts it in force
+   */
+  async prepare(next: NamingConfig): Promise<() => void> {
+    const uses = usesOf(next);
+    for (const [platform, list] of this.#met) {
+      try {
+        await this.#confirm(uses, platform, list);
+      } catch (error) {
+        this.#log.warn({ platform, why: errorMessage(error) }, "names_not_confirmed_yet");
+      }
+    }
+    return () => {
+      this.#uses = uses;
+      this.#told.clear();
+    };
   }
 
   /** Whether a plain name holds in a server. Before the servers are met, none holds. */
   holds(platform: string, kind: NameKind, name: string, server: string): boolean {
-    if (!isOpen(platform) || this.#ids.has(`${platform} ${server}`)) return true;
+    if (!isOpen(platform) || this.#uses.ids.has(`${platform} ${server}`)) return true;
     return this.#record.get(keyOf(platform, kind, name))?.has(server) ?? false;
   }
 
@@ -49,7 +61,12 @@ export class ConfirmedNames {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   async meet(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
-    const used = this.#used.get(platform) ?? [];
+    this.#met.set(platform, list);
+    await this.#confirm(this.#uses, platform, list);
+  }
+
+  async #confirm(uses: Uses, platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
+    const used = uses.used.get(platform) ?? [];
     if (used.length === 0 || !isOpen(platform)) return;
     const servers = await list();
     // If the bot is in no server yet, no name can be confirmed.
@@ -72,7 +89,7 @@ export class ConfirmedNames {
   tellUnbound(platform: string, server: Server): void {
     this.#tellNamesake(platform, server);
     const { id, name } = server;
-    const used = this.#used.get(platform) ?? [];
+    const used = this.#uses.used.get(platform) ?? [];
     const unheld = used.filter(
       (one) => one.kind !== "workspace" && !this.holds(platform, one.kind, one.name, id),
     );
@@ -93,7 +110,7 @@ export class ConfirmedNames {
   /** Warns, once, of a server that is only named like a configured one. */
   #tellNamesake(platform: string, { id, name }: Server): void {
     const plain = plainName(name);
-    const used = this.#used.get(platform) ?? [];
+    const used = this.#uses.used.get(platform) ?? [];
     const isMeant = used.some((one) => one.kind === "workspace" && one.name === plain);
     // An unconfirmed name was not confirmed without this server, either.
     if (!this.#record.has(keyOf(platform, "workspace", plain))) return;
@@ -134,6 +151,28 @@ const NOT_SETTLED =
 
 /** The part of a binding that has names. */
 export type NamingBinding = Pick<Binding, "platform" | "workspaces" | "channels" | "allowRoles">;
+
+/** The part of a configuration that has names. */
+export interface NamingConfig {
+  readonly bindings: readonly NamingBinding[];
+  /** By platform. */
+  readonly ownerRoles: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a configuration names. */
+interface Uses {
+  /** By platform. */
+  readonly used: ReadonlyMap<string, readonly UsedName[]>;
+  /** Servers that it names by id, as `platform id`. */
+  readonly ids: ReadonlySet<string>;
+}
+
+function usesOf({ bindings, ownerRoles }: NamingConfig): Uses {
+  return {
+    used: Map.groupBy(usedNames(bindings, ownerRoles), ({ platform }) => platform),
+    ids: new Set(bindings.flatMap(({ platform, workspaces }) => workspaces.map((id) => `${platform} ${id}`))),
+  };
+}
 
 export interface UsedName {
   readonly platform: string;

@@ -10,8 +10,8 @@ import { PairedPeople } from "./paired-people.ts";
 import { PairingDesk } from "./pairing-desk.ts";
 
 interface PairingParts {
-  readonly config: Pick<Config, "platforms">;
-  readonly bindings: readonly Binding[];
+  /** The configuration in force, with who answers where by it. */
+  readonly setup: () => { readonly config: Pick<Config, "platforms">; readonly bindings: readonly Binding[] };
   readonly store: Pick<Store, "pairing">;
   readonly platforms: readonly Platform[];
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
@@ -24,24 +24,26 @@ export interface Pairing extends AsyncDisposable {
   readonly find: FindPaired;
   /** See {@link PairingDesk.meet}. */
   meet(message: InboundMessage): Promise<boolean>;
-  /** Reads who was let in, where some binding asks for it. @throws WeirError */
+  /** Reads who was let in, where some binding asks for it and nobody has done so. @throws WeirError */
   open(): Promise<void>;
 }
 
-export function createPairing({ config, bindings, log, platforms, ...parts }: PairingParts): Pairing {
+export function createPairing({ setup, log, platforms, ...parts }: PairingParts): Pairing {
   const store = parts.store.pairing;
   const notices = new Notices(parts.platformOf, log);
   const people = new PairedPeople({ store, log, onChanged: () => desk.greet() });
   const ownersOf = (name: string): readonly string[] =>
-    CHAT_PLATFORMS.flatMap((chat) => (chat === name ? (config.platforms[chat]?.owners ?? []) : []));
+    CHAT_PLATFORMS.flatMap((chat) => (chat === name ? (setup().config.platforms[chat]?.owners ?? []) : []));
   const desk = new PairingDesk({ store, platforms, notices, paired: people, ownersOf, log });
+  let isOpen = false;
   return {
     desk,
     find: (platform, person) => people.find(platform, person),
     meet: async (message) => desk.meet(message),
     async open() {
-      if (!bindings.some(({ dmPairing }) => dmPairing)) return;
+      if (isOpen || !setup().bindings.some(({ dmPairing }) => dmPairing)) return;
       await people.open();
+      isOpen = true;
       log.info({ people: people.size }, "direct_messages_by_pairing");
     },
     [Symbol.asyncDispose]: async () => people[Symbol.asyncDispose](),

@@ -42,6 +42,7 @@ export interface RouterParts {
   readonly registry: ChannelRegistry;
   readonly events: Events;
   readonly log: Logger;
+  /** As they are now. */
   readonly bindings: readonly Binding[];
   /** In which servers the names in the bindings hold. */
   readonly names: ConfirmedNames;
@@ -119,6 +120,12 @@ export class Router implements PlatformInbox {
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
+  }
+
+  /** The bindings are others: channels are looked at anew with their next message. */
+  rebound(): void {
+    this.#channelIds.forget();
+    this.#unbound.clear();
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
@@ -260,6 +267,7 @@ export class Router implements PlatformInbox {
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await retryWrite(async () => {
       const id = await this.#channelIds.of(message, binding);
+      registry.follow(id, binding.agent);
       // Before the message, whose turn may begin at once.
       if (message.images !== undefined && this.#parts.seesImages(binding.agent))
         await this.#keepImages(message, message.images);

@@ -88,7 +88,7 @@ test("a database's password is in no output: it is away, refuses, or is no addre
     await writeFile(path.join(folder, "config.toml"), '[log]\nlevel = "trace"\n');
     await using home = new Home(folder, env);
     const ran = await home.run("migrate");
-    assert.equal(ran.code, 1, url);
+    assert.ok(ran.code === 1 || ran.code === 78, url);
     assert.notEqual(ran.stderr, "");
     assertSilent(ran, PASSWORD, KEY);
   }

@@ -102,7 +102,15 @@ test("a daemon tells whether it lives, whether it is ready, and what it has done
   const { checks = [] } = readyAnswer.parse(JSON.parse((await http.get("/readyz")).body));
   assert.deepEqual(
     checks.map(({ name, state }) => `${name} ${state}`),
-    ["database ok", "schema ok", "loopback ok", "terminal ok", "model ok", "summaries ok"],
+    [
+      "database ok",
+      "schema ok",
+      "loopback ok",
+      "terminal ok",
+      "model ok",
+      "summaries ok",
+      "configuration ok",
+    ],
   );
 
   await world.say("secret-room", "asked", "where is the copper key?");
@@ -198,7 +206,7 @@ test("a configured name and a token of the environment do, and one that could be
     seed,
   });
   const short = home.startWith({ HTTP_TEST_TOKEN: "guess-me" }, "start");
-  assert.equal((await short.ended).code, 1);
+  assert.equal((await short.ended).code, 78);
   assert.match(
     short.stderr,
     /config\.toml:4:1 {2}http\.token\n.*HTTP_TEST_TOKEN cannot be used\n.*at least 16/,

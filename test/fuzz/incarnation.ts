@@ -186,7 +186,7 @@ export class Incarnation {
       approvals: store.approvals,
       registry,
       dueWork,
-      mayBeAsked: true,
+      mayBeAsked: () => true,
       serves: () => true,
       log,
     });
@@ -199,7 +199,7 @@ export class Incarnation {
       ...parts,
       store: this.store,
       registry: this.registry,
-      schedules: [],
+      schedules: () => [],
       platforms: [PLATFORM, ANNEX],
       serves: () => true,
       tickMs: CLOCK_MS,
@@ -230,8 +230,10 @@ export class Incarnation {
       limits: new TurnRateLimit(() => performance.now()),
       notices: new Notices(platformOf, log),
       pairing: createPairing({
-        config: { platforms: { discord: null, slack: null, loopback: null } },
-        bindings: BINDINGS,
+        setup: () => ({
+          config: { platforms: { discord: null, slack: null, loopback: null } },
+          bindings: BINDINGS,
+        }),
         store: this.store,
         platforms: [],
         platformOf,

@@ -186,6 +186,8 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     model,
     isOffline: false,
     describe: () => "scripted",
+    configure: () => undefined,
+    trying: (_, work) => work(),
     recallLearned: async () => [],
     resolve: async (name) => name,
     windowOf: (name, configured) =>

@@ -73,8 +73,8 @@ async function open(
     log: pino({ level: "trace" }, { write: (line: string) => log.push(line) }),
     mask,
     timing: { backoff: { fromMs: 20, toMs: 200 }, waitMs: 10_000, listMs: 10, ...timing },
-    onListing: () => made.listings++,
   });
+  connection.subscribe(() => made.listings++);
   t.after(async () => connection[Symbol.asyncDispose]());
   return Object.assign(made, { connection });
 }

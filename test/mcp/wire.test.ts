@@ -32,7 +32,6 @@ async function open(t: TestContext): Promise<Opened> {
     log: pino({ level: "trace" }, { write: (line: string) => log.push(line) }),
     mask,
     timing: { backoff: { fromMs: 20, toMs: 200 }, startMs: 5000, waitMs: 5000 },
-    onListing: () => undefined,
   });
   t.after(async () => {
     await connection[Symbol.asyncDispose]();

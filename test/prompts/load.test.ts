@@ -211,11 +211,11 @@ suite("a folder of templates", () => {
 
   test("of a version before may lack what came since: that is used in English, and told", (t) => {
     const copy = copyWith(t, { "deleted.md.j2": null, "unfound.md.j2": null, "help.md.j2": "{{ commands }}" });
-    const old = loadPrompts({ dir: copy, fallbackDir: dir });
+    const old = loadPrompts({ dir: copy, fallbackDirs: [dir] });
     assert.deepEqual(old.absent, ["unfound.md.j2", "deleted.md.j2"]);
     assert.equal(old.render("deleted", {}), prompts.render("deleted", {}));
     assert.notEqual(old.render("help", { commands: [] }), prompts.render("help", { commands: [] }));
-    assert.deepEqual(loadPrompts({ dir, fallbackDir: dir }).absent, []);
+    assert.deepEqual(loadPrompts({ dir, fallbackDirs: [dir] }).absent, []);
   });
 
   test("that is not there is one problem", () => {

@@ -9,6 +9,7 @@ const io = {
   stdout,
   stderr,
   shutdown: new AbortController().signal,
+  onHangUp: () => undefined,
   tellReady: () => undefined,
 };
 const commands: string[][] = JSON.parse(process.argv[2] ?? "[]");

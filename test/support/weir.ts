@@ -5,6 +5,7 @@ import { pino } from "pino";
 import type { Compaction } from "../../src/channel/compaction/compaction.ts";
 import type { Config, McpServerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { ReloadAnswer } from "../../src/admin/reload-answer.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
 import { buildDaemon, type Daemon } from "../../src/daemon.ts";
@@ -33,6 +34,8 @@ export interface TestWeirOptions {
   readonly onLog?: (line: string) => void;
   /** What of the binding is not as by default. */
   readonly binding?: Partial<Binding>;
+  /** Who answers where; default: the first agent everywhere, by `binding`. */
+  readonly bindingsOf?: (config: Config) => readonly Binding[];
   /** Parts of the compactors that a test sets: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -42,6 +45,8 @@ export interface TestWeir extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly platform: TestPlatform;
   readonly events: WeirEvent[];
+  /** Puts another config.toml in force. */
+  reload(config: string): Promise<ReloadAnswer>;
   /** Says something in the channel `room`; the id is made up where none is given. */
   say(text: string, options?: Partial<InboundMessage> & { room?: string }): Promise<Receipt>;
   /** Resolves with the first event, past or to come, that fulfils the condition. */
@@ -78,10 +83,7 @@ export async function readConfig({
 
 /** Starts it; disposing drains it. */
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
-  const read = await readConfig(options);
-  // The folder of the configuration is gone by now: servers run elsewhere.
-  const agents = read.agents.map((agent) => ({ ...agent, mcp: agent.mcp.map(inTemporaryFolder) }));
-  const config = { ...read, agents, agentsDir: options.agentsDir ?? read.agentsDir };
+  const config = await readAs(options, options.config);
   const platform = options.platform ?? new TestPlatform();
   const { onLog } = options;
   const log =
@@ -90,16 +92,27 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
       : pino({ level: "warn" }, { write: onLog });
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();
-  const agent = config.agents[0]?.id ?? agentId("main");
-  const bindings = ["test", "discord", "slack"].map((name) => {
-    return { ...bindPlatform(name, agent), ...options.binding };
-  });
+  const bindFirst = ({ agents: [first] }: Config): Binding[] =>
+    ["test", "discord", "slack"].map((name) => {
+      return { ...bindPlatform(name, first?.id ?? agentId("main")), ...options.binding };
+    });
+  const { bindingsOf = bindFirst } = options;
+  let saved: Config | Error = config;
   const { compaction = {}, now } = options;
   const daemon = await buildDaemon({
     config,
     log,
     platforms: () => [platform],
-    bindings,
+    bindings: bindingsOf(config),
+    source: {
+      read() {
+        if (saved instanceof Error) throw saved;
+        return saved;
+      },
+      bindingsOf,
+      pathsOf: () => [],
+      onConfigured: () => undefined,
+    },
     compaction,
     ...(now !== undefined && { now }),
   });
@@ -113,6 +126,15 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     daemon,
     platform,
     events,
+    async reload(text) {
+      // Each was read in a folder of its own.
+      const { database, file } = config;
+      saved = await readAs(options, text).then(
+        (next) => ({ ...next, database, file }),
+        (error: unknown) => (error instanceof Error ? error : new Error("nothing was read")),
+      );
+      return daemon.reload();
+    },
     say: async (text, { room = "room", ...overrides } = {}) =>
       daemon.inbox.receive(message(text, room, overrides)),
     async event(type, condition = () => true) {
@@ -126,6 +148,14 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     },
     [Symbol.asyncDispose]: async () => daemon[Symbol.asyncDispose](),
   };
+}
+
+/** The configuration with this config.toml. */
+async function readAs(options: TestWeirOptions, config?: string): Promise<Config> {
+  const read = await readConfig({ ...options, ...(config !== undefined && { config }) });
+  // The folder of the configuration is gone by now: servers run elsewhere.
+  const agents = read.agents.map((agent) => ({ ...agent, mcp: agent.mcp.map(inTemporaryFolder) }));
+  return { ...read, agents, agentsDir: options.agentsDir ?? read.agentsDir };
 }
 
 function inTemporaryFolder(server: McpServerConfig): McpServerConfig {

@@ -18,7 +18,7 @@ export interface ApprovalDeskParts {
   readonly registry: Pick<ChannelRegistry, "loaded" | "showQuestions">;
   readonly dueWork: Pick<DueWorkDesk, "add">;
   /** Whether an agent of the configuration may ask for approvals. */
-  readonly mayBeAsked: boolean;
+  readonly mayBeAsked: () => boolean;
   /** Whether an adapter of this process delivers to a channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -53,7 +53,7 @@ export class ApprovalDesk implements AsyncDisposable {
   /** Takes up what an earlier run has left: decisions that are not told, questions that are not shown, expiries. */
   start(): void {
     this.#soon(async () => {
-      if (!this.#parts.mayBeAsked) this.#hasLeft = await this.#parts.approvals.hasAny();
+      if (!this.#parts.mayBeAsked()) this.#hasLeft = await this.#parts.approvals.hasAny();
       for (const { channel, address } of await this.#parts.approvals.channelsToShow())
         if (this.#parts.serves(address)) void this.#parts.registry.showQuestions(channel);
     });
@@ -67,7 +67,7 @@ export class ApprovalDesk implements AsyncDisposable {
 
   /** Something was taken back in a channel: what asked for it may be void. Where no approvals are asked for, nothing is looked up. */
   takenBack(channel: ChannelId): void {
-    if (!this.#parts.mayBeAsked && !this.#hasLeft) return;
+    if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
     const look = async (): Promise<void> => {
       const shown = await this.#parts.approvals.toShow(channel);
       if (shown.length > 0) await this.#parts.registry.showQuestions(channel);

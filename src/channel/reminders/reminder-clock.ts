@@ -40,7 +40,8 @@ export interface ReminderClockParts {
   readonly registry: Pick<ChannelRegistry, "announce">;
   readonly log: Logger;
   readonly now: () => Date;
-  readonly schedules: readonly ConfiguredSchedule[];
+  /** As they are now. */
+  readonly schedules: () => readonly ConfiguredSchedule[];
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
   /** Whether this daemon can deliver to a channel now. */
@@ -53,22 +54,28 @@ export interface ReminderClockParts {
 
 /** What a daemon has that its clock of reminders needs. */
 type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
-  readonly config: Pick<Config, "agents">;
+  /** The agents of now. */
+  readonly setup: () => {
+    readonly config: Pick<Config, "agents">;
+    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
+  };
   readonly reminders: ReminderDesk;
-  readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
   readonly store: Store;
   readonly registry: ChannelRegistry;
   readonly platforms: readonly Platform[];
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
 };
 
-/** The clock of a daemon, with the schedules of its configuration. */
+function schedulesOf({ agents }: Pick<Config, "agents">): ConfiguredSchedule[] {
+  return agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id })));
+}
+
+/** The clock of a daemon. */
 export function createReminderClock({
-  config,
+  setup,
   store,
   reminders,
   registry,
-  agents,
   platforms,
   platformOf,
   log,
@@ -80,11 +87,11 @@ export function createReminderClock({
     log,
     now,
     registry,
-    schedules: config.agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id }))),
+    schedules: () => schedulesOf(setup().config),
     platforms: platforms.map(({ name }) => name),
     serves: ({ address }) => platformOf(address) !== undefined,
     agentOf({ agent }) {
-      const { time, config: own } = agents.of(agent).agent;
+      const { time, config: own } = setup().agents.of(agent).agent;
       return { time, graceMs: own.reminders.graceMs };
     },
   });
@@ -114,6 +121,12 @@ export class ReminderClock implements AsyncDisposable {
 
   /** Takes up what became due while nobody looked. Returns at once. */
   start(): void {
+    this.#look();
+  }
+
+  /** The schedules may be others by now. Returns at once. */
+  replan(): void {
+    this.#arePlaced = false;
     this.#look();
   }
 
@@ -234,7 +247,8 @@ export class ReminderClock implements AsyncDisposable {
 
   /** Puts the schedules of the configuration into their channels. */
   async #place(): Promise<void> {
-    const { schedules, store, now, log } = this.#parts;
+    const { store, now, log } = this.#parts;
+    const schedules = this.#parts.schedules();
     const placed: PlacedSchedule[] = [];
     for (const { channel, agent, ...schedule } of schedules) {
       const row = await store.channels.find(parseAddress(channel));

@@ -57,7 +57,7 @@ interface Run {
  * at work here follows from them, and how their agent is told is decided there.
  */
 export class ChannelSubagents {
-  readonly #host: SubagentHost;
+  #host: SubagentHost;
   readonly #dueWork: DueWorkDesk;
   readonly #onOver: () => void;
   /** Each agent has its own bound. */
@@ -75,6 +75,11 @@ export class ChannelSubagents {
     this.#host = host;
     this.#dueWork = dueWork;
     this.#onOver = onOver;
+  }
+
+  /** Those that are begun from now on are of this channel's agents as they are now; one that is at work goes on with what it began with. */
+  host(host: SubagentHost): void {
+    this.#host = host;
   }
 
   get epoch(): number {
@@ -218,6 +223,7 @@ export class ChannelSubagents {
   #queueOf(id: AgentId): PQueue {
     const { maxParallel } = (this.#agentOf(id) ?? this.#host.agent).config.subagents;
     const queue = this.#queues.get(id) ?? new PQueue({ concurrency: maxParallel });
+    queue.concurrency = maxParallel;
     this.#queues.set(id, queue);
     return queue;
   }
@@ -278,7 +284,8 @@ export class ChannelSubagents {
   }
 
   #channelOf({ id, turn, readTo, askedSeq, agent }: Subagent, spent: Spending): SubagentChannel {
-    const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = this.#host;
+    const host = this.#host;
+    const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = host;
     const { channel } = owner;
     const name = formatAddress(address);
     const asking = { agent, channel, workspace, kind };
@@ -310,8 +317,8 @@ export class ChannelSubagents {
         memories.find({ ...asking, text, askers: await askers(), limit, signal }),
       onCall: (record, estimatedTokens) => {
         spent.add(record.usage?.promptTokens ?? 0, record.usage?.completionTokens ?? 0);
-        const line = billLine(this.#host, { turn, isSubagent: true }, record, estimatedTokens);
-        storeBillLine(this.#host, line);
+        const line = billLine(host, { turn, isSubagent: true }, record, estimatedTokens);
+        storeBillLine(host, line);
       },
       onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel: name, tool, why }),
     };

@@ -24,10 +24,13 @@ export class SubagentDesk implements AsyncDisposable {
   of(parts: Omit<SubagentHost, "searchFrom">, history: History): ChannelSubagents {
     if (this.#isClosed || this.#dueWork === null) throw new Error("the subagents are closed");
     const { channel, epoch } = parts.owner;
-    const known = this.#channels.get(channel);
-    if (known?.epoch === epoch) return known;
-    void known?.close();
     const host = { ...parts, searchFrom: afterReset(history) };
+    const known = this.#channels.get(channel);
+    if (known?.epoch === epoch) {
+      known.host(host);
+      return known;
+    }
+    void known?.close();
     const made: ChannelSubagents = new ChannelSubagents(host, this.#dueWork, () => {
       if (this.#channels.get(channel) === made) this.#channels.delete(channel);
     });

@@ -351,8 +351,7 @@ export const agentSchema = z.strictObject({
     .describe("one or more [[agents.schedules]]")
     .default([])
     .register(optionTexts, {
-      about:
-        "What an agent does again and again, behind its [[agents]]. What was changed here holds from the next start on, and what is no longer here is over.",
+      about: "What an agent does again and again, behind its [[agents]]. What is no longer here is over.",
       samples: [
         {
           about: "",

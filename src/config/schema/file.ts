@@ -15,6 +15,7 @@ import {
   option,
   optionTexts,
   secret,
+  startOption,
   table,
   text,
   whole,
@@ -33,12 +34,12 @@ const MAX_LOOPBACK_TEXT = 1_000_000;
 
 export const fileSchema = z.strictObject({
   database: table("database", {
-    url: option(
+    url: startOption(
       secret,
       "env:DATABASE_URL",
       "Which Postgres to use. If the environment has no DATABASE_URL, Weir runs a Postgres of its own under data_dir.",
     ),
-    data_dir: option(
+    data_dir: startOption(
       z.string().min(1).max(4096).describe("the path of a folder, in quotes"),
       "./data",
       "The folder of Weir's own Postgres, and of whatever else Weir keeps. Weir closes it to other accounts of this machine, " +
@@ -46,21 +47,21 @@ export const fileSchema = z.strictObject({
     ),
   }),
   llm: table("llm", {
-    base_url: option(
+    base_url: startOption(
       httpUrl,
       "env:OPENAI_BASE_URL",
       "The server that answers: any that speaks OpenAI's Chat Completions (OpenAI, Ollama, vLLM, llama.cpp, OpenRouter, ...), " +
         'as "http://127.0.0.1:11434/v1" or by name of a variable. With neither a server nor a key, Weir looks for an Ollama ' +
         "on this machine, and else answers with a built-in stand-in that is no language model.",
     ),
-    api_key: option(secret, "env:OPENAI_API_KEY", "The key for that server."),
-    first_token_timeout_ms: option(
+    api_key: startOption(secret, "env:OPENAI_API_KEY", "The key for that server."),
+    first_token_timeout_ms: startOption(
       whole(1, HOUR_MS, "milliseconds"),
       60_000,
       "How long the first word of an answer may take (one minute), and how long a silence in the middle of it may last (half " +
         "a minute), before the call is given up and tried again.",
     ),
-    idle_timeout_ms: option(whole(1, HOUR_MS, "milliseconds"), 30_000),
+    idle_timeout_ms: startOption(whole(1, HOUR_MS, "milliseconds"), 30_000),
     max_retries: option(
       whole(0, 20, "retries"),
       3,
@@ -69,18 +70,18 @@ export const fileSchema = z.strictObject({
     embeddings: table(
       "llm.embeddings",
       {
-        model: option(
+        model: startOption(
           text('the name of an embedding model, or "" for none', 200),
           "",
           'The embedding model, as its server calls it: "text-embedding-3-small". "" is none, and nothing is sent. Another name makes all vectors anew.',
         ),
-        base_url: option(
+        base_url: startOption(
           httpUrl,
           "env:EMBEDDINGS_BASE_URL",
           "Its server, which speaks OpenAI's Embeddings. If nobody names one, it is that of [llm], with its key.",
         ),
-        api_key: option(secret, "env:EMBEDDINGS_API_KEY", "The key for that server."),
-        dimensions: option(
+        api_key: startOption(secret, "env:EMBEDDINGS_API_KEY", "The key for that server."),
+        dimensions: startOption(
           whole(0, 8192, "numbers"),
           0,
           "How many numbers a vector has, where the model can make them shorter. 0 leaves it to the model.",
@@ -106,28 +107,28 @@ export const fileSchema = z.strictObject({
     ),
   }),
   daemon: table("daemon", {
-    drain_deadline_ms: option(
+    drain_deadline_ms: startOption(
       whole(0, MAX_DRAIN_MS, "milliseconds"),
       20_000,
       "How long a shutdown waits for the answers that are being written, and for commands under way (20 seconds). Keep it " +
         "below the time that a process manager waits before it kills.",
     ),
-    max_loaded_channels: option(
+    max_loaded_channels: startOption(
       whole(1, 1_000_000, "channels"),
       1000,
       "How many channels are kept in memory at a time. The others are read from the database when they are needed.",
     ),
-    idle_evict_ms: option(
+    idle_evict_ms: startOption(
       whole(1, WEEK_MS, "milliseconds"),
       600_000,
       "After how long without a message a channel leaves the memory (10 minutes).",
     ),
-    mailbox_size: option(
+    mailbox_size: startOption(
       whole(1, 100_000, "wake-ups"),
       100,
       "How many wake-ups of one channel may wait. Messages above it are not lost: they wait in the database.",
     ),
-    max_compactions: option(
+    max_compactions: startOption(
       whole(1, 1000, "compactions"),
       4,
       "How many compactions may run at a time, over all channels. The others wait, the most urgent first.",
@@ -136,7 +137,7 @@ export const fileSchema = z.strictObject({
   http: table(
     "http",
     {
-      listen: option(
+      listen: startOption(
         z
           .literal("")
           .or(listenAddress("127.0.0.1:8420"))
@@ -145,13 +146,13 @@ export const fileSchema = z.strictObject({
         'Where `weir start` listens: "127.0.0.1:8420" is this machine alone. "" switches it off. Nothing is encrypted: before an ' +
           "address that other machines reach belongs a proxy that is.",
       ),
-      token: option(
+      token: startOption(
         secret,
         "env:WEIR_HTTP_TOKEN",
         "What a client has to show: `Authorization: Bearer ...`, at least 16 characters. Without the variable Weir makes a token at " +
           "the first start, prints it once, and keeps it in the file http.token of the data folder.",
       ),
-      hosts: option(
+      hosts: startOption(
         names("names by which clients call this machine"),
         [],
         'By which names clients may call it beside its own (127.0.0.1, localhost, the host of `listen`): "weir.internal", or with a port, where ' +
@@ -172,18 +173,18 @@ export const fileSchema = z.strictObject({
     dir: option(
       text('the path of a folder of templates, or "" for those that come with Weir', 4096),
       "",
-      'A folder of your own with all templates, instead of the one that comes with Weir. "" is the one that comes with Weir.',
+      'A folder of your own with templates, instead of those that come with Weir, which stand in for what it lacks. "" is none.',
     ),
   }),
   platforms: table("platforms", {
     loopback: table("platforms.loopback", {
-      url: option(
+      url: startOption(
         loopbackUrl,
         "",
         'A chat platform for tests and scripts: the address of its local HTTP server, such as "http://127.0.0.1:8787". ' +
           '"" switches it off.',
       ),
-      max_text_length: option(
+      max_text_length: startOption(
         whole(100, MAX_LOOPBACK_TEXT, "characters"),
         MAX_LOOPBACK_TEXT,
         "Longest text of one message there, 100 to 1000000 characters: a longer answer is sent in parts, as Discord and Slack " +
@@ -191,7 +192,7 @@ export const fileSchema = z.strictObject({
       ),
     }),
     discord: table("platforms.discord", {
-      token: option(
+      token: startOption(
         secret,
         "env:DISCORD_TOKEN",
         "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
@@ -200,21 +201,21 @@ export const fileSchema = z.strictObject({
       ...chatOptions,
     }),
     slack: table("platforms.slack", {
-      bot_token: option(
+      bot_token: startOption(
         secret,
         "env:SLACK_BOT_TOKEN",
         "Slack is on if SLACK_BOT_TOKEN is set, and SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP). How to make " +
           "an app: docs/slack.md.",
       ),
-      app_token: option(secret, "env:SLACK_APP_TOKEN"),
-      mode: option(
+      app_token: startOption(secret, "env:SLACK_APP_TOKEN"),
+      mode: startOption(
         oneOf(["socket", "http"]),
         "socket",
         '"socket": Weir connects to Slack. "http": Slack calls Weir, at the address where it listens, which Slack must be able ' +
           "to reach.",
       ),
-      signing_secret: option(secret, "env:SLACK_SIGNING_SECRET"),
-      listen: option(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
+      signing_secret: startOption(secret, "env:SLACK_SIGNING_SECRET"),
+      listen: startOption(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
       ...chatOptions,
     }),
   }),

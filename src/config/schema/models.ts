@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, option, whole, windowSize } from "./values.ts";
+import { flag, option, startOption, whole, windowSize } from "./values.ts";
 
 const MOST_DOLLARS = 1_000_000;
 const dollars = z.number().min(0).max(MOST_DOLLARS);
@@ -41,7 +41,7 @@ export const modelSchema = z
       true,
       "false: this model is sent no pictures, also as a fallback of an agent with sees_images = true.",
     ),
-    cache_markers: option(
+    cache_markers: startOption(
       z.union([flag, z.literal("auto")]).describe('true, false, or "auto"'),
       "auto",
       "true: requests say with cache_control how far they may be cached, as Anthropic's models want it behind a gateway such " +

@@ -8,6 +8,7 @@ import {
   oneOf,
   option,
   optionTexts,
+  startOption,
   text,
   whole,
 } from "./values.ts";
@@ -18,7 +19,7 @@ const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
 /** What each chat platform may set. */
 export const chatOptions = {
-  api_url: option(
+  api_url: startOption(
     loopbackUrl,
     "",
     "Another address than the platform's own, for a test server. \"\" is the platform's own.",
@@ -41,7 +42,7 @@ export const chatOptions = {
       "a direct message everybody is the owner.",
   ),
   owner_roles: option(names("ids or names of roles"), []),
-  catch_up_max_age_ms: option(
+  catch_up_max_age_ms: startOption(
     whole(0, WEEK_MS, "milliseconds"),
     HOUR_MS,
     "What was said while Weir was not connected is fetched afterwards. What is older than this (one hour) is read, and not " +

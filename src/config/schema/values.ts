@@ -10,6 +10,8 @@ export const WEEK_MS = 168 * HOUR_MS;
 export interface OptionText {
   /** Sentences; "": the sentences of the option before it tell of this one, too. */
   readonly about: string;
+  /** A running Weir keeps what it was started with: a change takes effect at the next start. Default: it takes effect at once. */
+  readonly isForStart?: true;
   /** The value that config.toml shows instead of the default. */
   readonly shown?: unknown;
   /** Tables that config.toml shows of a list of tables, which has no default. */
@@ -29,6 +31,15 @@ export function option<Type extends z.ZodType>(
 ): z.ZodDefault<Type> {
   const made = type.default(fallback);
   optionTexts.add(made, { about });
+  return made;
+}
+
+/** An option of which a change takes effect at the next start. */
+export function startOption<Type extends z.ZodType>(
+  ...described: Parameters<typeof option<Type>>
+): ReturnType<typeof option<Type>> {
+  const made = option(...described);
+  optionTexts.add(made, { about: "", ...optionTexts.get(made), isForStart: true });
   return made;
 }
 

@@ -40,12 +40,26 @@ export abstract class KnownWindows {
   readonly #refused = new Map<string, LearnedWindow>();
   /** Tokens of the largest answered prompt, as its provider counted them. */
   readonly #answered = new Map<string, number>();
-  readonly #configured: readonly ModelConfig[];
+  #configured: readonly ModelConfig[];
   readonly #lessons: Lessons;
 
   constructor(configured: readonly ModelConfig[], lessons: Lessons) {
     this.#configured = configured;
     this.#lessons = lessons;
+  }
+
+  configure(models: readonly ModelConfig[]): void {
+    this.#configured = models;
+  }
+
+  trying<Result>(models: readonly ModelConfig[], work: () => Result): Result {
+    const before = this.#configured;
+    this.#configured = models;
+    try {
+      return work();
+    } finally {
+      this.#configured = before;
+    }
   }
 
   async recallLearned(): Promise<readonly LearnedModel[]> {

@@ -151,6 +151,19 @@ export class ChannelStore {
     );
   }
 
+  /** How many channels have an agent that is not among these, by that agent's id. */
+  async withOtherAgents(
+    agents: readonly AgentId[],
+  ): Promise<{ readonly agent: string; readonly channels: number }[]> {
+    return this.#db.query<{ agent: string; channels: number }>(
+      {
+        name: "channels_of_others",
+        text: "select agent, count(*)::integer as channels from channels where agent <> all($1) group by agent order by agent",
+      },
+      [agents],
+    );
+  }
+
   async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
     const [row] = await this.#db.query<RawChannel>(
       { name: "channel_find", text: `select ${COLUMNS} from channels where platform = $1 and name = $2` },

@@ -20,13 +20,16 @@ export interface ChannelRequest {
   readonly wish: Wish;
 }
 
-/** The same of what a daemon knows of itself: whichever takes it tells of itself. */
-export interface StatusRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
-  readonly wish: { readonly kind: "status" };
+/** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew. */
+export type DaemonWish = "status" | "reload";
+
+/** The same of a daemon itself: whichever takes it does it. */
+export interface DaemonRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
+  readonly wish: { readonly kind: DaemonWish };
   readonly channel: null;
 }
 
-export type WaitingRequest = ChannelRequest | StatusRequest;
+export type WaitingRequest = ChannelRequest | DaemonRequest;
 
 /** How a request stands, for whoever asked. */
 export interface RequestState {
@@ -46,7 +49,7 @@ const FORGOTTEN_AFTER_S = 60;
 const KEPT_FOR_S = 86_400;
 type Kind = WaitingRequest["wish"]["kind"];
 /** Other kinds are left to daemons of a later version. */
-const KNOWN_KINDS = ["compact", "redo", "forget", "status"] as const satisfies readonly Kind[];
+const KNOWN_KINDS = ["compact", "redo", "forget", "status", "reload"] as const satisfies readonly Kind[];
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -64,9 +67,9 @@ export class RequestStore {
     return this.#add(channel, wish);
   }
 
-  /** Asks whichever daemon takes it for its status. @returns the request's id */
-  async addStatus(): Promise<number> {
-    return this.#add(null, { kind: "status" });
+  /** Asks whichever daemon takes it. @returns the request's id */
+  async addForDaemon(kind: DaemonWish): Promise<number> {
+    return this.#add(null, { kind });
   }
 
   async #add(channel: ChannelId | null, wish: WaitingRequest["wish"]): Promise<number> {
@@ -144,7 +147,8 @@ export class RequestStore {
       [KNOWN_KINDS],
     );
     return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
-      if (channel === null) return { id, channel, ageMs, wish: { kind: "status" } };
+      if (channel === null)
+        return { id, channel, ageMs, wish: { kind: row.kind === "reload" ? "reload" : "status" } };
       return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
     });
   }

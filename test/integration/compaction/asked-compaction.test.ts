@@ -296,6 +296,7 @@ test("old requests are removed while the daemon runs", async () => {
     sweepNotes: async () => Promise.resolve(),
     serves: () => true,
     status: () => assert.fail("nobody asks for it"),
+    reload: () => assert.fail("nobody asks for it"),
     log: SILENT,
   };
   await using desk = new RequestServer({ ...parts, cleanEveryMs: 20 });

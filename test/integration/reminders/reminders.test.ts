@@ -257,7 +257,7 @@ function quickClock(
     registry,
     log: SILENT,
     now,
-    schedules: [],
+    schedules: () => [],
     platforms: ["test"],
     serves: () => true,
     agentOf: () => ({ time: createTimeFormat("UTC"), graceMs: HOUR_MS }),

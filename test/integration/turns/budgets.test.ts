@@ -1,7 +1,7 @@
 // proves: src/budget/budgets.ts, src/channel/turns/turn-budget.ts, src/channel/compaction/within-budget.ts, src/store/turns/usage.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createBudgets } from "../../../src/budget/budgets.ts";
+import { Budgets } from "../../../src/budget/budgets.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
 import {
   agentRequests,
@@ -130,14 +130,13 @@ test("what another daemon has spent counts from the next look into the database 
   await using scene = await openScene();
   const config = await scene.config(budget("tokens = 1000"));
   scene.server.respond(() => paid(1000));
-  const budgets = createBudgets({
+  const budgets = new Budgets({
     agents: config.agents,
     usage: scene.open.store.usage,
     priceOf: () => undefined,
     now: () => new Date(),
     log: SILENT,
   });
-  assert.ok(budgets !== null);
   await budgets.refresh();
   await using weir = await scene.start();
   assert.equal(await say(weir, "room"), "an answer");
@@ -148,17 +147,14 @@ test("what another daemon has spent counts from the next look into the database 
   assert.equal(budgets.spent(spender), null);
   await budgets.refresh();
   assert.partialDeepStrictEqual(budgets.spent(spender), { scope: "agent", of: "main", isSpent: true });
-  assert.equal(
-    createBudgets({
-      agents: (await scene.config()).agents,
-      usage: { today: async () => assert.fail("nothing is asked") },
-      priceOf: () => undefined,
-      now: () => new Date(),
-      log: SILENT,
-    }),
-    null,
-    "without a budget there is nothing to count",
-  );
+  const without = new Budgets({
+    agents: (await scene.config()).agents,
+    usage: { today: async () => assert.fail("nothing is asked where there is no budget") },
+    priceOf: () => undefined,
+    now: () => new Date(),
+    log: SILENT,
+  });
+  await without.refresh();
 });
 
 /** Fills a channel until its next request is over the emergency threshold. */

@@ -111,7 +111,7 @@ test("disposing ends the listening, and that is no lost connection", async () =>
 });
 
 test("a daemon's status is asked of no channel, and its question is gone once it is answered", async () => {
-  const id = await asked.addStatus();
+  const id = await asked.addForDaemon("status");
   const waiting = (await taken.waiting()).find((request) => request.id === id);
   assert.deepEqual(waiting && { ...waiting, ageMs: 0 }, {
     id,

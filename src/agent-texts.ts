@@ -1,0 +1,104 @@
+import type { AgentConfig } from "./config/config.ts";
+import type { Summariser } from "./compactor/summariser.ts";
+import { digestEntries, digestTexts } from "./context/digest.ts";
+import type { AgentId } from "./core/ids.ts";
+import { inSlices } from "./async/cooperative.ts";
+import type { Models } from "./llm/model-provider.ts";
+import type { Prompts } from "./prompts/load.ts";
+import type { Digester } from "./store/compaction/extracts.ts";
+import type { Agent, AgentTexts } from "./turn/agent.ts";
+
+/** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
+const MAX_CALLS = 10;
+
+/** What an agent's requests say beside what people said, by its templates. */
+export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
+  const { id, name, instructions, memory } = config;
+  const deleted = prompts.render("deleted", {});
+  const unfound = prompts.render("unfound", {}).trim();
+  return {
+    system: ({ date }) =>
+      prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
+    sections: (values) => prompts.render("sections", { agentName: name, ...values }),
+    dynamic: (values) => prompts.render("dynamic", values),
+    unfound: () => unfound,
+    omission: (values) => prompts.render("omission", values),
+    subagent: (values) => prompts.render("subagent", { agentName: name, ...values }),
+    subagentTask: (values) => prompts.render("subagent-task", values),
+    editNote: (values) => prompts.render("edit-note", values),
+    absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    resultImages: (values) => prompts.render("result-images", values).trim(),
+    failure: ({ kind }) => prompts.render("failure", { kind }).trim(),
+    deleted: () => deleted,
+  };
+}
+
+/** What writes the summaries of an agent's channels. */
+export function summariserOf(
+  agent: Agent,
+  models: Models,
+  prompts: Prompts,
+  nameOf: (agent: AgentId) => string,
+): Summariser {
+  const { config, time } = agent;
+  const { id, name, compactorModel, fallbacks, model } = config;
+  const names = [...new Set([compactorModel, ...fallbacks])];
+  return {
+    compaction: config.compaction,
+    agentName: name,
+    time,
+    model: agent.models.model,
+    nameOf,
+    digester: createDigester(agent, prompts, nameOf),
+    thinkingAllowance: config.maxOutputTokens,
+    maxCalls: MAX_CALLS,
+    noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
+    modelNames: () => names,
+    resolve: async (configured, signal) => models.resolve(configured, signal),
+    // An agent's context_window is that of its own model.
+    windowOf: (resolved, configured) =>
+      models.windowOf(resolved, configured === model ? config.contextWindow : 0),
+    // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
+    get systemText() {
+      return config.prompt === null
+        ? [config.instructions, soulOf(agent)].filter((text) => text !== "").join("\n\n")
+        : agent.texts.system({ date: time.day(new Date()) });
+    },
+    texts: {
+      instructions: (values) => prompts.render("compactor", values, id),
+      background: (values) => prompts.render("compactor-background", values),
+      task: (values) => prompts.render("compactor-task", values),
+      merge: (values) => prompts.render("compactor-merge", values),
+      shorten: (values) => prompts.render("compactor-shorten", values),
+      memorySave: prompts.render("tool-memory-save", {}),
+      memoryResult: (values) => prompts.render("memory-result", values),
+      editNote: (values) => prompts.render("edit-note", values),
+      absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    },
+  };
+}
+
+/** What the agent's folder says of who it is. */
+function soulOf({ folder }: Agent): string {
+  return folder.current.files.find(({ kind }) => kind === "soul")?.text.trim() ?? "";
+}
+
+function createDigester(
+  { config, time }: Agent,
+  prompts: Prompts,
+  nameOf: (agent: AgentId) => string,
+): Digester {
+  return {
+    ofEntries: async (entries, maxTokens, focus = "") =>
+      inSlices(
+        digestEntries(entries, time, {
+          maxTokens,
+          focus,
+          nameOf,
+          agentName: config.name,
+          frame: (values) => prompts.render("digest", values).trim(),
+        }),
+      ),
+    ofTexts: async (texts, maxTokens) => inSlices(digestTexts(texts, { maxTokens })),
+  };
+}

@@ -1,0 +1,98 @@
+import type { KnownSecrets } from "../admin/secrets.ts";
+import { Budgets } from "../budget/budgets.ts";
+import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
+import type { Compaction } from "../channel/compaction/compaction.ts";
+import { DueWorkDesk } from "../channel/due-work.ts";
+import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
+import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
+import { ContextRecorder } from "../channel/turns/context-recorder.ts";
+import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
+import { Breaker } from "../compactor/breaker.ts";
+import { CompactionQueue } from "../compactor/queue.ts";
+import { COMPACTOR_TIMING } from "../compactor/target.ts";
+import type { Config } from "../config/config.ts";
+import type { ChannelAddress } from "../core/ids.ts";
+import type { Models } from "../llm/model-provider.ts";
+import type { Meaning } from "../memory/meaning.ts";
+import { Recall } from "../memory/recall.ts";
+import type { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { Answering, InForce } from "./setup.ts";
+
+/** What is there before anything acts in a channel. */
+export type Base = Pick<
+  RegistryParts,
+  "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories" | "log"
+> &
+  Answering & {
+    readonly models: Models;
+    readonly inForce: InForce;
+    readonly secrets: KnownSecrets;
+    readonly serves: (address: ChannelAddress) => boolean;
+    readonly names: ConfirmedNames;
+  };
+
+/** What acts in channels, and what it is told. */
+export interface Channels {
+  readonly registry: ChannelRegistry;
+  readonly contexts: ContextRecorder;
+  readonly approvals: ApprovalDesk;
+  readonly breaker: Breaker;
+  readonly budgets: Budgets;
+}
+
+/**
+ * Makes what acts in channels.
+ * @param config what the daemon was started with
+ */
+export function createChannels(
+  { config, compaction }: { readonly config: Config; readonly compaction?: Partial<Compaction> },
+  {
+    inForce,
+    secrets,
+    staffOf,
+    bindingOf,
+    meaning,
+    models,
+    ...base
+  }: Base & { readonly meaning: Meaning | null },
+  stack: AsyncDisposableStack,
+): Channels {
+  const { store, log } = base;
+  const subagents = new SubagentDesk(store);
+  const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
+  const priceOf: Models["priceOf"] = (model) => models.priceOf(model);
+  const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
+  const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
+  const registry = new ChannelRegistry({
+    ...base,
+    subagents,
+    budgets,
+    ...config.daemon,
+    contexts,
+    recall: new Recall({ search: store.search, now: Date.now, meaning }),
+    agentOf: staffOf,
+    streams: (channel) => bindingOf(channel)?.streaming ?? true,
+    compaction: {
+      queue: new CompactionQueue(config.daemon.maxCompactions),
+      timing: COMPACTOR_TIMING,
+      ...compaction,
+      breaker,
+    },
+    masked: secrets.masked,
+    othersWrite: config.database.url !== null,
+    // No turn runs before both are there.
+    onApprovals: (channel, what) =>
+      what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),
+  });
+  const dueWork = new DueWorkDesk(store, registry);
+  subagents.tellBy(dueWork);
+  const approvals = new ApprovalDesk({
+    approvals: store.approvals,
+    registry,
+    dueWork,
+    mayBeAsked: () => [...inForce.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
+    serves: base.serves,
+    log,
+  });
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals) };
+}

@@ -1,0 +1,103 @@
+import type { Logger } from "pino";
+import { KnownSecrets, secretsOf } from "../admin/secrets.ts";
+import { BoundedMap } from "../async/bounded-map.ts";
+import { retryWrite } from "../async/retry.ts";
+import type { Config } from "../config/config.ts";
+import { errorMessage } from "../core/errors.ts";
+import { type Models, openModels } from "../llm/model-provider.ts";
+import type { Database } from "../store/database/database.ts";
+import { type OpenDatabase, openDatabase } from "../store/database/open.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
+import { createStore, type Store } from "../store/store.ts";
+import {
+  type InForce,
+  makeSetup,
+  readPrompts,
+  type Setup,
+  type SetupParts,
+  sharedMemoriesOf,
+} from "./setup.ts";
+
+/** A database that has been reached and is then restarted under the start is waited for, for 25 s. */
+const START_RETRIES = 8;
+
+/** Does work of the start that a database may interrupt. @throws what it throws in the end */
+export async function whileStarting<Result>(work: () => Promise<Result>): Promise<Result> {
+  return (await retryWrite(work, START_RETRIES)).result;
+}
+
+async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
+  const knowsAll = await whileStarting(async () => search.knowsAllScripts());
+  if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
+}
+
+/** Wishes that are remembered to stand in the log already. */
+const MOST_TOLD = 10_000;
+
+/** The store, which tells the log, once each, of wishes that it does not believe. */
+async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
+  const told = new BoundedMap<true>(MOST_TOLD);
+  const store = createStore(database, {
+    signer: fileSigner(config.database.dataDir),
+    onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
+    onDoubted(channel, wishes) {
+      for (const { id, why } of wishes) {
+        if (!told.has(String(id))) log.warn({ channel, wish: id, why }, "wish_not_believed");
+        told.set(String(id), true);
+      }
+    },
+  });
+  await warnOfScripts(store, log);
+  await whileStarting(async () => store.sharedMemories.open(sharedMemoriesOf(config)));
+  return store;
+}
+
+/** The models, which tell the database what they learn. */
+async function openLearningModels(config: Config, { learnedModels }: Store, log: Logger): Promise<Models> {
+  const onNotKept = (error: unknown): void => {
+    log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
+  };
+  const models = await openModels(config.llm, { learned: learnedModels, onNotKept });
+  log.info({ models: models.describe() }, "models_open");
+  return models;
+}
+
+/** What agents have learned, and their servers: nobody waits for these. */
+async function beginAgents({ agents }: Setup, models: Models, log: Logger): Promise<void> {
+  // Only now: a window that was learned to be small is no reason not to start.
+  for (const { model, window } of await whileStarting(async () => models.recallLearned()))
+    if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
+  // Last: where the start fails, none is left behind.
+  agents.startServers();
+}
+
+/** What a daemon is started with. */
+export interface GroundOptions extends Pick<Setup, "config" | "bindings"> {
+  readonly log: Logger;
+  /** A database that cannot be reached at the start is waited for until this is aborted; default: no wait. */
+  readonly waitUntil?: AbortSignal;
+}
+
+/** What everything else in a daemon stands on. */
+export interface Ground extends SetupParts {
+  readonly opened: OpenDatabase;
+  readonly store: Store;
+  readonly inForce: InForce;
+}
+
+/** Opens the database and the models, and makes the first setup. @throws OperatorError with what an operator has to change */
+export async function openGround(options: GroundOptions, stack: AsyncDisposableStack): Promise<Ground> {
+  const { config, bindings, log } = options;
+  const prompts = readPrompts(config, log);
+  const secrets = new KnownSecrets();
+  secrets.add(secretsOf(config));
+  const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
+  log.info({ where: opened.where }, "database_open");
+  const store = await openStore(config, opened.database, log);
+  const models = stack.use(await openLearningModels(config, store, log));
+  const made = { models, secrets, log };
+  const inForce: InForce = { setup: await makeSetup({ config, bindings, prompts }, made) };
+  stack.defer(async () => inForce.setup.agents[Symbol.asyncDispose]());
+  await beginAgents(inForce.setup, models, log);
+  return { ...made, opened, store, inForce };
+}

@@ -1,0 +1,150 @@
+import type { Logger } from "pino";
+import type { Budgets } from "../budget/budgets.ts";
+import { secretsOf } from "../admin/secrets.ts";
+import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
+import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
+import type { Config } from "../config/config.ts";
+import { mostRawMessages } from "../channel/take-up.ts";
+import type { Platform } from "../platforms/platform.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Binding } from "../router/bindings.ts";
+import type { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { Router } from "../router/router.ts";
+import {
+  type InForce,
+  makeSetup,
+  ownerRolesOf,
+  readPrompts,
+  type Setup,
+  type SetupParts,
+  sharedMemoriesOf,
+} from "./setup.ts";
+import type { Store } from "../store/store.ts";
+
+/** What a reload changes in a running daemon. */
+export interface ReloadParts extends SetupParts {
+  readonly inForce: InForce;
+  readonly store: Pick<Store, "sharedMemories" | "channels">;
+  readonly registry: Pick<ChannelRegistry, "renew" | "resume">;
+  readonly router: Pick<Router, "rebound" | "pairing">;
+  readonly names: ConfirmedNames;
+  readonly budgets: Budgets;
+  readonly goneNotes: GoneNotesSweeper;
+  readonly clock: Pick<ReminderClock, "replan">;
+  readonly platforms: readonly Pick<Platform, "name">[];
+  /** Who answers where by a configuration. @throws OperatorError where that is not possible */
+  readonly bindingsOf: (config: Config) => readonly Binding[];
+  /** Told of each configuration that is in force from now on. Must not throw. */
+  readonly onConfigured: (config: Config) => void;
+}
+
+/** What a reload has come to. `prompts`: templates have changed, or what there is of agents' folders. */
+export interface Reloaded extends Changes {
+  readonly prompts: boolean;
+}
+
+/**
+ * Puts other configurations in force while everything goes on. What is decided at one moment is decided by one setup: the swap is one
+ * assignment, before which everything is made and after which nothing can fail. A turn and a compaction that run keep what they began
+ * with; their channel's next one has the new setup, as after a restart.
+ */
+export class Reloading implements AsyncDisposable {
+  readonly #parts: ReloadParts;
+  readonly #started: Config;
+  /** What goes on behind a reload: actors end, and servers of the setup before. */
+  #behind: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReloadParts) {
+    this.#parts = parts;
+    this.#started = parts.inForce.setup.config;
+  }
+
+  /**
+   * Puts a configuration in force, but for what only a start can change. One at a time.
+   * @throws OperatorError with what is wrong with it, WeirError if the database does not answer: nothing has changed
+   */
+  async put(next: Config): Promise<Reloaded> {
+    const { inForce, store, secrets, names } = this.#parts;
+    const before = inForce.setup;
+    const config = takeUp(this.#started, next);
+    secrets.add([...secretsOf(next), ...secretsOf(config)]);
+    const bindings = this.#parts.bindingsOf(config);
+    const prompts = readPrompts(config, this.#parts.log, before.prompts);
+    const setup = await makeSetup({ config, bindings, prompts }, this.#parts, before);
+    await store.sharedMemories.open(sharedMemoriesOf(config));
+    const confirm = await names.prepare({ bindings, ownerRoles: ownerRolesOf(config) });
+    this.#swap(setup, confirm);
+    const { live } = changesBetween(before.config, config);
+    const { atStart } = changesBetween(config, next);
+    return { live, atStart, prompts: isOtherwiseChanged(before, setup) };
+  }
+
+  /** Nothing here waits, and nothing fails. */
+  #swap(setup: Setup, confirm: () => void): void {
+    const { inForce, models, budgets, router, goneNotes, clock, registry, onConfigured } = this.#parts;
+    const before = inForce.setup;
+    models.configure(setup.config.llm.models);
+    setup.agents.startServers();
+    confirm();
+    inForce.setup = setup;
+    budgets.configure(setup.config.agents);
+    goneNotes.configure(setup.agents.noteKeepers());
+    router.rebound();
+    clock.replan();
+    onConfigured(setup.config);
+    const renewed = registry.renew();
+    this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);
+  }
+
+  /** Resolves when nothing is left of the setups before. */
+  async idle(): Promise<void> {
+    await this.#behind;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#behind;
+  }
+
+  /** Must not throw. */
+  async #finish(before: Setup, setup: Setup, renewed: Promise<void>): Promise<void> {
+    const { budgets, registry, router, platforms, store, log } = this.#parts;
+    try {
+      // What was not counted so far, and what is due by the thresholds of now.
+      await budgets.refresh();
+      await router.pairing.open();
+      const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
+      if (!before.config.agents.every(isSame)) await tellOfLostAgents(setup.config, store, log);
+      await registry.resume(
+        platforms.map(({ name }) => name),
+        mostRawMessages(setup.config),
+      );
+    } catch (error) {
+      log.warn({ why: errorMessage(error) }, "reload_looks_again_later");
+    }
+    await renewed;
+    await before.agents.makeWay(setup.agents);
+  }
+}
+
+/** Says how many channels have an agent that a configuration does not have. @throws errors of the database */
+export async function tellOfLostAgents(
+  { agents }: Pick<Config, "agents">,
+  { channels }: Pick<Store, "channels">,
+  log: Logger,
+): Promise<void> {
+  const known = agents.map(({ id }) => id);
+  for (const lost of await channels.withOtherAgents(known))
+    log.warn(
+      lost,
+      "channels_without_agent: each follows its binding with its next message; without one, nobody answers there",
+    );
+}
+
+function isOtherwiseChanged(before: Setup, setup: Setup): boolean {
+  if (before.prompts !== setup.prompts) return true;
+  const isSame = JSON.stringify(before.config) === JSON.stringify(setup.config);
+  return isSame && [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
+}

@@ -1,0 +1,147 @@
+import type { Logger } from "pino";
+import type { ConfigurationState } from "../admin/daemon-status.ts";
+import { type ReloadAnswer } from "../admin/reload-answer.ts";
+import { ConfigError, formatPlace } from "../config/config-error.ts";
+import type { Config } from "../config/config.ts";
+import { FileWatch } from "../config/file-watch.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
+import { isOfInfrastructure } from "../store/database/errors.ts";
+import { PromptError } from "../prompts/load.ts";
+import { Reloading, type ReloadParts } from "./reload.ts";
+import type { Binding } from "../router/bindings.ts";
+
+/** Where a running daemon reads its configuration from. */
+export interface ConfigurationSource {
+  /** @throws OperatorError with all that is wrong with it */
+  read(): Config;
+  /** @throws OperatorError where nobody could answer by it */
+  bindingsOf(config: Config): readonly Binding[];
+  /** Absolute paths of all that the configuration is read from; there need be none of a name. */
+  pathsOf(config: Config): readonly string[];
+  /** Told of each configuration that is in force from now on. Must not throw. */
+  onConfigured(config: Config): void;
+}
+
+export interface ReloaderParts {
+  readonly source: ConfigurationSource;
+  readonly reloading: Reloading;
+  /** The configuration in force. */
+  readonly config: () => Config;
+  readonly log: Logger;
+}
+
+/**
+ * Reads the configuration anew when its files change, or when somebody asks for it. One that is broken is refused with its errors: the
+ * last good one stays in force, and the state says so until it is mended.
+ */
+export class Reloader implements AsyncDisposable {
+  readonly #parts: ReloaderParts;
+  readonly #watch: FileWatch;
+  #state: ConfigurationState = { loadedAt: new Date(), atStart: [], refused: null };
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ReloaderParts) {
+    this.#parts = parts;
+    this.#watch = new FileWatch({
+      paths: () => parts.source.pathsOf(parts.config()),
+      onChange: () => void this.reload(),
+    });
+  }
+
+  get state(): ConfigurationState {
+    return this.#state;
+  }
+
+  /** Reloads from now on what is saved. */
+  start(): void {
+    this.#watch.start();
+  }
+
+  /** Reads the configuration anew, and puts it in force. One after the other. Never rejects. */
+  async reload(): Promise<ReloadAnswer> {
+    const answer = this.#working.then(async () => this.#reload());
+    this.#working = answer;
+    return answer;
+  }
+
+  /** Resolves when nothing is left of the setups before. Close the registry first, or it may take as long as a compaction. */
+  async idle(): Promise<void> {
+    await this.#parts.reloading.idle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watch[Symbol.dispose]();
+    await this.#working;
+  }
+
+  async #reload(): Promise<ReloadAnswer> {
+    const { source, reloading } = this.#parts;
+    try {
+      const { live, atStart, prompts } = await reloading.put(source.read());
+      return this.#loaded({ kind: "reloaded", live: [...live], atStart: [...atStart], prompts });
+    } catch (error) {
+      // The same file may be fine once the database is there again.
+      if (isOfInfrastructure(error)) this.#watch.again();
+      return this.#refused(error);
+    }
+  }
+
+  #loaded(answer: Extract<ReloadAnswer, { kind: "reloaded" }>): ReloadAnswer {
+    const { log } = this.#parts;
+    const { live, atStart, prompts } = answer;
+    const { refused, atStart: before } = this.#state;
+    const isNews = live.length > 0 || prompts || atStart.join() !== before.join();
+    this.#state = { loadedAt: isNews ? new Date() : this.#state.loadedAt, atStart, refused: null };
+    if (refused !== null) log.info("configuration_mended");
+    if (isNews) log.info({ changed: live, ...(prompts && { prompts }) }, "configuration_reloaded");
+    if (atStart.length > 0 && atStart.join() !== before.join())
+      log.warn({ keys: atStart }, "configuration_waits: takes effect at the next start");
+    return answer;
+  }
+
+  #refused(error: unknown): ReloadAnswer {
+    const { log } = this.#parts;
+    const problems =
+      error instanceof OperatorError ? error.message : `It could not be read: ${errorMessage(error)}`;
+    const [first, count] = firstProblem(error);
+    const before = this.#state.refused;
+    const since = before?.since ?? new Date();
+    this.#state = { ...this.#state, refused: { since, first, count } };
+    if (before?.first !== first || before.count !== count)
+      log.error({ problems }, "configuration_refused: the one before stays in force");
+    return { kind: "refused", problems };
+  }
+}
+
+/** The first problem on one line, and how many there are. No secret stands in it. */
+function firstProblem(error: unknown): [first: string, count: number] {
+  if (error instanceof ConfigError) {
+    const [first] = error.problems;
+    if (first !== undefined) {
+      const expected = first.expected === null ? "" : `; expected: ${first.expected}`;
+      return [`${formatPlace(first)}: ${first.message}${expected}`, error.problems.length];
+    }
+  }
+  if (error instanceof PromptError) return [error.problems[0] ?? error.message, error.problems.length];
+  return [errorMessage(error).split("\n", 1)[0] ?? "", 1];
+}
+
+/** What a daemon answers that reads no configuration anew. */
+export const NOT_RELOADED: ReloadAnswer = {
+  kind: "refused",
+  problems: "This Weir reads its configuration once, at its start.",
+};
+
+/** @returns undefined: there is nothing to read a changed configuration from */
+export function openReloader(
+  source: ConfigurationSource | undefined,
+  parts: Omit<ReloadParts, "bindingsOf" | "onConfigured">,
+): Reloader | undefined {
+  if (source === undefined) return undefined;
+  const reloading = new Reloading({
+    ...parts,
+    bindingsOf: (config) => source.bindingsOf(config),
+    onConfigured: (config) => source.onConfigured(config),
+  });
+  return new Reloader({ source, reloading, config: () => parts.inForce.setup.config, log: parts.log });
+}

@@ -1,0 +1,110 @@
+import type { Logger } from "pino";
+import { withoutApprovers } from "../admin/approvals.ts";
+import type { KnownSecrets } from "../admin/secrets.ts";
+import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "../agents.ts";
+import type { Config } from "../config/config.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Models } from "../llm/model-provider.ts";
+import { loadPrompts, type LoadedPrompts, promptSources } from "../prompts/load.ts";
+import { type Binding, bindingFor, type NameHolds } from "../router/bindings.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
+import { fallbackLog } from "../turn/fallback-log.ts";
+
+/** All that is made of one configuration. An immutable value: a reload makes another. */
+export interface Setup {
+  readonly config: Config;
+  /** Which agent answers which channels. */
+  readonly bindings: readonly Binding[];
+  readonly prompts: LoadedPrompts;
+  readonly agents: Agents;
+}
+
+/** The setup that holds now. Whoever decides something reads it once. */
+export interface InForce {
+  setup: Setup;
+}
+
+/** What a setup is made with. */
+export interface SetupParts {
+  readonly models: Models;
+  readonly secrets: KnownSecrets;
+  readonly log: Logger;
+}
+
+/**
+ * The templates of a configuration, which the log is told of where they are others than before.
+ * @throws PromptError with all that is wrong with them
+ */
+export function readPrompts(config: Config, log: Logger, before?: LoadedPrompts): LoadedPrompts {
+  const prompts = loadPrompts(promptSources(config), before);
+  const { absent } = prompts;
+  if (prompts === before || absent.length === 0) return prompts;
+  const isOwn = config.prompts.dir !== null;
+  log.warn(
+    { templates: absent },
+    isOwn ? "templates_of_weir: prompts.dir does not have them" : "templates_in_english",
+  );
+  return prompts;
+}
+
+/**
+ * Makes a setup. It changes nothing that is in force, and starts nothing.
+ * @param before the setup of the configuration before: an agent that would be the same is taken over as it is
+ * @throws OperatorError if an agent's fixed part leaves no room for a conversation
+ */
+export async function makeSetup(
+  configured: Omit<Setup, "agents">,
+  { models, secrets, log }: SetupParts,
+  before?: Setup,
+): Promise<Setup> {
+  const { config, prompts } = configured;
+  const told = agentEvents(secrets, log);
+  const agents = models.trying(config.llm.models, () =>
+    createAgents(config, models, prompts, told, before?.agents),
+  );
+  await agents.readFolders();
+  for (const { agent } of agents.all())
+    for (const platform of withoutApprovers(agent, config.platforms))
+      log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
+  return { ...configured, agents };
+}
+
+/** Who is told of what happens to agents: the log. A function of its own: its functions live as long as an agent, and hold no other. */
+function agentEvents(secrets: KnownSecrets, log: Logger): AgentEvents {
+  return {
+    onPassedOver: fallbackLog(log, secrets.masked),
+    servers: { log, mask: secrets.masked },
+    onFileProblem: (agent, problem) =>
+      log.warn({ agent, problem: secrets.masked(problem) }, "agent_file_not_used"),
+  };
+}
+
+/** Who answers a channel, by its row, as of now. */
+export interface Answering {
+  /** How; undefined: nobody does any more. */
+  readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
+  readonly staffOf: (channel: ChannelRow) => StaffedAgent;
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+}
+
+export function answeringOf(inForce: Readonly<InForce>, names: { readonly holds: NameHolds }): Answering {
+  const bindingOf = (channel: ChannelRow): Binding | undefined =>
+    bindingFor(inForce.setup.bindings, channel, (...name) => names.holds(...name));
+  return {
+    bindingOf,
+    staffOf: (channel) => inForce.setup.agents.bound(channel.agent, bindingOf(channel)),
+    digesterOf: ({ agent }) => inForce.setup.agents.of(agent).compactorAgent.digester,
+  };
+}
+
+/** Which agents are told of others' memories. */
+export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, readonly string[]> {
+  return new Map(agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
+}
+
+/** Roles of owners, by platform. */
+export function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
+  return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
+}

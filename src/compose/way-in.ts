@@ -1,0 +1,101 @@
+import { createCommands } from "../admin/commands.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Team } from "../core/team.ts";
+import type { StatusKeeper } from "../admin/daemon-status.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { NameHolds } from "../router/bindings.ts";
+import { createPairing, type Pairing } from "../router/pairing.ts";
+import type { Setup } from "./setup.ts";
+import { Notices } from "../router/notices.ts";
+import { Router } from "../router/router.ts";
+import { Speakers } from "../router/speakers.ts";
+import type { Commands } from "../router/text-commands.ts";
+import { TurnRateLimit } from "../router/turn-rate-limit.ts";
+import type { Base, Channels } from "./channels.ts";
+
+/** Names that nobody in a channel of these agents may have. */
+type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
+
+type Parts = Omit<Base, "indexer"> &
+  Channels & {
+    readonly keeper: StatusKeeper;
+    readonly platforms: readonly Platform[];
+  };
+
+/** The router, with the commands of people. What depends on the configuration is read from the setup in force, each time. */
+export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
+  const { store, registry, events, log, inForce, platformOf, models, names, digesterOf } = parts;
+  const setup = (): Setup => inForce.setup;
+  const pairing = stack.use(createPairing({ ...parts, setup }));
+  const speakers = new Speakers(store.speakers);
+  const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => inForce.setup.agents.teamOf(agent, also);
+  const namesOf: NamesOf = (agent, also) => {
+    const { id, name } = inForce.setup.agents.of(agent).agent.config;
+    return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
+  };
+  const router = new Router({
+    store,
+    registry,
+    events,
+    log,
+    get bindings() {
+      return inForce.setup.bindings;
+    },
+    names,
+    speakers,
+    teamOf,
+    namesOf,
+    commands: commandsOf(parts, { speakers, pairing, namesOf }),
+    seesImages: (agent) => {
+      const { config: one } = inForce.setup.agents.of(agent).agent;
+      return one.seesImages && models.seesImages(one.model);
+    },
+    limits: new TurnRateLimit(() => performance.now()),
+    notices: new Notices(platformOf, log),
+    pairing,
+    failureText: (kind) => inForce.setup.prompts.render("failure", { kind }).trim(),
+    digesterOf,
+  });
+  stack.use(router.erasures);
+  return router;
+}
+
+function commandsOf(
+  parts: Parts,
+  {
+    speakers,
+    pairing,
+    namesOf,
+  }: { readonly speakers: Speakers; readonly pairing: Pairing; readonly namesOf: NamesOf },
+): Commands {
+  const { store, registry, approvals, contexts, now, inForce, secrets, names, keeper } = parts;
+  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, reminders } = parts;
+  const holds: NameHolds = (...name) => names.holds(...name);
+  return createCommands({
+    store,
+    registry,
+    approvals,
+    contexts,
+    agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
+    guestsOf: (channel) => staffOf(channel).guests,
+    digesterOf,
+    get owners() {
+      return { ...inForce.setup.config.platforms, holds };
+    },
+    capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
+    recall: memories,
+    reminders,
+    linkTo: async (channel, messageId) =>
+      (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
+    nameIn: async (channel, author) =>
+      speakers.nameIn(channel.id, author, namesOf(channel.agent, bindingOf(channel)?.also ?? [])),
+    get secrets() {
+      return secrets.all;
+    },
+    helpText: (list) => inForce.setup.prompts.render("help", { commands: list }),
+    daemon: keeper.status,
+    isStandIn: () => models.isOffline,
+    pairing: pairing.desk,
+    now,
+  });
+}

@@ -1,0 +1,168 @@
+// proves: src/compose/reloader.ts, src/cli/reload.ts, src/cli/configuration-source.ts, src/admin/reload-answer.ts, migrations/0053_reload.sql
+import assert from "node:assert/strict";
+import { rename, truncate, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
+import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
+import { echo } from "../support/e2e-model.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import type { TestProcess } from "../support/process.ts";
+
+const seed = await openSeed();
+after(async () => seed[Symbol.asyncDispose]());
+
+interface Scene extends AsyncDisposable {
+  readonly model: ModelServer;
+  readonly world: LoopbackWorld;
+  readonly home: Home;
+  readonly daemon: TestProcess;
+  /** Saves a config.toml as an editor does. */
+  save(more: string): Promise<void>;
+  /** The system prompt of the newest request. */
+  prompt(): string;
+}
+
+async function openScene(): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  const world = stack.use(await openLoopbackWorld());
+  const home = stack.use(await openHome({ modelUrl: model.url, config: world.config, seed }));
+  const daemon = home.start("start");
+  await daemon.line("ready");
+  model.respond(echo);
+  const kept = stack.move();
+  return {
+    model,
+    world,
+    home,
+    daemon,
+    async save(more) {
+      const file = path.join(home.folder, "config.toml");
+      await writeFile(`${file}.new`, world.config + more);
+      await rename(`${file}.new`, file);
+    },
+    prompt: () => model.requests.at(-1)?.body.messages.find(({ role }) => role === "system")?.content ?? "",
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+function instructed(words: string): string {
+  return `[[agents]]\nid = "main"\ninstructions = "${words}"\n`;
+}
+
+test("what is saved takes effect within two seconds, and a reload says what has changed and what waits", async () => {
+  await using scene = await openScene();
+  const { home, world, daemon } = scene;
+  await scene.save(instructed("Speak of mills."));
+  const savedAt = performance.now();
+  await daemon.errorLine('"configuration_reloaded"');
+  assert.ok(performance.now() - savedAt < 2000);
+  await world.say("room", "first", "hello");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of mills\./);
+
+  const nothing = await home.run("reload");
+  assert.deepEqual([nothing.code, nothing.out], [0, ["Nothing has changed."]], nothing.stderr);
+  await writeFile(path.join(home.folder, ".env"), "DISCORD_TOKEN=planted-token-123456\n");
+  await daemon.errorLine('"configuration_waits: takes effect at the next start"');
+  await scene.save(`[log]\nlevel = "debug"\n${instructed("Speak of boats.")}`);
+  const answer = await home.run("reload");
+  assert.equal(answer.code, 0, answer.stderr);
+  assert.match(
+    answer.out.join("\n"),
+    /(?:^Reloaded: .*|^Nothing has changed\.)\nTakes effect at the next start: platforms\.discord\.token$/,
+  );
+  await world.say("room", "second", "hello again");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of boats\./);
+  await daemon.errorLine('"reply_delivered"');
+  assert.match(
+    (await home.run("status")).out.join("\n"),
+    /\nconfig {7}reloaded at .*\n {13}takes effect at the next start: platforms\.discord\.token\n/,
+  );
+  assert.doesNotMatch(daemon.stderr, /planted-token/);
+  await world.assertAnsweredOnce();
+});
+
+test("a broken save changes nothing, says where it is broken, and is over when it is mended", async () => {
+  await using scene = await openScene();
+  const { home, world, daemon } = scene;
+  await scene.save(instructed("Speak of mills."));
+  await daemon.errorLine('"configuration_reloaded"');
+  await scene.save(`${instructed("Speak of boats.")}modle = "x"\n`);
+  const line = await daemon.errorLine("configuration_refused");
+  assert.match(line, /config\.toml:\d+:1.*modle.*did you mean `model`\?/);
+  await world.say("room", "first", "hello");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of mills\./);
+  const refused = await home.run("reload");
+  assert.equal(refused.code, 78);
+  assert.match(refused.stderr, /did you mean `model`\?/);
+
+  // It is empty for a moment, as while it is saved in place.
+  await truncate(path.join(home.folder, "config.toml"));
+  await delay(50);
+  await scene.save(instructed("Speak of trains."));
+  await daemon.errorLine('"configuration_mended"');
+  assert.equal(daemon.stderr.split("is empty").length, 1, daemon.stderr);
+  await world.say("room", "second", "and now?");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of trains\./);
+  await world.assertAnsweredOnce();
+});
+
+test("a hundred reloads while people talk lose nothing and repeat nothing, and so does a kill in the middle", async () => {
+  await using scene = await openScene();
+  const { home, world, daemon } = scene;
+  const rooms = ["one", "two", "three"];
+  const talk = async (prefix: string, count: number, everyMs: number): Promise<void> => {
+    for (let said = 0; said < count; said++) {
+      const room = rooms[said % rooms.length] ?? "one";
+      await world.say(room, `${prefix}-${said}`, `question ${said}?`);
+      await delay(everyMs);
+    }
+  };
+  const talking = talk("calm", 60, 60);
+  for (let count = 1; count <= 100; count++) {
+    await scene.save(
+      `${instructed(`Speak of ${count}.`)}[agents.compaction]\nbackground_threshold = 0.${70 + (count % 9)}\n`,
+    );
+    daemon.signal("SIGHUP");
+    await delay(30);
+  }
+  await talking;
+  await world.untilAnswered();
+  await world.say("one", "last", "the last one?");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of 100\./);
+  await world.assertAnsweredOnce();
+
+  const more = talk("wild", 12, 40);
+  await scene.save(instructed("Speak of death."));
+  daemon.signal("SIGHUP");
+  await delay(15);
+  daemon.signal("SIGKILL");
+  await daemon.ended;
+  const heir = home.start("start");
+  await heir.line("ready");
+  await more;
+  await world.untilAnswered();
+  await world.assertAnsweredOnce();
+  heir.signal("SIGTERM");
+  assert.equal((await heir.ended).code, 0);
+  for (const room of rooms) assertWhole(await home.log(`loopback:${room}`), world.said.get(room) ?? []);
+});
+
+test("a start with a broken file says why first, and ends with a code of its own", async () => {
+  await using home = await openHome({
+    modelUrl: "http://127.0.0.1:9/v1",
+    config: "[log]\nlevel = 3\n",
+    seed,
+  });
+  const { code, stderr, out } = await home.run("start");
+  assert.equal(code, 78);
+  assert.deepEqual(out, []);
+  assert.match(stderr, /^The configuration has 1 problem:\n\n {2}config\.toml:2/);
+});
