@@ -1,4 +1,15 @@
 /**
+ * A signal that is aborted after so long; it keeps no process alive. Not `AbortSignal.timeout`: what `AbortSignal.any` makes of
+ * one of those is kept by Node for ever once it is handed to `AbortSignal.any` again, some hundred bytes each time.
+ * @param ms up to `LONGEST_TIMER_MS`
+ */
+export function abortedAfter(ms: number): AbortSignal {
+  const late = new AbortController();
+  setTimeout(() => late.abort(new DOMException(`${ms} ms passed`, "TimeoutError")), ms).unref();
+  return late.signal;
+}
+
+/**
  * Waits for work, but no longer than so long, nor than until the signal. The work goes on; the wait keeps no process alive.
  * @returns null: the work is not over
  * @throws what the work throws in time

@@ -1,3 +1,4 @@
+import { abortedAfter } from "../async/deadline.ts";
 import type { MemoryRejection } from "../core/memory.ts";
 import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compaction.ts";
 import { unreachable } from "../core/errors.ts";
@@ -143,7 +144,7 @@ export class JobRunner {
     const { agent, breaker, store, onCall } = this.#parts;
     if (!breaker.admit(modelName))
       return { kind: "unavailable", why: breaker.whyNot?.() ?? "the summariser is away (circuit open)" };
-    const deadline = AbortSignal.timeout(agent.compaction.deadlineMs);
+    const deadline = abortedAfter(agent.compaction.deadlineMs);
     const signal = AbortSignal.any([run.signal, deadline]);
     const name = await agent.resolve(modelName, signal).catch(() => null);
     if (name === null) return signal.aborted ? { kind: "aborted" } : unreachableModel(breaker, modelName);

@@ -1,3 +1,4 @@
+import { abortedAfter } from "../async/deadline.ts";
 import { createHash } from "node:crypto";
 import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
@@ -340,7 +341,7 @@ class ServerModels extends KnownWindows implements Models {
   }
 
   async #list(signal: AbortSignal): Promise<readonly ListedModel[]> {
-    this.#listed = await listModels(this.#server, AbortSignal.any([signal, AbortSignal.timeout(LISTING_MS)]));
+    this.#listed = await listModels(this.#server, AbortSignal.any([signal, abortedAfter(LISTING_MS)]));
     return this.#listed;
   }
 

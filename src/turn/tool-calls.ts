@@ -1,3 +1,4 @@
+import { abortedAfter } from "../async/deadline.ts";
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -130,7 +131,7 @@ async function runOne(
   }
   const { timeoutMs: own = parts.timeoutMs } = tool;
   const timeoutMs = own === "own" ? null : Math.min(own, parts.timeoutMs);
-  const timeout = timeoutMs === null ? null : AbortSignal.timeout(timeoutMs);
+  const timeout = timeoutMs === null ? null : abortedAfter(timeoutMs);
   const signal = timeout === null ? parts.signal : AbortSignal.any([parts.signal, timeout]);
   try {
     return await Promise.race([

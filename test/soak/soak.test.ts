@@ -4,14 +4,14 @@ import { suite, test, type TestContext } from "node:test";
 import { growthOf, lineOf, tableOf } from "./report.ts";
 import { runSoak, type SoakOptions } from "./run.ts";
 
-/** Seven seconds are all warming up: what is compiled and filled meanwhile is no leak, and a leak is far more. */
+/** Five seconds are all warming up: what is compiled and filled meanwhile is no leak, and a leak is far more. */
 const SHORT = {
-  seconds: 7,
+  seconds: 5,
   pace: 6,
   rooms: 2,
-  sampleEverySeconds: 0.4,
-  fewestSamples: 14,
-  settlingFactor: 10,
+  sampleEverySeconds: 0.35,
+  fewestSamples: 12,
+  settlingFactor: 5,
 };
 
 suite("a short soak", () => {

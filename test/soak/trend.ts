@@ -18,7 +18,7 @@ export interface Trend {
 const FEWEST = 5;
 /** A normal deviation over the median one. */
 const NORMAL = 1.4826;
-/** Standard errors: with a dozen series a run, one in some thousand runs is wrong by chance. */
+/** Standard errors: of series of twenty numbers that do not grow, one in a thousand exceeds them by chance. */
 const ERRORS = 5;
 
 /**

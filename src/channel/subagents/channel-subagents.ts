@@ -3,7 +3,7 @@ import PQueue from "p-queue";
 import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
 import { retryWrite } from "../../async/retry.ts";
-import { withDeadline } from "../../async/deadline.ts";
+import { abortedAfter, withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type AgentId, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
@@ -252,7 +252,7 @@ export class ChannelSubagents {
     if (row === null) return;
     const agent = this.#agentOf(row.agent) ?? this.#host.agent;
     const { timeoutMs } = agent.config.subagents;
-    const late = AbortSignal.timeout(Math.max(1, timeoutMs - row.spentMs));
+    const late = abortedAfter(Math.max(1, timeoutMs - row.spentMs));
     const spent = new Spending();
     const channel = this.#channelOf(row, spent);
     const why = this.#whyNot(row);

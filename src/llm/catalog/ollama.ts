@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { abortedAfter } from "../../async/deadline.ts";
 import { boundedJson } from "../http/bounded-body.ts";
 
 /** The default address of Ollama. */
@@ -48,7 +49,7 @@ async function loadedWindow(origin: string, model: string, signal: AbortSignal):
 }
 
 function within(timeoutMs: number, signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  return AbortSignal.any([signal, abortedAfter(timeoutMs)]);
 }
 
 /**
