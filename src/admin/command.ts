@@ -20,6 +20,8 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
+import { isTimeZone } from "../text/when.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
@@ -112,4 +114,23 @@ export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspa
 export function placeName({ kind }: Pick<ChannelRow, "kind">, beginsSentence = false): string {
   const article = beginsSentence ? "This" : "this";
   return kind === "dm" ? `${article} conversation` : `${article} ${kind}`;
+}
+
+/**
+ * The time zone of what a person is shown and types: the agent's, or, at the terminal, where the agent's is the default,
+ * this machine's.
+ */
+export function zoneOf({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): string {
+  const own = agentOf(row).config.timeZone;
+  if (row.address.platform !== "terminal" || own !== "UTC") return own;
+  // Undefined where TZ is set to no zone that there is.
+  const here: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return here !== undefined && isTimeZone(here) ? here : own;
+}
+
+/** Times in that zone. */
+export function timeOf(parts: Pick<CommandParts, "agentOf">, row: ChannelRow): TimeFormat {
+  const zone = zoneOf(parts, row);
+  const { config, time } = parts.agentOf(row);
+  return zone === config.timeZone ? time : createTimeFormat(zone);
 }

@@ -2,7 +2,7 @@ import type { BacklogRow } from "../store/channels/gaps.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
+import { type AskedCommand, channelTitle, type Command, type CommandParts, timeOf } from "./command.ts";
 
 export const statusCommand: Command = {
   name: "status",
@@ -28,7 +28,7 @@ async function describeStatus(
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
     `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
   ];
-  if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
+  if (backlog !== null) lines.push(describeBacklog(backlog, timeOf({ agentOf }, channel)));
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");
 }

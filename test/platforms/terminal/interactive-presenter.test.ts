@@ -99,6 +99,13 @@ describe("the interactive terminal", () => {
     assert.equal(session.seen(), "weirdo> One,\nana> and then?\n… two, three.\n(weirdo is thinking) ana>");
   });
 
+  test("goes on where an answer was stopped, whatever its last piece ended with", async () => {
+    await using session = await open();
+    const id = await session.send("One, two \n", PIECE);
+    await session.edit(id, "One, two… (stopped)", true);
+    assert.equal(session.seen(), "weirdo> One, two… (stopped)\nana>");
+  });
+
   test("starts over, and says so, when an answer does", async () => {
     await using session = await open();
     const id = await session.send("One, tw", PIECE);
