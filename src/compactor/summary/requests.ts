@@ -56,6 +56,7 @@ const AGENT_SHARE = 0.25;
 export interface RequestOptions {
   /** Of the summariser. */
   readonly windowTokens: number;
+  /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
   /** `memory_save` is offered. */
   readonly isMemory: boolean;
@@ -65,6 +66,10 @@ export interface RequestOptions {
   /** The summary before the range. */
   readonly background: SummaryText | null;
 }
+
+/** Those of an attempt; without a focus it has none in particular. */
+export type RequestLimits = Pick<RequestOptions, "windowTokens" | "thinkingAllowance"> &
+  Partial<Pick<RequestOptions, "focus">>;
 
 /**
  * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and

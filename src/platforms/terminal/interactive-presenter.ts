@@ -27,6 +27,8 @@ const TICK_MS = 1000;
 const PAUSE_MS = 400;
 /** The command that tells where a conversation stands. */
 const RECAP = "recap";
+/** Of `/forget`: all that somebody has said goes, and with it what is kept of their typing. */
+const FORGETS_ALL = /^(?:(?:all|everything) about )?me\b.*\byes$/i;
 /** `/export print`: not into a file. */
 const PRINTED = "print";
 
@@ -302,6 +304,10 @@ export class InteractivePresenter implements Presenter {
     const near = nearestSessionCommand(name, this.#session.commands);
     if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
+    if (name === "forget" && FORGETS_ALL.test(argument)) {
+      this.#session.history?.clear();
+      this.#screen?.forgetHistory();
+    }
     if (name === "help")
       return await this.#print(displayable(`${answerText(answer).trimEnd()}\n${SCREEN_HELP}`));
     if (name === "export" && argument !== PRINTED)

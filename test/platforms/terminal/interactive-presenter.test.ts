@@ -98,7 +98,9 @@ describe("the interactive terminal", () => {
     await session.edit(id, "One, two, three.", true);
     assert.equal(session.seen(), "weirdo> One,\nana> and then?\n… two, three.\n(weirdo is thinking) ana>");
   });
+});
 
+describe("an answer that ends otherwise in the interactive terminal", () => {
   test("goes on where an answer was stopped, whatever its last piece ended with", async () => {
     await using session = await open();
     const id = await session.send("One, two \n", PIECE);
@@ -274,10 +276,16 @@ describe("the line editor of the interactive terminal", () => {
     await session.inbox.received(1);
     assert.deepEqual(session.inbox.said, ["ana: ab[Dc"]);
   });
+});
 
+describe("what the line editor of the interactive terminal knows", () => {
   test("offers again what was said, and has it kept for the next session", async () => {
     const kept: string[] = [];
-    const history = { lines: ["older\nstill"], add: (text: string) => kept.push(text) };
+    const history = {
+      lines: ["older\nstill"],
+      add: (text: string) => kept.push(text),
+      clear: () => (kept.length = 0),
+    };
     await using session = await open({ history });
     session.input.write("one\\\rtwo\r");
     await session.inbox.received(1);
@@ -287,6 +295,9 @@ describe("the line editor of the interactive terminal", () => {
     await session.inbox.received(2);
     assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: older\nstill"]);
     assert.deepEqual(kept, ["one\ntwo", "older\nstill"]);
+    session.input.write("/forget me yes\r");
+    await session.writes(/did forget/);
+    assert.deepEqual(kept, []);
   });
 
   test("completes from the table of commands, and knows what the terminal itself answers", async () => {
