@@ -174,13 +174,11 @@ class SummaryAttempt {
   }
 
   #builder(windowTokens: number, background: Summary | null): RequestBuilder {
-    const { thinkingAllowance, focus = "" } = this.#options;
     return new RequestBuilder(this.#agent, {
+      ...this.#options,
       windowTokens,
-      thinkingAllowance,
       isMemory: this.#isMemory,
       isRedo: this.#material.kind === "redo",
-      focus,
       background,
     });
   }
