@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../src/core/message.ts";
 import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
 import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
+import fc from "fast-check";
 import { CARD } from "../cards.ts";
 import { outbound } from "../contract.ts";
 import { FakeScreen } from "./fake-screen.ts";
@@ -101,6 +102,45 @@ describe("the interactive terminal", () => {
 });
 
 describe("an answer that ends otherwise in the interactive terminal", () => {
+  test("keeps to the width that the terminal has now", async () => {
+    await using session = await open();
+    const id = await session.send("- one two three four", PIECE);
+    session.output.columns = 15;
+    session.output.emit("resize");
+    await session.edit(id, "- one two three four five six seven eight", true);
+    assert.equal(session.seen(), "weirdo>\n- one two three\n  four five\n  six seven\n  eight\nana>");
+  });
+
+  test("is on the screen with all its letters, however it comes and whatever is typed meanwhile", async () => {
+    const pieces = fc.array(fc.constantFrom("ab", "日本", " ", "\n", "\n- ", "**", "`", "x".repeat(50)), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    const letters = (text: string): string => text.replaceAll(/[^ab日本x]/g, "");
+    await fc.assert(
+      fc.asyncProperty(
+        pieces,
+        fc.array(fc.nat(30), { maxLength: 5 }),
+        fc.boolean(),
+        async (parts, cuts, colour) => {
+          await using session = await open({ agent: "w", speaker: "s", colour });
+          let text = "";
+          const id = await session.send("", PIECE);
+          for (const [index, part] of parts.entries()) {
+            text += part;
+            await session.edit(id, text);
+            if (!cuts.includes(index)) continue;
+            session.input.write(index % 2 === 0 ? "ooo" : "ooo\r");
+            await setImmediate();
+          }
+          await session.edit(id, `${text}.`, true);
+          assert.equal(letters(session.seen()), letters(text));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
   test("goes on where an answer was stopped, whatever its last piece ended with", async () => {
     await using session = await open();
     const id = await session.send("One, two \n", PIECE);
