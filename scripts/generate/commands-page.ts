@@ -28,6 +28,26 @@ that has all words of the query, and where several have, it shows them first. Wh
 reach what others and the agent have said, or the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
 deletion takes it.
 
+\`/compact FOCUS\` tells the summariser what to keep above all, in at most 200 characters; summaries that are written ahead already stay as they
+are. \`/export\` leaves out what was taken back, and the calls of tools; on Discord and Slack, where it comes as messages, it has the newest 8,000
+characters.
+
+## In the terminal
+
+| typed | does |
+| --- | --- |
+| \`/raw\` | answers come as they are written, without drawing their Markdown; again: drawn |
+| \`/export [FILE \\| print]\` | the conversation into a new file of the current folder, or onto the screen |
+| \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
+| a line that ends with \`\\\`, or \`"""\` … \`"""\` | one text of several lines |
+| a paste | one text; \`␤\` is a line break in it; of more than 20 lines a few words stand in the line |
+| Tab, arrow up | completes commands and their words; offers again what was typed, also in earlier sessions |
+| Ctrl-C | ends the answer that is being written, else clears the line; pressed again within two seconds it leaves |
+| Ctrl-D | leaves: what is being written is finished first, and Ctrl-C ends at once |
+
+Times are shown and read in this machine's zone, unless \`time_zone\` names another than UTC. Without colour (\`NO_COLOR\`) Markdown keeps its marks, and
+what is piped is not drawn at all. What was typed is kept in the file \`history\` of the data folder: [privacy](privacy-and-security.md).
+
 ## On the command line
 
 \`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.

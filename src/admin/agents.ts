@@ -3,7 +3,7 @@ import type { OpenSubagent } from "../store/turns/subagents.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
 import { counted } from "../text/text.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 
 export const agentsCommand: Command = {
@@ -46,7 +46,7 @@ function list(
   running: readonly OpenSubagent[],
 ): string {
   if (running.length === 0) return `No subagent is at work in ${placeName(channel)}.`;
-  const { time } = agentOf(channel);
+  const time = timeOf({ agentOf }, channel);
   const lines = running.map(({ number, task, startedAt, tokens, asker }) => {
     const who = asker === null ? "" : `, asked for by ${displayableLine(asker.name)}`;
     return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${displayableLine(shortTask(task))}`;

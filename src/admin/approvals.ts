@@ -8,7 +8,7 @@ import { displayable, displayableLine } from "../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../text/text.ts";
 import { canonicalArguments } from "../tools/approval.ts";
 import type { Agent } from "../turn/agent.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
 import { howToOwn } from "./permissions.ts";
 import { withoutSecrets } from "./secrets.ts";
 
@@ -188,7 +188,7 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
     store.approvals.open(channel.id),
     store.approvalRules.list(channel.id),
   ]);
-  const time = parts.agentOf(channel).time;
+  const time = timeOf(parts, channel);
   const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
   const waiting = open.map(
     (one) =>

@@ -22,6 +22,8 @@ import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
+import { createTimeFormat, type TimeFormat } from "../text/time.ts";
+import { isTimeZone } from "../text/when.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
@@ -115,4 +117,23 @@ export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspa
 export function placeName({ kind }: Pick<ChannelRow, "kind">, beginsSentence = false): string {
   const article = beginsSentence ? "This" : "this";
   return kind === "dm" ? `${article} conversation` : `${article} ${kind}`;
+}
+
+/**
+ * The time zone of what a person is shown and types: the agent's, or, at the terminal, where the agent's is the default,
+ * this machine's.
+ */
+export function zoneOf({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): string {
+  const own = agentOf(row).config.timeZone;
+  if (row.address.platform !== "terminal" || own !== "UTC") return own;
+  // Undefined where TZ is set to no zone that there is.
+  const here: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return here !== undefined && isTimeZone(here) ? here : own;
+}
+
+/** Times in that zone. */
+export function timeOf(parts: Pick<CommandParts, "agentOf">, row: ChannelRow): TimeFormat {
+  const zone = zoneOf(parts, row);
+  const { config, time } = parts.agentOf(row);
+  return zone === config.timeZone ? time : createTimeFormat(zone);
 }

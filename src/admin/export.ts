@@ -3,7 +3,7 @@ import { displayable, displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
+import { type AskedCommand, channelTitle, type Command, type CommandParts, timeOf } from "./command.ts";
 
 /** Longest export, in UTF-16 units: of a terminal it becomes a file; elsewhere it comes as messages. */
 const MAX_LENGTH = { file: 1_000_000, messages: 8000 };
@@ -25,7 +25,7 @@ async function exportChannel(
   { store, agentOf, now }: CommandParts,
   { channel }: AskedCommand,
 ): Promise<string> {
-  const { time } = agentOf(channel);
+  const time = timeOf({ agentOf }, channel);
   const limit = WITH_FILES.has(channel.address.platform) ? MAX_LENGTH.file : MAX_LENGTH.messages;
   /** The newest first. */
   const parts: string[] = [];

@@ -2,7 +2,14 @@ import { redactMessages } from "../router/redact-messages.ts";
 import { retryWrite } from "../async/retry.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { OwnedMemory } from "../store/memory/memories.ts";
-import { type AskedCommand, type Command, askingChannel, type CommandParts, type Typed } from "./command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  askingChannel,
+  type CommandParts,
+  type Typed,
+  timeOf,
+} from "./command.ts";
 import { questionTerms, terms } from "../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
 import { endLearned } from "./learned.ts";
@@ -50,7 +57,7 @@ async function forget(parts: CommandParts, command: AskedCommand): Promise<strin
 async function explain(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { memories } = parts.store;
   const own = await memories.assertedBy(askingChannel(parts, channel), asker.id, MEMORIES_ASKED);
-  return explainForget(own, parts.agentOf(channel).time, typed);
+  return explainForget(own, timeOf(parts, channel), typed);
 }
 
 /**
@@ -74,7 +81,7 @@ async function forgetFitting(parts: CommandParts, command: AskedCommand): Promis
   if (fitting.length >= MEMORIES_ASKED)
     return `${fitting.length} statements have all words of "${displayableLine(query)}": that is too many at once. Say more of what is meant.`;
   if (yes === undefined) {
-    const shown = memoryLines(fitting, parts.agentOf(channel).time);
+    const shown = memoryLines(fitting, timeOf(parts, channel));
     return warnOfFitting(query, shown, typed);
   }
   return forgetSeveral(parts, command, fitting);

@@ -6,7 +6,14 @@ import { retryWrite } from "../async/retry.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, type Typed } from "./command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  type Typed,
+  timeOf,
+} from "./command.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 
 export const learnedCommand: Command = {
@@ -25,7 +32,7 @@ async function describeLearned(
   const { believed, doubted } = await parts.store.wishes.of(channel.id);
   const answeredAt = believed.length === 0 ? null : await parts.store.wishes.answeredAt(channel.id);
   const candidates = candidatesOf(believed, parts.now(), answeredAt);
-  return formatLearned(candidates, parts.agentOf(channel).time, {
+  return formatLearned(candidates, timeOf(parts, channel), {
     doubted: isNamedOwner ? doubted : [],
     place: placeName(channel),
     typed,

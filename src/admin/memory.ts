@@ -15,6 +15,7 @@ import {
   channelTitle,
   type CommandParts,
   placeName,
+  timeOf,
 } from "./command.ts";
 import { keptMessage } from "./kept-message.ts";
 import { formatAddress } from "../core/ids.ts";
@@ -54,7 +55,7 @@ async function describeMemories(parts: CommandParts, command: AskedCommand): Pro
   if (isAboutAsker(argument)) return describeOwn(parts, command);
   if (normalWords(argument) !== "") return describeFound(parts, command);
   const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
-  return formatMemories(memories, parts.agentOf(channel).time);
+  return formatMemories(memories, timeOf(parts, channel));
 }
 
 /** `me`, `about me` */
@@ -125,7 +126,7 @@ async function citedLines(
   channel: ChannelRow,
   memories: readonly CitedMemory[],
 ): Promise<string[]> {
-  const { time } = parts.agentOf(channel);
+  const time = timeOf(parts, channel);
   const lines = memories.map(async (memory) => {
     const quotes = await Promise.all(
       memory.sources.map(async (source) => {
@@ -140,7 +141,7 @@ async function citedLines(
 
 /** Only the words: what was made of them may tell what others have said there. */
 async function ownWords(parts: CommandParts, channel: ChannelRow, memory: CitedMemory): Promise<string> {
-  const { time } = parts.agentOf(channel);
+  const time = timeOf(parts, channel);
   const words = await Promise.all(
     memory.sources.map(async (source) => {
       const link = await linkTo(parts, memory, source);

@@ -2,7 +2,7 @@ import { displayableLine } from "../text/displayable.ts";
 import { formatSpan } from "../text/format.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
 import { speakerIn } from "./export.ts";
 
 /** Longest piece of the last message that is shown, in UTF-16 units. */
@@ -32,7 +32,7 @@ async function recap({ store, agentOf, now }: CommandParts, { channel }: AskedCo
   const said = await store.overview.said(channel.id);
   const [last] = said === null ? [] : await store.log.readCurrent(channel.id, said.last, said.last);
   if (said === null || last === undefined) return `Nothing was said in ${placeName(channel)} yet.`;
-  const { time } = agentOf(channel);
+  const time = timeOf({ agentOf }, channel);
   const words = displayableLine("text" in last ? last.text : "").trim();
   const quote = words.length > MAX_QUOTE ? `${sliceWhole(words, 0, MAX_QUOTE)}…` : words;
   const ago = formatSpan(Math.max(0, now().getTime() - last.at.getTime()));

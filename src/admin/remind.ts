@@ -4,7 +4,14 @@ import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import { createTimeFormat } from "../text/time.ts";
 import type { ReminderRequest } from "../tools/tool.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, type Typed } from "./command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  type Typed,
+  zoneOf,
+} from "./command.ts";
 import { keptMessage } from "./kept-message.ts";
 import { isOwner } from "./permissions.ts";
 
@@ -35,7 +42,7 @@ async function remind(parts: CommandParts, command: AskedCommand): Promise<strin
   if (request === null) return howTo(typed);
   const { registry, agentOf, now, reminders: desk } = parts;
   try {
-    const plan = planReminder(request, agentOf(channel).config.timeZone, now());
+    const plan = planReminder(request, zoneOf({ agentOf }, channel), now());
     const message = await keptMessage(parts, command, `/remind ${argument.replaceAll(/\s+/g, " ")}`);
     const { told, id, seq } = await desk.setByCommand(channel, message, plan);
     void registry.mention(channel.id, seq);

@@ -5,7 +5,7 @@ import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { describeForChat } from "./chat-facts.ts";
 import { type ConfigurationState, type DaemonStatus, describeRefusal } from "./daemon-status.ts";
-import { type AskedCommand, channelTitle, type Command, type CommandParts } from "./command.ts";
+import { type AskedCommand, channelTitle, type Command, type CommandParts, timeOf } from "./command.ts";
 
 export const statusCommand: Command = {
   name: "status",
@@ -25,13 +25,13 @@ async function describeStatus(
   const lines = [
     `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,
     // Only the operator may know the model's server.
-    ...(isNamedOwner ? behind(daemon(), channel, agentOf(channel).time) : []),
+    ...(isNamedOwner ? behind(daemon(), channel, timeOf({ agentOf }, channel)) : []),
     running === null
       ? "No answer is being written."
       : `An answer is being written, for ${(running / 1000).toFixed(1)} s now.`,
     `Waiting for an answer: ${counted(status?.due ?? 0, "message")}. In the log: ${counted(channel.lastSeq, "entry", "entries")}.`,
   ];
-  if (backlog !== null) lines.push(describeBacklog(backlog, agentOf(channel).time));
+  if (backlog !== null) lines.push(describeBacklog(backlog, timeOf({ agentOf }, channel)));
   if (status?.delivering === true) lines.push("An answer is on its way to the platform.");
   return lines.join("\n");
 }

@@ -1,4 +1,4 @@
-import { STOPPED } from "../router/text-commands.ts";
+import { STOPPED } from "../platforms/platform.ts";
 import type { AskedCommand, Command, CommandParts } from "./command.ts";
 
 export const NOTHING_TO_STOP = "Nothing is being written just now.";

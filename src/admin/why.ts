@@ -1,6 +1,6 @@
 import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../core/entry.ts";
 import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
-import { type AskedCommand, type Command, askingChannel, type CommandParts } from "./command.ts";
+import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -58,7 +58,7 @@ async function explainLastAnswer(
         (section) => isFileKind(section.kind) && (isNamedOwner || !isOperators(section)),
       ),
     },
-    { time: agentOf(channel).time, nameOf, by: answer.agent },
+    { time: timeOf({ agentOf }, channel), nameOf, by: answer.agent },
   );
 }
 

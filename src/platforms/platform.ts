@@ -268,6 +268,9 @@ export interface InboundCommand {
   readonly where?: ChannelOnPlatform;
 }
 
+/** The answer to a `/stop` that has ended something: the ended answer says so itself. */
+export const STOPPED = "Stopped.";
+
 /** Who gives a command. */
 export interface Asker {
   /** The platform's identifier of the person. */

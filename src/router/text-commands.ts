@@ -4,7 +4,7 @@ import { errorMessage } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundMessage } from "../core/message.ts";
-import type { Asker, InboundCommand } from "../platforms/platform.ts";
+import { type Asker, type InboundCommand, STOPPED } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import { retryWrite } from "../async/retry.ts";
@@ -35,8 +35,6 @@ interface TextCommandsParts {
   readonly failureText: (kind: "internal") => string;
 }
 
-/** The answer to a `/stop` that has ended something: the ended answer says so itself. */
-export const STOPPED = "Stopped.";
 const STOP_SIGN = "🛑";
 /** `/stop` is exempt from the rate limit: it ends costs. */
 export const UNLIMITED = "stop";

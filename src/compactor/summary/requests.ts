@@ -56,15 +56,19 @@ const AGENT_SHARE = 0.25;
 export interface RequestOptions {
   /** Of the summariser. */
   readonly windowTokens: number;
+  /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
   /** `memory_save` is offered. */
   readonly isMemory: boolean;
   readonly isRedo: boolean;
-  /** What whoever asked for the summary needs most from it, in their words; "": nothing in particular. */
-  readonly focus: string;
+  /** What whoever asked for the summary needs most from it, in their words; default: nothing in particular. */
+  readonly focus?: string;
   /** The summary before the range. */
   readonly background: SummaryText | null;
 }
+
+/** Those of an attempt. */
+export type RequestLimits = Pick<RequestOptions, "windowTokens" | "thinkingAllowance" | "focus">;
 
 /**
  * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and
@@ -134,7 +138,7 @@ export class RequestBuilder {
 
   /** Quoted: it is a person's text, and the request's own words end where it begins. */
   get #focus(): string {
-    const { focus } = this.#options;
+    const { focus = "" } = this.#options;
     return focus === "" ? "" : JSON.stringify(focus);
   }
 

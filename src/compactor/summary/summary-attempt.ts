@@ -10,7 +10,13 @@ import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-ca
 import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
-import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
+import {
+  RequestBuilder,
+  type RequestLimits,
+  summaryMessages,
+  type SummaryText,
+  type WorkerAgent,
+} from "./requests.ts";
 import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
 import {
   CallBudget,
@@ -34,21 +40,15 @@ export interface Material {
   readonly neighbour: Summary | null;
 }
 
-export interface AttemptOptions {
+export interface AttemptOptions extends RequestLimits {
   readonly model: Model;
   readonly modelName: string;
-  /** Of the summariser. */
-  readonly windowTokens: number;
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
   readonly sourceTokens: number;
-  /** Output tokens for the model's reasoning, at most an eighth of its window. */
-  readonly thinkingAllowance: number;
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
-  /** What somebody needs most from the summary; default: nothing in particular. */
-  readonly focus?: string;
   /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must not. */
   readonly mayEndFrom: Seq | null;
   /** Parts of the same range that an earlier attempt has finished. */
@@ -174,13 +174,11 @@ class SummaryAttempt {
   }
 
   #builder(windowTokens: number, background: Summary | null): RequestBuilder {
-    const { thinkingAllowance, focus = "" } = this.#options;
     return new RequestBuilder(this.#agent, {
+      ...this.#options,
       windowTokens,
-      thinkingAllowance,
       isMemory: this.#isMemory,
       isRedo: this.#material.kind === "redo",
-      focus,
       background,
     });
   }

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { InputHistory } from "./presenter.ts";
 
 const MAX_LINES = 500;
@@ -26,6 +26,13 @@ export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): Inpu
       if (isOff || text.length > MAX_LENGTH || FORGETTING.test(text) || holdsSecret(text)) return;
       try {
         appendFileSync(path, `${JSON.stringify(text)}\n`, { mode: 0o600 });
+      } catch {
+        isOff = true;
+      }
+    },
+    clear() {
+      try {
+        rmSync(path, { force: true });
       } catch {
         isOff = true;
       }

@@ -2,13 +2,12 @@ import { formatNumber } from "../../text/format.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import { answerText } from "../../core/card.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import type { PlatformInbox } from "../platform.ts";
+import { type PlatformInbox, STOPPED } from "../platform.ts";
 import { counted } from "../../text/text.ts";
-import { cellWidth } from "../../text/columns.ts";
-import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
+import { displayable, displayableLine } from "../../text/displayable.ts";
 import { drawCard } from "./card.ts";
 import { completionsOf, nearestSessionCommand } from "./completion.ts";
-import { MarkdownDrawer, type Place } from "./drawing/markdown-drawer.ts";
+import type { Place } from "./drawing/markdown-drawer.ts";
 import { wrapText } from "./drawing/row-filler.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
@@ -17,10 +16,10 @@ import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
 import { saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
 import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
+import { ShownAnswers } from "./shown-answers.ts";
+import { createStyle, type Style } from "./style.ts";
 import { readTypedLine, SCREEN_HELP } from "./typed-line.ts";
 
-/** Answers whose shown text is remembered, so that an edit prints only what is new. */
-const MAX_REMEMBERED = 32;
 /** Within this time a second Ctrl-C leaves, ms. */
 const LEAVE_WITHIN_MS = 2000;
 const TICK_MS = 1000;
@@ -28,16 +27,10 @@ const TICK_MS = 1000;
 const PAUSE_MS = 400;
 /** The command that tells where a conversation stands. */
 const RECAP = "recap";
+/** Of `/forget`: all that somebody has said goes, and with it what is kept of their typing. */
+const FORGETS_ALL = /^(?:(?:all|everything) about )?me\b.*\byes$/i;
 /** `/export print`: not into a file. */
 const PRINTED = "print";
-const CONTINUED = "… ";
-
-/** What was shown of an answer. */
-interface Shown {
-  readonly text: string;
-  /** Null: the text is shown as it is written. */
-  readonly drawer: MarkdownDrawer | null;
-}
 
 /** A person at a terminal: the reply streams above the line that is being typed. */
 export class InteractivePresenter implements Presenter {
@@ -46,8 +39,6 @@ export class InteractivePresenter implements Presenter {
   readonly #style: Style;
   readonly #ended = Promise.withResolvers<void>();
   readonly #intakes = new Set<Promise<unknown>>();
-  /** Of each recent answer, by its id. */
-  readonly #shown = new Map<string, Shown>();
   #screen: Screen | null = null;
   #speaker: string;
   /** The answer that the text above the input ends with, while it may go on. */
@@ -66,14 +57,14 @@ export class InteractivePresenter implements Presenter {
   #isStopAsked = false;
   /** Somebody else ends the session. */
   #isStopped = false;
-  /** Answers are shown as they are written. */
-  #isRaw = false;
+  readonly #answers: ShownAnswers;
   /** Remarks that wait for the end of an answer that is being written. */
   readonly #held: string[] = [];
 
   constructor(session: Session) {
     this.#session = session;
     this.#style = createStyle(session.colour);
+    this.#answers = new ShownAnswers(session.agent, session.colour, this.#style);
     this.#speaker = session.speaker;
   }
 
@@ -118,9 +109,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async show(id: string, message: OutboundMessage): Promise<void> {
-    const text = message.text.trimStart();
-    const visible = message.final ? text.trimEnd() : text.slice(0, text.length - heldBack(text));
-    const out = this.#additionTo(id, visible, message);
+    const out = this.#answers.additionTo(id, message, this.#place, this.#growing === id);
     this.#growing = message.final ? null : id;
     this.#session.pending.beginAnswer(message.channel.name, message.inReplyTo);
     this.#refreshPrompt();
@@ -170,54 +159,19 @@ export class InteractivePresenter implements Presenter {
     await this.#remark(displayable(answerText(answer)).trimEnd());
   }
 
-  /** What has to be written so that the screen shows `visible` as the answer `id`. */
-  #additionTo(id: string, visible: string, message: OutboundMessage): string {
-    const last = this.#shown.get(id);
-    if (last === undefined) return this.#newRow() + this.#begin(id, visible, message);
-    const isMore = visible.startsWith(last.text);
-    if (!isMore && last.text.trimEnd() !== visible) {
-      const mark = this.#style.quiet("(the answer starts again)");
-      return `${this.#newRow()}${mark}\n${this.#begin(id, visible, message)}`;
-    }
-    this.#remember(id, { ...last, text: visible });
-    const more = isMore ? visible.slice(last.text.length) : "";
-    if (this.#growing === id) return draw(last.drawer, more, this.#place, message.final);
-    // It goes on below what was written meanwhile.
-    last.drawer?.restart();
-    const place = { ...this.#place, column: cellWidth(CONTINUED) };
-    const suffix = draw(last.drawer, last.drawer === null ? more.trimStart() : more, place, message.final);
-    return suffix === "" ? "" : `${this.#newRow()}${this.#style.quiet(CONTINUED)}${suffix}`;
-  }
-
   #awaitPause(): void {
     clearTimeout(this.#pausing);
     if (this.#growing === null) return;
     this.#pausing = setTimeout(() => {
-      const drawer = this.#growing === null ? null : this.#shown.get(this.#growing)?.drawer;
-      if (drawer != null) this.#inBackground(this.#screen?.write(drawer.pause(this.#place)));
+      if (this.#growing === null) return;
+      this.#inBackground(this.#screen?.write(this.#answers.pause(this.#growing, this.#place)));
     }, PAUSE_MS).unref();
-  }
-
-  #begin(id: string, visible: string, message: OutboundMessage): string {
-    const drawer = this.#isRaw ? null : new MarkdownDrawer(this.#session.colour);
-    this.#remember(id, { text: visible, drawer });
-    const isNotice = message.kind === "notice";
-    const label = isNotice ? "weir> " : `${displayableLine(message.speaker ?? this.#session.agent)}> `;
-    const place = { ...this.#place, column: cellWidth(label) };
-    return this.#style[isNotice ? "quiet" : "agent"](label) + draw(drawer, visible, place, message.final);
   }
 
   get #place(): Place {
     const screen = this.#screen;
     // The last cell stays empty: some terminals show a character wider than it is by the tables.
     return { column: screen?.column ?? 0, width: (screen?.width ?? 80) - 1 };
-  }
-
-  #remember(id: string, shown: Shown): void {
-    this.#shown.delete(id);
-    this.#shown.set(id, shown);
-    const [oldest] = this.#shown.keys();
-    if (this.#shown.size > MAX_REMEMBERED && oldest !== undefined) this.#shown.delete(oldest);
   }
 
   #newRow(): string {
@@ -270,7 +224,7 @@ export class InteractivePresenter implements Presenter {
     if (this.#session.pending.size > 0 && !this.#isStopAsked) {
       // Where nothing can be stopped, the next Ctrl-C goes on below.
       this.#isStopAsked = true;
-      this.#inBackground(this.#command(inbox, "stop", ""));
+      this.#inBackground(this.#stop(inbox));
       return;
     }
     if (this.#screen?.clearInput() === true) return;
@@ -279,6 +233,15 @@ export class InteractivePresenter implements Presenter {
       this.#refreshPrompt();
     }, LEAVE_WITHIN_MS).unref();
     this.#refreshPrompt();
+  }
+
+  async #stop(inbox: PlatformInbox): Promise<void> {
+    const answer = await runCommand(inbox, this.#session, {
+      name: "stop",
+      argument: "",
+      asker: this.#speaker,
+    });
+    if (answer !== STOPPED) await this.#show(answer);
   }
 
   /** The input line is gone. */
@@ -331,9 +294,8 @@ export class InteractivePresenter implements Presenter {
         this.#refreshPrompt();
         return;
       case "raw":
-        this.#isRaw = !this.#isRaw;
         return await this.#remark(
-          this.#isRaw ? "(answers are shown as they are written)" : "(answers are drawn)",
+          this.#answers.toggleRaw() ? "(answers are shown as they are written)" : "(answers are drawn)",
         );
       case "mistake":
         return await this.#print(displayable(typed.why));
@@ -348,6 +310,10 @@ export class InteractivePresenter implements Presenter {
     const near = nearestSessionCommand(name, this.#session.commands);
     if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
+    if (name === "forget" && FORGETS_ALL.test(argument)) {
+      this.#session.history?.clear();
+      this.#screen?.forgetHistory();
+    }
     if (name === "help")
       return await this.#print(displayable(`${answerText(answer).trimEnd()}\n${SCREEN_HELP}`));
     if (name === "export" && argument !== PRINTED)
@@ -383,23 +349,4 @@ export class InteractivePresenter implements Presenter {
       if (!(error instanceof OutputClosedError)) throw error;
     });
   }
-}
-
-/** What an answer grows by, as it is to be written. */
-function draw(drawer: MarkdownDrawer | null, text: string, place: Place, isFinal: boolean): string {
-  if (drawer === null) return displayable(text);
-  return drawer.draw(text, place) + (isFinal ? drawer.end() : "");
-}
-
-/** The few colours of the interactive terminal; without colour every function returns its text as it is. */
-interface Style {
-  readonly agent: (text: string) => string;
-  readonly person: (text: string) => string;
-  readonly quiet: (text: string) => string;
-}
-
-function createStyle(colour: boolean): Style {
-  const sgr = (on: string, off: string) => (text: string) =>
-    colour ? `\u001B[${on}m${text}\u001B[${off}m` : text;
-  return { agent: sgr("1;36", "22;39"), person: sgr("1;32", "22;39"), quiet: sgr("2", "22") };
 }

@@ -41,6 +41,8 @@ export interface InputHistory {
   readonly lines: readonly string[];
   /** Keeps a text, unless it may hold a secret. Must not throw. */
   add(text: string): void;
+  /** Forgets all of it. Must not throw. */
+  clear(): void;
 }
 
 /** What every presenter works with. */

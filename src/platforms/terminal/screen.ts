@@ -154,6 +154,11 @@ export class Screen {
     return isTyped;
   }
 
+  /** What was said so far is not offered again. */
+  forgetHistory(): void {
+    this.#history.length = 0;
+  }
+
   /** Removes the input line; what is written from now on goes on plainly after the text. */
   close(): void {
     if (!this.#isClosed) this.#readline.close();

@@ -24,6 +24,8 @@ describe("what was typed", () => {
     history.add("three");
     assert.deepEqual(open(path).lines, ["three", "one\ntwo"]);
     assert.equal(statSync(path).mode & 0o777, 0o600);
+    history.clear();
+    assert.deepEqual(open(path).lines, []);
   });
 
   test("is not kept where it may hold a secret, tells what is to be forgotten, or is long", (context) => {

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../src/core/message.ts";
 import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
 import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
+import fc from "fast-check";
 import { CARD } from "../cards.ts";
 import { outbound } from "../contract.ts";
 import { FakeScreen } from "./fake-screen.ts";
@@ -97,6 +98,54 @@ describe("the interactive terminal", () => {
     await session.inbox.received(1);
     await session.edit(id, "One, two, three.", true);
     assert.equal(session.seen(), "weirdo> One,\nana> and then?\n… two, three.\n(weirdo is thinking) ana>");
+  });
+});
+
+describe("an answer that ends otherwise in the interactive terminal", () => {
+  test("keeps to the width that the terminal has now", async () => {
+    await using session = await open();
+    const id = await session.send("- one two three four", PIECE);
+    session.output.columns = 15;
+    session.output.emit("resize");
+    await session.edit(id, "- one two three four five six seven eight", true);
+    assert.equal(session.seen(), "weirdo>\n- one two three\n  four five\n  six seven\n  eight\nana>");
+  });
+
+  test("is on the screen with all its letters, however it comes and whatever is typed meanwhile", async () => {
+    const pieces = fc.array(fc.constantFrom("ab", "日本", " ", "\n", "\n- ", "**", "`", "x".repeat(50)), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    const letters = (text: string): string => text.replaceAll(/[^ab日本x]/g, "");
+    await fc.assert(
+      fc.asyncProperty(
+        pieces,
+        fc.array(fc.nat(30), { maxLength: 5 }),
+        fc.boolean(),
+        async (parts, cuts, colour) => {
+          await using session = await open({ agent: "w", speaker: "s", colour });
+          let text = "";
+          const id = await session.send("", PIECE);
+          for (const [index, part] of parts.entries()) {
+            text += part;
+            await session.edit(id, text);
+            if (!cuts.includes(index)) continue;
+            session.input.write(index % 2 === 0 ? "ooo" : "ooo\r");
+            await setImmediate();
+          }
+          await session.edit(id, `${text}.`, true);
+          assert.equal(letters(session.seen()), letters(text));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test("goes on where an answer was stopped, whatever its last piece ended with", async () => {
+    await using session = await open();
+    const id = await session.send("One, two \n", PIECE);
+    await session.edit(id, "One, two… (stopped)", true);
+    assert.equal(session.seen(), "weirdo> One, two… (stopped)\nana>");
   });
 
   test("starts over, and says so, when an answer does", async () => {
@@ -267,10 +316,16 @@ describe("the line editor of the interactive terminal", () => {
     await session.inbox.received(1);
     assert.deepEqual(session.inbox.said, ["ana: ab[Dc"]);
   });
+});
 
+describe("what the line editor of the interactive terminal knows", () => {
   test("offers again what was said, and has it kept for the next session", async () => {
     const kept: string[] = [];
-    const history = { lines: ["older\nstill"], add: (text: string) => kept.push(text) };
+    const history = {
+      lines: ["older\nstill"],
+      add: (text: string) => kept.push(text),
+      clear: () => (kept.length = 0),
+    };
     await using session = await open({ history });
     session.input.write("one\\\rtwo\r");
     await session.inbox.received(1);
@@ -280,6 +335,9 @@ describe("the line editor of the interactive terminal", () => {
     await session.inbox.received(2);
     assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: older\nstill"]);
     assert.deepEqual(kept, ["one\ntwo", "older\nstill"]);
+    session.input.write("/forget me yes\r");
+    await session.writes(/did forget/);
+    assert.deepEqual(kept, []);
   });
 
   test("completes from the table of commands, and knows what the terminal itself answers", async () => {

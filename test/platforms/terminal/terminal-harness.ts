@@ -74,7 +74,7 @@ export interface Terminal extends AsyncDisposable {
   readonly inbox: RecordingInbox;
   readonly turns: ManualTurns;
   readonly input: PassThrough;
-  readonly output: PassThrough;
+  readonly output: PassThrough & { columns: number };
   /** Everything written so far. */
   written(): string;
   /** Resolves once what was written matches. */

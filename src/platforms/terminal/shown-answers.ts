@@ -1,0 +1,91 @@
+import type { OutboundMessage } from "../../core/message.ts";
+import { cellWidth } from "../../text/columns.ts";
+import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
+import { MarkdownDrawer, type Place } from "./drawing/markdown-drawer.ts";
+import type { Style } from "./style.ts";
+
+/** Answers whose shown text is remembered, so that an edit prints only what is new. */
+const MAX_REMEMBERED = 32;
+const CONTINUED = "… ";
+
+/** What was shown of an answer. */
+interface Shown {
+  readonly text: string;
+  /** Null: the text is shown as it is written. */
+  readonly drawer: MarkdownDrawer | null;
+}
+
+/** What is on the screen of each recent answer, and what has to be written so that it shows more of it. */
+export class ShownAnswers {
+  readonly #agent: string;
+  readonly #colour: boolean;
+  readonly #style: Style;
+  /** By the id of the answer. */
+  readonly #shown = new Map<string, Shown>();
+  #isRaw = false;
+
+  /** @param agent speaks where a message names nobody */
+  constructor(agent: string, colour: boolean, style: Style) {
+    this.#agent = agent;
+    this.#colour = colour;
+    this.#style = style;
+  }
+
+  /** Later answers are shown as they are written, or drawn. @returns true: as they are written */
+  toggleRaw(): boolean {
+    this.#isRaw = !this.#isRaw;
+    return this.#isRaw;
+  }
+
+  /**
+   * @param isGrowing the text above the input ends with this answer
+   * @returns what is to be written at the cursor
+   */
+  additionTo(id: string, message: OutboundMessage, place: Place, isGrowing: boolean): string {
+    const text = message.text.trimStart();
+    // White space at the end of a piece waits for what follows: where nothing does, an answer ends without.
+    const visible = text.slice(0, message.final ? undefined : text.length - heldBack(text)).trimEnd();
+    const last = this.#shown.get(id);
+    const row = place.column > 0 ? "\n" : "";
+    if (last === undefined) return row + this.#begin(id, visible, message, place);
+    if (!visible.startsWith(last.text)) {
+      const mark = this.#style.quiet("(the answer starts again)");
+      return `${row}${mark}\n${this.#begin(id, visible, message, place)}`;
+    }
+    this.#remember(id, { ...last, text: visible });
+    const more = visible.slice(last.text.length);
+    if (isGrowing) return draw(last.drawer, more, place, message.final);
+    // It goes on below what was written meanwhile.
+    last.drawer?.restart();
+    const behind = { ...place, column: cellWidth(CONTINUED) };
+    const suffix = draw(last.drawer, last.drawer === null ? more.trimStart() : more, behind, message.final);
+    return suffix === "" ? "" : `${row}${this.#style.quiet(CONTINUED)}${suffix}`;
+  }
+
+  /** The word that is held back of an answer that grows, where it pauses. */
+  pause(id: string, place: Place): string {
+    return this.#shown.get(id)?.drawer?.pause(place) ?? "";
+  }
+
+  #begin(id: string, visible: string, message: OutboundMessage, place: Place): string {
+    const drawer = this.#isRaw ? null : new MarkdownDrawer(this.#colour);
+    this.#remember(id, { text: visible, drawer });
+    const isNotice = message.kind === "notice";
+    const label = isNotice ? "weir> " : `${displayableLine(message.speaker ?? this.#agent)}> `;
+    const behind = { ...place, column: cellWidth(label) };
+    return this.#style[isNotice ? "quiet" : "agent"](label) + draw(drawer, visible, behind, message.final);
+  }
+
+  #remember(id: string, shown: Shown): void {
+    this.#shown.delete(id);
+    this.#shown.set(id, shown);
+    const [oldest] = this.#shown.keys();
+    if (this.#shown.size > MAX_REMEMBERED && oldest !== undefined) this.#shown.delete(oldest);
+  }
+}
+
+/** What an answer grows by, as it is to be written. */
+function draw(drawer: MarkdownDrawer | null, text: string, place: Place, isFinal: boolean): string {
+  if (drawer === null) return displayable(text);
+  return drawer.draw(text, place) + (isFinal ? drawer.end() : "");
+}
