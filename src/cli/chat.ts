@@ -5,6 +5,7 @@ import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
+import { displayable } from "../text/displayable.ts";
 import { Spinner } from "./progress.ts";
 import { aborted, type CommonOptions, type Io } from "./io.ts";
 
@@ -91,6 +92,11 @@ async function chatOver(io: Io, link: DaemonLink, options: ChatOptions): Promise
     noColour: isColourUnwanted(),
     turns: link.turns,
     about: () => about,
+  });
+  link.turns.onSettled(({ outcome, reason }) => {
+    // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
+    if (mode !== "interactive" && outcome === "failed" && reason !== null)
+      io.stderr.write(`${displayable(reason)}\n`);
   });
   await terminal.start(link);
   const running = link.run({

@@ -1,5 +1,8 @@
 import path from "node:path";
 import type { Logger } from "pino";
+import { explainFailure } from "../admin/explain-failure.ts";
+import { tellOwnersOfFailures } from "../admin/failure-notes.ts";
+import { maskOf, secretsOf } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -67,7 +70,9 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
       : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   const { isDaemon } = options;
   const logPlace = logFile ?? "the standard error of the process";
-  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, log });
+  const masked = maskOf(secretsOf(config));
+  const explain = (reason: string): string => masked(explainFailure(reason, logPlace));
+  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
     const list: Platform[] = [...served];
@@ -86,6 +91,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, ...patience });
   http?.watch(daemon);
   terminals.watch(daemon, bindings);
+  tellOwnersOfFailures({ ...daemon, platforms: served, owners: config.platforms, explain, log });
   if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
     io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;

@@ -33,6 +33,8 @@ export interface TerminalsOptions {
   readonly own: TerminalSession | null;
   /** Chats may attach. */
   readonly isDaemon: boolean;
+  /** Says why a turn failed, and what to do about it. */
+  readonly explain: (reason: string) => string;
   readonly log: Logger;
 }
 
@@ -53,8 +55,8 @@ export class Terminals {
 
   /** @returns null: there is no terminal, and none can come */
   open(events: Events): Platform | null {
-    const { config, agent, own, isDaemon, log } = this.#options;
-    const turns = settledTurns(events);
+    const { config, agent, own, isDaemon, explain, log } = this.#options;
+    const turns = settledTurns(events, explain);
     if (own !== null) {
       this.#own = createProcessTerminal({
         channel: own.channel ?? agent,
@@ -81,22 +83,25 @@ export class Terminals {
 
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
   watch(daemon: Daemon, bindings: readonly Binding[]): void {
-    const { config } = this.#options;
+    const { config, explain } = this.#options;
     const facts = (isOwn: boolean): string[] =>
       describeForChat(daemon.status(), firstTimeFormat(config), isOwn);
     this.#about = () => facts(true);
     const nameOf = (agent: string): string => config.agents.find(({ id }) => id === agent)?.name ?? agent;
     const placeOf = placeAmong(bindings, config.agents);
-    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf }));
+    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf, explain }));
   }
 }
 
-/** What the terminal wants to hear, out of all that happens. */
-function settledTurns(events: Events): SettledTurns {
+/** What the terminal wants to hear, out of all that happens. Whoever sits before it runs Weir, and is told why something failed. */
+function settledTurns(events: Events, explain: TerminalsOptions["explain"]): SettledTurns {
   return {
     onSettled: (listener) =>
       events.on((event) => {
-        if (event.type === "turn_settled") listener(event);
+        if (event.type !== "turn_settled") return;
+        const { outcome, reason } = event;
+        const isToBeExplained = outcome === "failed" && reason !== null;
+        listener(isToBeExplained ? { ...event, reason: explain(reason) } : event);
       }),
     onEmergency: (listener) =>
       events.on((event) => {

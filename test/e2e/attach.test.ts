@@ -1,4 +1,4 @@
-// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/daemon-link.ts, src/cli/chat-host.ts
+// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/chat.ts, src/cli/chat-host.ts, src/cli/terminals.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { TerminalPlatform } from "../../src/platforms/terminal/terminal-platform
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
-import { text } from "../support/model-behaviours.ts";
+import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { FakeScreen } from "../platforms/terminal/fake-screen.ts";
 import { until } from "../support/patience.ts";
@@ -407,4 +407,48 @@ test("how the connection to a platform stands is told at the start, when it chan
   await person.shows("Attached to Weir again");
   discord.gateway.close(4004, "Authentication failed.");
   await person.shows("(Discord cannot be connected: ");
+});
+
+const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
+
+test("whoever sits before a terminal is told why an answer failed, also by /why", async () => {
+  await using scene = await openScene();
+  const { home, model } = scene;
+  model.respond(() => REFUSED_KEY);
+  await using person = await attachPerson(home, "main");
+  person.type("hello?");
+  await person.shows("the model's server refused the key");
+  await person.shows("I am not set up correctly");
+  person.type("/why");
+  await person.shows("My last turn here failed");
+  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key \(.*HTTP 401\)/s);
+  assert.doesNotMatch(person.shown(), /sk-e2e-secret/);
+  const lines = home.start("chat", "--channel", "piped");
+  lines.write("hello?\n");
+  assert.equal((await lines.finish()).code, 0);
+  assert.equal(lines.out.length, 1);
+  assert.match(lines.stderr, /^No answer: the model's server refused the key/);
+});
+
+test("an owner is told in a direct message why an answer failed; others get the plain sentence alone", async () => {
+  await using discord = await startDiscordServer();
+  await using model = await startModelServer();
+  const { world } = discord;
+  const [owner, other] = [world.addUser({ name: "olga" }), world.addUser({ name: "ann" })];
+  const [owners, others] = [world.openDm(owner), world.openDm(other)];
+  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]`;
+  await using home = await openHome({ modelUrl: model.url, config, seed });
+  model.respond(() => REFUSED_KEY);
+  const daemon = home.startWith({ DISCORD_TOKEN: discord.token }, "start");
+  await daemon.line("Weir is ready");
+  world.say(other, others, "hello?");
+  await until("an answer", () => discord.answers(others).length === 1);
+  world.say(owner, owners, "hello?");
+  await until("both texts", () => discord.answers(owners).length === 2);
+  const told = discord.answers(owners).join("\n");
+  assert.match(told, /No answer: the model's server refused the key \(.*HTTP 401\)/);
+  assert.match(told, /I am not set up correctly/);
+  assert.doesNotMatch(told, /sk-e2e-secret/);
+  assert.equal(discord.answers(others).length, 1);
+  assert.doesNotMatch(discord.answers(others).join("\n"), /401|key/);
 });

@@ -89,6 +89,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async settled(_channel: string, turn: SettledTurn): Promise<void> {
+    if (turn.outcome === "failed" && turn.reason !== null) await this.remark(`(${turn.reason})`);
     if (turn.outcome !== "skipped") return;
     const why = turn.reason ?? "none was called for";
     await this.#print(this.#style.quiet(`(no answer: ${displayableLine(why)})`));
