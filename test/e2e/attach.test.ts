@@ -13,6 +13,8 @@ import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
 import { TerminalPlatform } from "../../src/platforms/terminal/terminal-platform.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
@@ -66,7 +68,7 @@ interface Person extends AsyncDisposable {
 }
 
 /** A person at a terminal that is attached to the daemon of a home. */
-async function attachPerson(home: Home, channel: string): Promise<Person> {
+async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promise<Person> {
   const input = new PassThrough();
   const output = Object.assign(new PassThrough(), { columns: 200, rows: 50 });
   const screen = new FakeScreen(output.columns);
@@ -407,6 +409,27 @@ test("how the connection to a platform stands is told at the start, when it chan
   await person.shows("Attached to Weir again");
   discord.gateway.close(4004, "Authentication failed.");
   await person.shows("(Discord cannot be connected: ");
+});
+
+test("in a rolling restart on a Postgres of one's own the chats go over to the new daemon", async () => {
+  await using model = await startModelServer();
+  await using database = await createTestDatabase();
+  await using main = await openMainHome("", envOf(database.connection, model.url));
+  model.respond(echo);
+  const home = { dataDir: path.join(main.folder, "data") };
+  const before = await main.start();
+  await using person = await attachPerson(home, "main");
+  person.type("one");
+  await person.shows("Ann: one");
+  const after = await main.start();
+  before.signal("SIGTERM");
+  assert.deepEqual(await before.ended, { code: 0, signal: null });
+  await person.shows(`Attached to Weir again (process ${after.pid})`);
+  person.type("two");
+  await person.shows("Ann: two");
+  after.signal("SIGTERM");
+  assert.deepEqual(await after.ended, { code: 0, signal: null });
+  assert.equal(await findChatSocket(home.dataDir), null);
 });
 
 const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
