@@ -232,6 +232,30 @@ test("what is answered while nobody is there is shown to the next chat in that c
   assert.ok(performance.now() - endsAt < 15_000);
 });
 
+test("a daemon that is told to end finishes the answer that a chat waits for, and then lets go of it", async () => {
+  await using scene = await openScene();
+  const { daemon, home, model } = scene;
+  const gate = new Gate();
+  model.reply(gate.between("The beginning", " and the end."));
+  await using person = await attachPerson(home, "main");
+  person.type("tell me");
+  await person.shows("The beginning");
+  daemon.signal("SIGTERM");
+  await person.shows("Weir ends, and finishes what it has begun.");
+  gate.open();
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  await person.shows("and the end.");
+  await person.shows("The connection to Weir is lost");
+  const rows = await home.log("main");
+  assertWhole(
+    rows,
+    rows.filter(({ kind }) => kind === "user").map(({ messageId = "" }) => messageId),
+  );
+  // What was confirmed is not shown again.
+  const alone = await home.run("chat");
+  assert.deepEqual(alone.out, []);
+});
+
 test("an answer that nobody was there for does not hold up the end of the daemon", async () => {
   await using scene = await openScene();
   const { daemon, home, model } = scene;
@@ -417,18 +441,18 @@ test("in a rolling restart on a Postgres of one's own the chats go over to the n
   await using main = await openMainHome("", envOf(database.connection, model.url));
   model.respond(echo);
   const home = { dataDir: path.join(main.folder, "data") };
-  const before = await main.start();
+  const older = await main.start();
   await using person = await attachPerson(home, "main");
   person.type("one");
   await person.shows("Ann: one");
-  const after = await main.start();
-  before.signal("SIGTERM");
-  assert.deepEqual(await before.ended, { code: 0, signal: null });
-  await person.shows(`Attached to Weir again (process ${after.pid})`);
+  const newer = await main.start();
+  older.signal("SIGTERM");
+  assert.deepEqual(await older.ended, { code: 0, signal: null });
+  await person.shows(`Attached to Weir again (process ${newer.pid})`);
   person.type("two");
   await person.shows("Ann: two");
-  after.signal("SIGTERM");
-  assert.deepEqual(await after.ended, { code: 0, signal: null });
+  newer.signal("SIGTERM");
+  assert.deepEqual(await newer.ended, { code: 0, signal: null });
   assert.equal(await findChatSocket(home.dataDir), null);
 });
 
