@@ -1,12 +1,13 @@
 // proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/chat.ts, src/cli/chat-host.ts, src/cli/terminals.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
 import { z } from "zod";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { findChatSocket } from "../../src/cli/chat-socket.ts";
 import { DaemonLink } from "../../src/platforms/terminal/attached/daemon-link.ts";
 import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
@@ -316,6 +317,11 @@ test("the socket is its owner's alone; one that a killed daemon has left is repl
   await startDaemon(home);
   await using person = await attachPerson(home, "main");
   await person.shows("daemon");
+  const second = await home.run("start");
+  assert.match(
+    second.stderr,
+    /^Another Weir \(process \d+\) uses the data folder .* `weir chat` talks to it\.$/,
+  );
   assert.deepEqual(await readdir(path.dirname(socket)), ["socket"]);
 });
 
@@ -330,6 +336,8 @@ test("a data folder with a path that is too long for a socket has it among the t
   const dataDir = path.join(home.folder, deep);
   const socket = await findChatSocket(dataDir);
   assert(socket !== null && !socket.startsWith(home.folder), `${socket}`);
+  // Nobody else takes them away; the database's own socket has the same trouble.
+  const left = [path.dirname(socket), (await findEmbeddedPostgres(dataDir))?.host ?? ""];
   assert.equal((await lstat(socket)).mode & 0o777, 0o600);
   assert.equal((await lstat(path.dirname(socket))).mode & 0o777, 0o700);
   const chat = home.start("chat");
@@ -338,6 +346,8 @@ test("a data folder with a path that is too long for a socket has it among the t
   assert.equal((await chat.finish()).code, 0);
   daemon.signal("SIGTERM");
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  assert.deepEqual(await readdir(path.dirname(socket)), []);
+  for (const folder of left) await rm(folder, { recursive: true, force: true });
 });
 
 test("foreign bytes on the socket are cut off, and harm nobody", async () => {
