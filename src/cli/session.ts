@@ -92,8 +92,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   http?.watch(daemon);
   terminals.watch(daemon, bindings);
   tellOwnersOfFailures({ ...daemon, platforms: served, owners: config.platforms, explain, log });
-  if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
-    io.stderr.write(`${daemon.models.describe()}\n`);
+  // Who sits before a terminal reads it among the first lines there.
+  if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
   using connections = new ConnectionWatch(
     () => daemon.vitals().platforms,

@@ -42,8 +42,7 @@ test("a message whose receipt was lost with the daemon is sent again under its i
   await using chat = await attach(first.socket, "jsonl");
   say(chat, "m1");
   await first.inbox.received(1);
-  // Disposing waits for what is under way: its connections are cut as by a kill.
-  for (const one of [first.shared]) void one[Symbol.asyncDispose]();
+  void first.die();
   await until("the loss", () => chat.remarks.some((remark) => remark.includes("is lost")));
   isDying = false;
   await using second = await first.revive();
