@@ -52,7 +52,7 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
       agent,
       // As the chat's messages say it.
       kind: multi || jsonl ? "channel" : "dm",
-      takesAll: jsonl,
+      opensAtOnce: !jsonl || channel !== null,
       streams: chooseMode(jsonl) === "interactive",
     },
     findSocket: async () => findChatSocket(dataDir),

@@ -76,7 +76,7 @@ async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promi
   output.setEncoding("utf8");
   output.on("data", (chunk: string) => screen.write(chunk));
   const link = await DaemonLink.open({
-    hello: { channel, agent: null, kind: "dm", takesAll: false, streams: true },
+    hello: { channel, agent: null, kind: "dm", opensAtOnce: true, streams: true },
     findSocket: async () => findChatSocket(home.dataDir),
     patienceMs: 60_000,
   });
@@ -134,7 +134,8 @@ test("piped lines, commands and JSON lines go through the daemon that runs, and 
     say(script, { author: "Bob", text: `in ${channel}`, id: `${channel}-1`, channel });
   say(
     script,
-    { edit: "red-1", text: "in scarlet" },
+    { author: "Bob", text: "only so you know", id: "pink-1", channel: "pink", listen: true },
+    { edit: "pink-1", text: "in scarlet" },
     { author: "Bob", text: "last", id: "blue-1", channel: "blue" },
   );
   assert.deepEqual(await script.finish(), { code: 0, signal: null });
@@ -362,7 +363,7 @@ test("foreign bytes on the socket are cut off, and harm nobody", async () => {
     channel: null,
     agent: null,
     kind: "dm",
-    takesAll: false,
+    opensAtOnce: true,
     streams: true,
   });
   const million = "x".repeat(1_000_000);

@@ -80,7 +80,7 @@ export async function attach(socket: string, mode: TerminalMode, patienceMs = 10
       channel: null,
       agent: null,
       kind: mode === "jsonl" ? "channel" : "dm",
-      takesAll: mode === "jsonl",
+      opensAtOnce: true,
       streams: mode === "interactive",
     },
     findSocket: async () => socket,

@@ -140,7 +140,7 @@ test("a text counts as delivered when one chat of its channel has confirmed it, 
   // One that attaches and then reads nothing any more.
   const frozen = createConnection(served.socket);
   frozen.pause();
-  const hello = { channel: null, agent: null, kind: "dm", takesAll: false, streams: true };
+  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
   frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
   await until("its welcome", () => shared.capabilities.serves({ platform: "terminal", name: "main" }));
   assert.deepEqual(shared.capabilities.streaming, { intervalMs: 0 });
@@ -163,7 +163,7 @@ test("a chat that reads nothing for long is cut off before it fills the memory",
   const frozen = createConnection(served.socket);
   frozen.on("error", () => undefined);
   frozen.pause();
-  const hello = { channel: null, agent: null, kind: "dm", takesAll: false, streams: true };
+  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
   frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
   const main = { platform: "terminal", name: "main" };
   await until("its welcome", () => shared.capabilities.serves(main));
