@@ -1,6 +1,7 @@
 import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../core/entry.ts";
 import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
+import { explainFailure } from "./explain-failure.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -14,7 +15,7 @@ const MAX_RECALLED = 50;
 
 export const whyCommand: Command = {
   name: "why",
-  help: "what the last answer was made of: messages, memories, tools, model",
+  help: "what the last answer was made of, or why there was none: messages, memories, tools, model",
   argument: null,
   allowed: "everybody",
   run: explainLastAnswer,
@@ -30,8 +31,12 @@ async function explainLastAnswer(
     agent === null ? agentOf(channel).config.name : guestsOf(channel).nameOf(agent);
   // The record of an answer comes a moment later.
   await contexts.flush();
-  const answer = await store.answers.last(channel.id);
-  if (answer === null) return "I have not answered anything here yet.";
+  const [answer, failure] = await Promise.all([
+    store.answers.last(channel.id),
+    store.answers.lastFailure(channel.id),
+  ]);
+  const failed = failure === null ? [] : [describeFailure(failure, parts, { channel, isNamedOwner })];
+  if (answer === null) return [...failed, "I have not answered anything here yet."].join("\n\n");
   const entries = await store.log.readAt(channel.id, answer.seqs);
   const recalled = recalledBy(entries, answer.recalled);
   const [earlier, memories, record] = await Promise.all([
@@ -42,7 +47,7 @@ async function explainLastAnswer(
     ),
     store.contextRecords.find(channel.id, answer.turn),
   ]);
-  return formatWhy(
+  const why = formatWhy(
     {
       ...answer,
       asked: entries.filter((entry) => entry.kind === "user"),
@@ -60,6 +65,19 @@ async function explainLastAnswer(
     },
     { time: timeOf({ agentOf }, channel), nameOf, by: answer.agent },
   );
+  return [...failed, why].join("\n\n");
+}
+
+/** What became of the newest turn, which failed. Why is the operator's matter: it names their model. */
+function describeFailure(
+  { at, reason }: { readonly at: Date; readonly reason: string | null },
+  { agentOf, daemon }: CommandParts,
+  { channel, isNamedOwner }: Pick<AskedCommand, "channel" | "isNamedOwner">,
+): string {
+  const head = `My last turn here failed, at ${agentOf(channel).time.minute(at)}.`;
+  if (!isNamedOwner || reason === null)
+    return `${head} Whoever runs me sees why, by the same command or in the log.`;
+  return `${head} ${explainFailure(reason, daemon().log)}`;
 }
 
 /** What recall found before the model call, and what tools found; each once. */

@@ -16,7 +16,12 @@ export function hostOf(
     about,
     placeOf,
     nameOf,
-  }: Pick<ChatHost, "about" | "placeOf"> & { readonly nameOf: (agent: string) => string },
+    explain,
+  }: Pick<ChatHost, "about" | "placeOf"> & {
+    readonly nameOf: (agent: string) => string;
+    /** Says why a turn failed. */
+    readonly explain: (reason: string) => string;
+  },
 ): ChatHost {
   return {
     pid: process.pid,
@@ -26,7 +31,9 @@ export function hostOf(
     takeUp: async () => daemon.takeUp(PLATFORM),
     async endOf(channel, messageId) {
       const end = await daemon.store.answers.endOf({ platform: PLATFORM, name: channel }, messageId);
-      return end === null ? null : endingOf(channel, end, nameOf);
+      if (end === null) return null;
+      const reason = end.state === "failed" && end.reason !== null ? explain(end.reason) : end.reason;
+      return endingOf(channel, { ...end, reason }, nameOf);
     },
   };
 }

@@ -6,6 +6,7 @@ import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
+import { displayable } from "../text/displayable.ts";
 import { Spinner } from "./progress.ts";
 import { aborted, type CommonOptions, type Io } from "./io.ts";
 import { openTypedHistory } from "./typed-history.ts";
@@ -54,7 +55,7 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
       agent,
       // As the chat's messages say it.
       kind: multi || jsonl ? "channel" : "dm",
-      takesAll: jsonl,
+      opensAtOnce: !jsonl || channel !== null,
       streams: chooseMode(jsonl) === "interactive",
     },
     findSocket: async () => findChatSocket(dataDir),
@@ -95,6 +96,11 @@ async function chatOver(io: Io, link: DaemonLink, config: Config, options: ChatO
     turns: link.turns,
     about: () => about,
     history: mode === "interactive" ? openTypedHistory(config) : undefined,
+  });
+  link.turns.onSettled(({ outcome, reason }) => {
+    // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
+    if (mode !== "interactive" && outcome === "failed" && reason !== null)
+      io.stderr.write(`${displayable(reason)}\n`);
   });
   await terminal.start(link);
   const running = link.run({

@@ -81,7 +81,7 @@ function addDaemon(program: Command, io: Io): void {
 
 function addChat(program: Command, io: Io): void {
   withConfig(program.command("chat"))
-    .description("talk to an agent here; piped lines are answered one by one")
+    .description("talk to an agent here, through the daemon if one runs; piped lines are answered one by one")
     .option("--channel <name>", "the conversation; default: the agent's id")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")
     .option("--as <name>", "who you are; default: your name on this machine")

@@ -1,5 +1,8 @@
 import path from "node:path";
 import type { Logger } from "pino";
+import { explainFailure } from "../admin/explain-failure.ts";
+import { tellOwnersOfFailures } from "../admin/failure-notes.ts";
+import { maskOf, secretsOf } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -73,7 +76,9 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
       : openLog(io, config, levelOf(config));
   const { isDaemon } = options;
   const logPlace = logFile ?? "the standard error of the process";
-  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, log });
+  let masked = maskOf(secretsOf(config));
+  const explain = (reason: string): string => masked(explainFailure(reason, logPlace));
+  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
     const list: Platform[] = [...served];
@@ -107,8 +112,11 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   reload = () => void daemon.reload();
   http?.watch(daemon);
   terminals.watch(daemon);
-  if (mode !== null && mode !== "jsonl" && daemon.models.isOffline)
-    io.stderr.write(`${daemon.models.describe()}\n`);
+  masked = daemon.masked;
+  const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
+  tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
+  // Who sits before a terminal reads it among the first lines there.
+  if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
   using connections = new ConnectionWatch(
     () => daemon.vitals().platforms,

@@ -34,6 +34,8 @@ export interface TerminalsOptions {
   readonly own: TerminalSession | null;
   /** Chats may attach. */
   readonly isDaemon: boolean;
+  /** Says why a turn failed, and what to do about it. */
+  readonly explain: (reason: string) => string;
   readonly log: Logger;
 }
 
@@ -54,8 +56,8 @@ export class Terminals {
 
   /** @returns null: there is no terminal, and none can come */
   open(events: Events): Platform | null {
-    const { config, agent, own, isDaemon, log } = this.#options;
-    const turns = settledTurns(events);
+    const { config, agent, own, isDaemon, explain, log } = this.#options;
+    const turns = settledTurns(events, explain);
     if (own !== null) {
       this.#own = createProcessTerminal({
         channel: own.channel ?? agent,
@@ -84,6 +86,7 @@ export class Terminals {
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
   watch(daemon: Daemon): void {
     const { inForce } = daemon;
+    const { explain } = this.#options;
     const facts = (isOwn: boolean): string[] =>
       describeForChat(daemon.status(), firstTimeFormat(inForce.setup.config), isOwn);
     this.#about = () => facts(true);
@@ -91,16 +94,19 @@ export class Terminals {
       inForce.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;
     const placeOf: ChatHost["placeOf"] = (wanted) =>
       placeAmong(inForce.setup.bindings, inForce.setup.config.agents)(wanted);
-    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf }));
+    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf, explain }));
   }
 }
 
-/** What the terminal wants to hear, out of all that happens. */
-function settledTurns(events: Events): SettledTurns {
+/** What the terminal wants to hear, out of all that happens. Whoever sits before it runs Weir, and is told why something failed. */
+function settledTurns(events: Events, explain: TerminalsOptions["explain"]): SettledTurns {
   return {
     onSettled: (listener) =>
       events.on((event) => {
-        if (event.type === "turn_settled") listener(event);
+        if (event.type !== "turn_settled") return;
+        const { outcome, reason } = event;
+        const isToBeExplained = outcome === "failed" && reason !== null;
+        listener(isToBeExplained ? { ...event, reason: explain(reason) } : event);
       }),
     onEmergency: (listener) =>
       events.on((event) => {

@@ -1,20 +1,23 @@
-// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/daemon-link.ts, src/cli/chat-host.ts
+// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/chat.ts, src/cli/chat-host.ts, src/cli/terminals.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
 import { z } from "zod";
+import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { findChatSocket } from "../../src/cli/chat-socket.ts";
 import { DaemonLink } from "../../src/platforms/terminal/attached/daemon-link.ts";
 import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
 import { TerminalPlatform } from "../../src/platforms/terminal/terminal-platform.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
-import { text } from "../support/model-behaviours.ts";
+import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { FakeScreen } from "../platforms/terminal/fake-screen.ts";
 import { until } from "../support/patience.ts";
@@ -66,14 +69,14 @@ interface Person extends AsyncDisposable {
 }
 
 /** A person at a terminal that is attached to the daemon of a home. */
-async function attachPerson(home: Home, channel: string): Promise<Person> {
+async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promise<Person> {
   const input = new PassThrough();
   const output = Object.assign(new PassThrough(), { columns: 200, rows: 50 });
   const screen = new FakeScreen(output.columns);
   output.setEncoding("utf8");
   output.on("data", (chunk: string) => screen.write(chunk));
   const link = await DaemonLink.open({
-    hello: { channel, agent: null, kind: "dm", takesAll: false, streams: true },
+    hello: { channel, agent: null, kind: "dm", opensAtOnce: true, streams: true },
     findSocket: async () => findChatSocket(home.dataDir),
     patienceMs: 60_000,
   });
@@ -131,7 +134,8 @@ test("piped lines, commands and JSON lines go through the daemon that runs, and 
     say(script, { author: "Bob", text: `in ${channel}`, id: `${channel}-1`, channel });
   say(
     script,
-    { edit: "red-1", text: "in scarlet" },
+    { author: "Bob", text: "only so you know", id: "pink-1", channel: "pink", listen: true },
+    { edit: "pink-1", text: "in scarlet" },
     { author: "Bob", text: "last", id: "blue-1", channel: "blue" },
   );
   assert.deepEqual(await script.finish(), { code: 0, signal: null });
@@ -230,6 +234,30 @@ test("what is answered while nobody is there is shown to the next chat in that c
   assert.ok(performance.now() - endsAt < 15_000);
 });
 
+test("a daemon that is told to end finishes the answer that a chat waits for, and then lets go of it", async () => {
+  await using scene = await openScene();
+  const { daemon, home, model } = scene;
+  const gate = new Gate();
+  model.reply(gate.between("The beginning", " and the end."));
+  await using person = await attachPerson(home, "main");
+  person.type("tell me");
+  await person.shows("The beginning");
+  daemon.signal("SIGTERM");
+  await person.shows("Weir ends, and finishes what it has begun.");
+  gate.open();
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  await person.shows("and the end.");
+  await person.shows("The connection to Weir is lost");
+  const rows = await home.log("main");
+  assertWhole(
+    rows,
+    rows.filter(({ kind }) => kind === "user").map(({ messageId = "" }) => messageId),
+  );
+  // What was confirmed is not shown again.
+  const alone = await home.run("chat");
+  assert.deepEqual(alone.out, []);
+});
+
 test("an answer that nobody was there for does not hold up the end of the daemon", async () => {
   await using scene = await openScene();
   const { daemon, home, model } = scene;
@@ -290,6 +318,11 @@ test("the socket is its owner's alone; one that a killed daemon has left is repl
   await startDaemon(home);
   await using person = await attachPerson(home, "main");
   await person.shows("daemon");
+  const second = await home.run("start");
+  assert.match(
+    second.stderr,
+    /^Another Weir \(process \d+\) uses the data folder .* `weir chat` talks to it\.$/,
+  );
   assert.deepEqual(await readdir(path.dirname(socket)), ["socket"]);
 });
 
@@ -304,6 +337,8 @@ test("a data folder with a path that is too long for a socket has it among the t
   const dataDir = path.join(home.folder, deep);
   const socket = await findChatSocket(dataDir);
   assert(socket !== null && !socket.startsWith(home.folder), `${socket}`);
+  // Nobody else takes them away; the database's own socket has the same trouble.
+  const left = [path.dirname(socket), (await findEmbeddedPostgres(dataDir))?.host ?? ""];
   assert.equal((await lstat(socket)).mode & 0o777, 0o600);
   assert.equal((await lstat(path.dirname(socket))).mode & 0o777, 0o700);
   const chat = home.start("chat");
@@ -312,6 +347,8 @@ test("a data folder with a path that is too long for a socket has it among the t
   assert.equal((await chat.finish()).code, 0);
   daemon.signal("SIGTERM");
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  assert.deepEqual(await readdir(path.dirname(socket)), []);
+  for (const folder of left) await rm(folder, { recursive: true, force: true });
 });
 
 test("foreign bytes on the socket are cut off, and harm nobody", async () => {
@@ -326,7 +363,7 @@ test("foreign bytes on the socket are cut off, and harm nobody", async () => {
     channel: null,
     agent: null,
     kind: "dm",
-    takesAll: false,
+    opensAtOnce: true,
     streams: true,
   });
   const million = "x".repeat(1_000_000);
@@ -407,4 +444,69 @@ test("how the connection to a platform stands is told at the start, when it chan
   await person.shows("Attached to Weir again");
   discord.gateway.close(4004, "Authentication failed.");
   await person.shows("(Discord cannot be connected: ");
+});
+
+test("in a rolling restart on a Postgres of one's own the chats go over to the new daemon", async () => {
+  await using model = await startModelServer();
+  await using database = await createTestDatabase();
+  await using main = await openMainHome("", envOf(database.connection, model.url));
+  model.respond(echo);
+  const home = { dataDir: path.join(main.folder, "data") };
+  const older = await main.start();
+  await using person = await attachPerson(home, "main");
+  person.type("one");
+  await person.shows("Ann: one");
+  const newer = await main.start();
+  older.signal("SIGTERM");
+  assert.deepEqual(await older.ended, { code: 0, signal: null });
+  await person.shows(`Attached to Weir again (process ${newer.pid})`);
+  person.type("two");
+  await person.shows("Ann: two");
+  newer.signal("SIGTERM");
+  assert.deepEqual(await newer.ended, { code: 0, signal: null });
+  assert.equal(await findChatSocket(home.dataDir), null);
+});
+
+const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
+
+test("whoever sits before a terminal is told why an answer failed, also by /why", async () => {
+  await using scene = await openScene();
+  const { home, model } = scene;
+  model.respond(() => REFUSED_KEY);
+  await using person = await attachPerson(home, "main");
+  person.type("hello?");
+  await person.shows("the model's server refused the key");
+  await person.shows("I am not set up correctly");
+  person.type("/why");
+  await person.shows("My last turn here failed");
+  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key \(.*HTTP 401\)/s);
+  assert.doesNotMatch(person.shown(), /sk-e2e-secret/);
+  const lines = home.start("chat", "--channel", "piped");
+  lines.write("hello?\n");
+  assert.equal((await lines.finish()).code, 0);
+  assert.equal(lines.out.length, 1);
+  assert.match(lines.stderr, /^No answer: the model's server refused the key/);
+});
+
+test("an owner is told in a direct message why an answer failed; others get the plain sentence alone", async () => {
+  await using discord = await startDiscordServer();
+  await using model = await startModelServer();
+  const { world } = discord;
+  const [owner, other] = [world.addUser({ name: "olga" }), world.addUser({ name: "ann" })];
+  const [owners, others] = [world.openDm(owner), world.openDm(other)];
+  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]`;
+  await using home = await openHome({ modelUrl: model.url, config, seed });
+  model.respond(() => REFUSED_KEY);
+  const daemon = home.startWith({ DISCORD_TOKEN: discord.token }, "start");
+  await daemon.line("Weir is ready");
+  world.say(other, others, "hello?");
+  await until("an answer", () => discord.answers(others).length === 1);
+  world.say(owner, owners, "hello?");
+  await until("both texts", () => discord.answers(owners).length === 2);
+  const told = discord.answers(owners).join("\n");
+  assert.match(told, /No answer: the model's server refused the key \(.*HTTP 401\)/);
+  assert.match(told, /I am not set up correctly/);
+  assert.doesNotMatch(told, /sk-e2e-secret/);
+  assert.equal(discord.answers(others).length, 1);
+  assert.doesNotMatch(discord.answers(others).join("\n"), /401|key/);
 });

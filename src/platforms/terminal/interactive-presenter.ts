@@ -119,6 +119,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async settled(_channel: string, turn: SettledTurn): Promise<void> {
+    if (turn.outcome === "failed" && turn.reason !== null) await this.remark(`(${turn.reason})`);
     if (turn.outcome !== "skipped") return;
     const why = turn.reason ?? "none was called for";
     await this.#remark(`(no answer: ${displayableLine(why)})`);

@@ -23,6 +23,7 @@ export interface SettledTurn {
   /** As `formatAddress` writes it; channels of other platforms are ignored. */
   readonly channel: string;
   readonly outcome: "answered" | "skipped" | "stopped" | "failed";
+  /** Of `failed`: for whoever runs Weir, as whoever sits before a terminal does. */
   readonly reason: string | null;
   /** The platform's ids of the messages that the turn owned. */
   readonly inReplyTo: readonly string[];

@@ -113,6 +113,34 @@ export class AnswerProvenanceStore {
     return row?.agent == null ? null : agentId(row.agent);
   }
 
+  /** Who has said these messages of a direct conversation: ids; empty: it is none, or the log does not have them. */
+  async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
+    const rows = await this.#db.query<{ author_id: string }>(
+      {
+        name: "answer_dm_authors",
+        text: `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
+                where c.platform = $1 and c.name = $2 and c.kind = 'dm' and e.kind = 'user' and e.message_id = any($3)`,
+      },
+      [platform, name, messageIds],
+    );
+    return rows.map((row) => row.author_id);
+  }
+
+  /** The newest turn of a channel, if it failed; null: it did not, or there is none. */
+  async lastFailure(
+    channel: ChannelId,
+  ): Promise<{ readonly at: Date; readonly reason: string | null } | null> {
+    const [row] = await this.#db.query<{ state: TurnState; reason: string | null; settled_at: Date }>(
+      {
+        name: "answer_last_failure",
+        text: `select state, reason, settled_at from turns where channel_id = $1 and state <> 'running'
+                order by to_seq desc, id desc limit 1`,
+      },
+      [channel],
+    );
+    return row?.state === "failed" ? { at: row.settled_at, reason: row.reason } : null;
+  }
+
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
     const [row] = await this.#db.query<RawMessageEnd & Record<string, unknown>>(

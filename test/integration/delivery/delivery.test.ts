@@ -5,6 +5,7 @@ import { PlatformError } from "../../../src/platforms/platform.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir } from "../../support/weir.ts";
 
@@ -55,6 +56,41 @@ test("a long answer goes out in parts, and is resent from the part that failed",
   assert.equal(platform.texts("parts").join("\n"), answer);
   assert.equal(attempts.length, 11, "only the third part was sent twice");
   assert.equal(attempts[2], attempts[3]);
+});
+
+test("where nobody serves the channel any more an answer is left, holds up nothing, and is sent once somebody does", async () => {
+  await using server = await startModelServer();
+  let isServed = true;
+  const platform = new TestPlatform({ serves: ({ platform: name }) => name === "test" && isServed });
+  server.respond(() => text("hello Ann"));
+  const asked: boolean[] = [];
+  platform.fail = () => {
+    asked.push(isServed);
+    if (!isServed) throw new PlatformError("test", "unavailable", "nobody is there");
+  };
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  server.reply(async (exchange) => {
+    isServed = false;
+    await text("hello Ann")(exchange);
+  });
+  await weir.say("hi", { room: "left" });
+  await weir.event("delivery_failed", ({ retryInMs }) => retryInMs === null);
+  const [row] = await weir.daemon.store.channels.newest(1);
+  assert(row !== undefined);
+  const actor = weir.daemon.registry.loaded(row.id);
+  await until("an idle actor", () => actor?.isIdle === true);
+  assert.deepEqual(asked, [false], "it is not tried again by itself");
+  isServed = true;
+  await weir.daemon.takeUp("test");
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:left");
+  await weir.daemon.takeUp("test");
+  assert.deepEqual(platform.texts("left"), ["hello Ann"]);
+  assert.deepEqual(asked, [false, true]);
 });
 
 test("a channel that is gone stops no other turn, and is not tried again", async () => {

@@ -44,6 +44,11 @@ const HELLO_MS = 10_000;
 /** Questions of one chat that are being answered at a time: past that it is read no further. */
 const MAX_ASKED = 512;
 
+/** Channels that a script speaks in for the first time within so long are looked after together, ms. */
+const TAKE_UP_MS = 200;
+
+type Question = Exclude<ChatLine, { type: "shown" | "open" }>;
+
 /** The daemon's end of one chat. */
 export class AttachedChat {
   readonly #host: ChatHost;
@@ -55,6 +60,7 @@ export class AttachedChat {
   /** Channels, without their platform. */
   readonly #open = new Set<string>();
   #hello: Hello | null = null;
+  #takingUp: NodeJS.Timeout | null = null;
   #next = 0;
   #isDraining = false;
 
@@ -69,11 +75,6 @@ export class AttachedChat {
     return this.#hello?.streams === true;
   }
 
-  /** It shows what no other chat has open. */
-  get takesAll(): boolean {
-    return this.#hello?.takesAll === true;
-  }
-
   hasOpen(channel: string): boolean {
     return this.#open.has(channel);
   }
@@ -86,10 +87,11 @@ export class AttachedChat {
     const hello = await this.#greet();
     if (hello !== null) {
       onReady();
-      void this.#host.takeUp();
+      if (hello.opensAtOnce) void this.#host.takeUp();
       while (await this.#takeLine(inbox));
     }
     this.#lines.end();
+    if (this.#takingUp !== null) clearTimeout(this.#takingUp);
     await this.#lines.closed;
     for (const { reject } of this.#unconfirmed.values()) reject(gone());
     this.#unconfirmed.clear();
@@ -147,7 +149,7 @@ export class AttachedChat {
     const place = this.#host.placeOf(hello);
     if (typeof place === "string") return this.#refuse(place);
     this.#hello = hello;
-    this.#open.add(place.channel);
+    if (hello.opensAtOnce) this.#open.add(place.channel);
     const { pid, commands } = this.#host;
     this.tell({ type: "welcome", pid, ...place, about: [...this.#host.about()], commands: [...commands] });
     return hello;
@@ -166,6 +168,7 @@ export class AttachedChat {
     const said = chatLineSchema.safeParse(line.value).data;
     if (said === undefined) return false;
     if (said.type === "shown") this.#confirm(said.n, said.failed);
+    else if (said.type === "open") said.channels.forEach((channel) => this.#opens(channel));
     // It asks the next daemon.
     else if (!this.#isDraining) this.#answer(said, inbox);
     return true;
@@ -178,7 +181,17 @@ export class AttachedChat {
     else confirmed?.resolve();
   }
 
-  #answer(asked: Exclude<ChatLine, { type: "shown" }>, inbox: PlatformInbox): void {
+  /** What is due there is taken up in a moment, together with that of other channels. */
+  #opens(channel: string): void {
+    if (this.#open.has(channel)) return;
+    this.#open.add(channel);
+    this.#takingUp ??= setTimeout(() => {
+      this.#takingUp = null;
+      void this.#host.takeUp();
+    }, TAKE_UP_MS).unref();
+  }
+
+  #answer(asked: Question, inbox: PlatformInbox): void {
     const { n } = asked;
     const answering = this.#work(asked, inbox).then(
       (value) => void this.tell({ type: "reply", n, value }),
@@ -188,10 +201,10 @@ export class AttachedChat {
     void answering.finally(() => this.#asked.delete(answering));
   }
 
-  async #work(asked: Exclude<ChatLine, { type: "shown" }>, inbox: PlatformInbox): Promise<unknown> {
+  async #work(asked: Question, inbox: PlatformInbox): Promise<unknown> {
     switch (asked.type) {
       case "receive":
-        if (asked.event.type === "message") this.#open.add(asked.event.channel.name);
+        if (asked.event.type === "message") this.#opens(asked.event.channel.name);
         return await inbox.receive(asked.event);
       case "command": {
         const { asker, ...command } = asked.command;

@@ -120,6 +120,8 @@ export class DaemonLink implements PlatformInbox {
   readonly #emergencies = new Set<(news: EmergencyNews) => void>();
   readonly #compactions = new Set<(news: CompactionNews) => void>();
   readonly #retries = new Set<(news: RetryNews) => void>();
+  /** Channels in which the chat has spoken. */
+  readonly #open = new Set<string>();
   readonly #leaving = new AbortController();
   #connected: Connected | null;
   #next = 0;
@@ -187,6 +189,7 @@ export class DaemonLink implements PlatformInbox {
   }
 
   async receive(event: InboundEvent): Promise<Receipt> {
+    if (event.type === "message") this.#open.add(event.channel.name);
     const { value, isRepeated } = await this.#ask("receive", { event }, receiptSchema, true);
     // The daemon that was cut off has stored it, and its word did not arrive.
     return value.outcome === "duplicate" && isRepeated ? { ...value, outcome: "accepted" } : value;
@@ -242,6 +245,7 @@ export class DaemonLink implements PlatformInbox {
 
   /** Asks again what was not answered, and then what became meanwhile of messages that the chat still waits for. */
   async #catchUp(chat: LinkedChat): Promise<void> {
+    if (this.#open.size > 0) this.#connected?.lines.send({ type: "open", channels: [...this.#open] });
     const again = [...this.#questions];
     for (const [n, { line }] of again) this.#connected?.lines.send({ ...line, n });
     await Promise.allSettled(again.map(async ([, { answer }]) => answer.promise));

@@ -142,13 +142,9 @@ export class SharedTerminal implements Platform {
     return this.#options.own?.capabilities.serves(address) === true;
   }
 
-  /** Those that have the channel open; where nobody has, those that take all. */
   #chatsOf({ platform, name }: ChannelAddress): AttachedChat[] {
     if (platform !== PLATFORM_NAME) return [];
-    const chats = [...this.#chats];
-    const open = chats.filter((chat) => chat.hasOpen(name));
-    if (open.length > 0 || this.#ownServes({ platform, name })) return open;
-    return chats.filter(({ takesAll }) => takesAll);
+    return [...this.#chats].filter((chat) => chat.hasOpen(name));
   }
 
   #tell(address: ChannelAddress, line: DaemonLine): void {

@@ -119,8 +119,8 @@ export const helloSchema = z.object({
   /** Null: whoever answers there. */
   agent: z.string().nullable(),
   kind: z.enum(["dm", "channel"]),
-  /** It speaks in any channel, and shows what is said in those that no other chat has open. */
-  takesAll: z.boolean(),
+  /** False, of a script: it has channels open from the moment at which it speaks there. */
+  opensAtOnce: z.boolean(),
   /** It shows answers while they are written. */
   streams: z.boolean(),
 });
@@ -130,6 +130,8 @@ export type Hello = z.output<typeof helloSchema>;
 export const chatLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("receive"), n: count, event: inbound }),
   z.object({ type: z.literal("command"), n: count, command }),
+  /** It has spoken in these channels before the connection was cut. */
+  z.object({ type: z.literal("open"), channels: texts }),
   z.object({
     type: z.literal("outcomes"),
     n: count,

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import { pino } from "pino";
+import type { ChatHost } from "../../../../src/platforms/terminal/attached/attached-chat.ts";
+import { DaemonLink } from "../../../../src/platforms/terminal/attached/daemon-link.ts";
+import { SharedTerminal } from "../../../../src/platforms/terminal/attached/shared-terminal.ts";
+import { type TerminalMode, TerminalPlatform } from "../../../../src/platforms/terminal/terminal-platform.ts";
+import type { PlatformHarness, Said } from "../../contract.ts";
+import { RecordingInbox } from "../../recording-inbox.ts";
+import { jsonLines, ManualTurns } from "../terminal-harness.ts";
+
+/** The daemon's end of the socket, without a daemon behind it. */
+export interface Served extends AsyncDisposable {
+  readonly shared: SharedTerminal;
+  readonly inbox: RecordingInbox;
+  readonly turns: ManualTurns;
+  readonly socket: string;
+  /** Ends as a daemon does that is killed: without a word. */
+  die(): Promise<void>;
+  /** Another daemon in the place of the first. */
+  revive(host?: Partial<ChatHost>): Promise<Served>;
+}
+
+export async function serve(host: Partial<ChatHost> = {}, inbox = new RecordingInbox()): Promise<Served> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-attach-"));
+  return open(path.join(folder, "socket"), host, inbox, folder);
+}
+
+async function open(
+  socket: string,
+  host: Partial<ChatHost>,
+  inbox: RecordingInbox,
+  folder: string | null,
+): Promise<Served> {
+  const turns = new ManualTurns();
+  const log = pino({ level: "silent" });
+  const shared = new SharedTerminal({ own: null, socket: async () => socket, turns, log });
+  shared.hostedBy({
+    pid: 4711,
+    commands: [{ name: "help", help: "this list", argument: null }],
+    about: () => ["models  none"],
+    placeOf: ({ channel }) => ({ channel: channel ?? "main", agent: "weirdo" }),
+    takeUp: async () => undefined,
+    endOf: async () => null,
+    ...host,
+  });
+  await shared.start(inbox);
+  return {
+    shared,
+    inbox,
+    turns,
+    socket,
+    die: async () => shared[Symbol.asyncDispose](),
+    revive: async (other = {}) => open(socket, other, inbox, null),
+    async [Symbol.asyncDispose]() {
+      await shared[Symbol.asyncDispose]();
+      if (folder !== null) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A chat that is attached to it. */
+export interface Chat extends AsyncDisposable {
+  readonly link: DaemonLink;
+  readonly terminal: TerminalPlatform;
+  readonly input: PassThrough;
+  readonly output: PassThrough;
+  readonly remarks: readonly string[];
+  written(): string;
+  /** Settles when the chat is over for good. */
+  readonly running: Promise<void>;
+}
+
+export async function attach(socket: string, mode: TerminalMode, patienceMs = 10_000): Promise<Chat> {
+  const link = await DaemonLink.open({
+    hello: {
+      channel: null,
+      agent: null,
+      kind: mode === "jsonl" ? "channel" : "dm",
+      opensAtOnce: true,
+      streams: mode === "interactive",
+    },
+    findSocket: async () => socket,
+    patienceMs,
+  });
+  assert(link !== null, "somebody listens");
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let text = "";
+  output.setEncoding("utf8");
+  output.on("data", (chunk: string) => (text += chunk));
+  const { agent, channel, commands } = link.welcome;
+  const terminal = new TerminalPlatform({
+    mode,
+    input,
+    output,
+    channel,
+    agent,
+    commands,
+    speaker: "ana",
+    multi: false,
+    colour: false,
+    turns: link.turns,
+    onInterrupt: () => undefined,
+  });
+  await terminal.start(link);
+  const remarks: string[] = [];
+  const running = link.run({
+    show: async (id, message) => terminal.edit(id, message),
+    said: (author, said) => terminal.overhear(author, said),
+    get awaited() {
+      return terminal.awaited;
+    },
+    remark: (remark) => void remarks.push(remark),
+  });
+  return {
+    link,
+    terminal,
+    input,
+    output,
+    remarks,
+    written: () => text,
+    running,
+    async [Symbol.asyncDispose]() {
+      link.leave();
+      await terminal[Symbol.asyncDispose]();
+      await running.catch(() => undefined);
+    },
+  };
+}
+
+/** A script that is attached, as a platform. */
+export async function openAttachedHarness(): Promise<PlatformHarness> {
+  const served = await serve();
+  const chat = await attach(served.socket, "jsonl");
+  const write = async (line: object): Promise<void> => {
+    chat.input.write(`${JSON.stringify(line)}\n`);
+  };
+  return {
+    platform: served.shared,
+    inbox: served.inbox,
+    channel: "main",
+    isScriptable: true,
+    failures: ["unavailable"],
+    say: async ({ author = "ana", ...said }: Said) => write({ author, ...said }),
+    edit: async (id, text) => write({ edit: id, text }),
+    delete: async (id) => write({ delete: id }),
+    shown: async () =>
+      jsonLines(chat.written()).flatMap(({ type, text }) =>
+        (type === "reply" || type === "notice") && typeof text === "string" ? [text] : [],
+      ),
+    fail: async () => {
+      chat.output.destroy();
+    },
+    async [Symbol.asyncDispose]() {
+      await chat[Symbol.asyncDispose]();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}

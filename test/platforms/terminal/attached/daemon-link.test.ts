@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { createConnection } from "node:net";
+import { test } from "node:test";
+import type { OutboundMessage } from "../../../../src/core/message.ts";
+import { OperatorError } from "../../../../src/core/errors.ts";
+import { PlatformError } from "../../../../src/platforms/platform.ts";
+import { PROTOCOL } from "../../../../src/platforms/terminal/attached/wire.ts";
+import { until } from "../../../support/patience.ts";
+import { jsonLines } from "../terminal-harness.ts";
+import { attach, type Chat, serve } from "./attached-harness.ts";
+
+function answer(text: string, inReplyTo: readonly string[], key = `key of ${text}`): OutboundMessage {
+  return {
+    channel: { platform: "terminal", name: "main" },
+    idempotencyKey: key,
+    mayBeThere: false,
+    text,
+    final: true,
+    inReplyTo,
+    kind: "answer",
+  };
+}
+
+function say(chat: Chat, id: string, text = "hello"): void {
+  chat.input.write(`${JSON.stringify({ author: "ana", text, id })}\n`);
+}
+
+async function untilWritten(chat: Chat, wanted: string): Promise<void> {
+  await until(`"${wanted}"`, () => chat.written().includes(wanted));
+}
+
+test("a message whose receipt was lost with the daemon is sent again under its id, and counts as taken", async () => {
+  await using first = await serve();
+  // The log has it, and the daemon dies before it can say so.
+  const { promise: never } = Promise.withResolvers<never>();
+  const receive = first.inbox.receive.bind(first.inbox);
+  let isDying = true;
+  first.inbox.receive = async (event) => {
+    const receipt = await receive(event);
+    return isDying ? never : receipt;
+  };
+  await using chat = await attach(first.socket, "jsonl");
+  say(chat, "m1");
+  await first.inbox.received(1);
+  void first.die();
+  await until("the loss", () => chat.remarks.some((remark) => remark.includes("is lost")));
+  isDying = false;
+  await using second = await first.revive();
+  await untilWritten(chat, '"type":"accepted"');
+  assert.equal(second.inbox.events.length, 2);
+  const [accepted] = jsonLines(chat.written());
+  assert.deepEqual([accepted?.["id"], accepted?.["duplicate"]], ["m1", undefined]);
+});
+
+test("a turn that ended while the chat was cut off is told with its answer, and a text that is there already is not shown again", async () => {
+  await using first = await serve();
+  await using chat = await attach(first.socket, "jsonl");
+  say(chat, "skipped");
+  say(chat, "shown elsewhere");
+  say(chat, "open");
+  await untilWritten(chat, '"id":"open"');
+  await first.shared.send(answer("an earlier one", ["open"], "k1"));
+  await first.die();
+  const turnOf = (id: string, outcome: "answered" | "skipped") => ({
+    channel: "terminal:main",
+    outcome,
+    reason: null,
+    inReplyTo: [id],
+  });
+  const message = { ...answer("told to another chat", ["shown elsewhere"]), speaker: null, timing: null };
+  await using second = await first.revive({
+    endOf: async (_channel, id) => {
+      if (id === "skipped") return { turn: turnOf(id, "skipped"), answer: null };
+      if (id === "open") return null;
+      return {
+        turn: turnOf(id, "answered"),
+        answer: {
+          id: "k2",
+          message: { ...message, channel: { platform: "terminal", name: "main" }, inReplyTo: [id] },
+        },
+      };
+    },
+  });
+  await untilWritten(chat, "told to another chat");
+  await untilWritten(chat, '"type":"skipped"');
+  assert.deepEqual(
+    chat.terminal.awaited.map(({ id }) => id),
+    ["open"],
+  );
+  // The acknowledgement was lost with the first daemon: the same key is the same text.
+  await second.shared.send(answer("an earlier one", ["open"], "k1"));
+  assert.equal(chat.written().split("an earlier one").length, 2);
+});
+
+test("a command is not asked again: what was lost with it is said", async () => {
+  await using first = await serve();
+  first.inbox.onCommand = async () => new Promise(() => undefined);
+  await using chat = await attach(first.socket, "lines");
+  chat.input.write("/reset\n");
+  await until("the command", () => first.inbox.commands.length === 1);
+  void first.die();
+  await untilWritten(chat, "/reset failed: The connection to Weir was lost before the answer came.");
+  await using second = await first.revive();
+  await until("the second", () => chat.remarks.some((remark) => remark.includes("Attached to Weir again")));
+  assert.equal(second.inbox.commands.length, 1);
+});
+
+test("a daemon that does not come back ends the chat in words, and so does what was said into the void", async () => {
+  await using served = await serve();
+  await using chat = await attach(served.socket, "jsonl", 300);
+  await served.die();
+  await until("the loss", () => chat.remarks.length > 0);
+  say(chat, "lost");
+  await assert.rejects(chat.running, (error: unknown) => {
+    assert(error instanceof OperatorError);
+    assert.match(error.message, /did not come back within 0 seconds.*weir start/);
+    return true;
+  });
+  await untilWritten(chat, '"type":"error"');
+  assert.match(chat.written(), /"id":"lost".*Weir cannot be reached/);
+});
+
+test("what is failing to be stored is told to the chat, and nothing is retried behind its back", async () => {
+  await using served = await serve();
+  served.inbox.failures.push(new Error("the disk is full"));
+  await using chat = await attach(served.socket, "lines");
+  chat.input.write("hello\n");
+  await untilWritten(chat, "This could not be stored, so it was not heard: the disk is full");
+  assert.deepEqual(served.inbox.events, []);
+});
+
+test("a text counts as delivered when one chat of its channel has confirmed it, and is refused where none is there", async () => {
+  await using served = await serve();
+  const { shared } = served;
+  assert.equal(shared.capabilities.serves({ platform: "terminal", name: "main" }), false);
+  assert.equal(shared.capabilities.streaming, false);
+  await assert.rejects(shared.send(answer("to nobody", [])), (error: unknown) => {
+    return error instanceof PlatformError && error.kind === "unavailable";
+  });
+  // One that attaches and then reads nothing any more.
+  const frozen = createConnection(served.socket);
+  frozen.pause();
+  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
+  frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
+  await until("its welcome", () => shared.capabilities.serves({ platform: "terminal", name: "main" }));
+  assert.deepEqual(shared.capabilities.streaming, { intervalMs: 0 });
+  await using chat = await attach(served.socket, "lines");
+  await shared.send(answer("to both", []));
+  await untilWritten(chat, "to both");
+  // Nobody but the frozen one: it is delivered once that is gone and another has come.
+  await chat[Symbol.asyncDispose]();
+  const sending = shared.send(answer("to the next", []));
+  frozen.destroy();
+  await assert.rejects(sending, PlatformError);
+  await using next = await attach(served.socket, "lines");
+  await shared.send(answer("to the next", []));
+  await untilWritten(next, "to the next");
+});
+
+test("a chat that reads nothing for long is cut off before it fills the memory", async () => {
+  await using served = await serve();
+  const { shared } = served;
+  const frozen = createConnection(served.socket);
+  frozen.on("error", () => undefined);
+  frozen.pause();
+  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
+  frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
+  const main = { platform: "terminal", name: "main" };
+  await until("its welcome", () => shared.capabilities.serves(main));
+  const megabytes = "x".repeat(4_000_000);
+  const sent = Array.from({ length: 20 }, async (_, index) =>
+    shared.send(answer(megabytes, [], String(index))),
+  );
+  const outcomes = await Promise.allSettled(sent);
+  assert.ok(outcomes.every(({ status }) => status === "rejected"));
+  assert.equal(shared.capabilities.serves(main), false);
+  frozen.destroy();
+});
