@@ -1,6 +1,8 @@
+import path from "node:path";
 import type { Logger } from "pino";
+import { maskOf, secretsOf } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
+import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
@@ -9,7 +11,8 @@ import { NotMigratedError } from "../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
 import { createStore, type Store } from "../store/store.ts";
-import { createLog, type LogTarget } from "../telemetry/log.ts";
+import { createLog, type LogTargets } from "../telemetry/log.ts";
+import type { LogFileOptions } from "../telemetry/log-file.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
@@ -17,10 +20,29 @@ export function readConfig(io: Io, options: CommonOptions): Config {
   return loadConfig({ cwd: io.cwd, file: options.config });
 }
 
-/** Logs for people on a terminal, JSON lines for anything else. */
+/** On stderr, in the form of the configuration: by default for eyes on a terminal, JSON lines for anything else. */
 export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
-  const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };
-  return createLog(level, target);
+  return createLog(level, { ...stderrOf(io, config), mask: logMask(config) });
+}
+
+/** The log of a daemon: also in the file that `weir logs` reads. @param isShown also on stderr */
+export function openDaemonLog(io: Io, config: Config, isShown: boolean): Logger {
+  const stderr = isShown ? stderrOf(io, config) : {};
+  return createLog(config.log.level, { ...stderr, file: logFileOf(config), mask: logMask(config) });
+}
+
+/** In a line of JSON a secret may stand with escapes. */
+function logMask(config: Config): (text: string) => string {
+  return maskOf(secretsOf(config).flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
+}
+
+export function logFileOf({ database, log }: Config): LogFileOptions {
+  return { path: path.join(database.dataDir, "weir.log"), maxBytes: log.fileMaxBytes, maxFiles: log.files };
+}
+
+function stderrOf({ stderr }: Io, { log }: Config): LogTargets {
+  const form = log.format === "auto" ? (stderr.isTTY ? "text" : "json") : log.format;
+  return { stderr: form, hasColor: stderr.isTTY && !isColourUnwanted() };
 }
 
 /** Opens the database beside a daemon that may be running, for one command. */

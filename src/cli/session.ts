@@ -1,4 +1,3 @@
-import path from "node:path";
 import type { Logger } from "pino";
 import { commandTable } from "../admin/commands.ts";
 import type { Config } from "../config/config.ts";
@@ -14,9 +13,8 @@ import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
 import { closeDataFolder } from "../store/database/data-folder.ts";
-import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { openLog, readConfig } from "./open.ts";
+import { openDaemonLog, openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 
@@ -66,12 +64,13 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
+  const hasFile = mode === "interactive" || (options.isDaemon && mode === null);
   // Before there is a log in it that others could read.
-  if (mode === "interactive") await closeDataFolder(config.database.dataDir);
-  const log =
-    mode === "interactive"
-      ? createLog(config.log.level, { kind: "file", path: path.join(config.database.dataDir, "weir.log") })
-      : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
+  if (hasFile) await closeDataFolder(config.database.dataDir);
+  const log = hasFile
+    ? openDaemonLog(io, config, mode === null)
+    : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   let shown: TerminalPlatform | null = null;
   const served = options.isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
