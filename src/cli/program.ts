@@ -314,7 +314,7 @@ function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      "look at database, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
+      "look at database, disk, HTTP port, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
     )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");
