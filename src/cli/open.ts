@@ -7,6 +7,7 @@ import { errorMessage, OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
+import { closeDataFolder } from "../store/database/data-folder.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
@@ -25,9 +26,22 @@ export function openLog(io: Io, config: Config, level: string = config.log.level
   return createLog(level, { ...stderrOf(io, config), mask: logMask(config) });
 }
 
-/** The log of a daemon: also in the file that `weir logs` reads. @param isShown also on stderr */
-export function openDaemonLog(io: Io, config: Config, isShown: boolean): Logger {
+/**
+ * The log of a daemon: also in the file that `weir logs` reads.
+ * @param isShown also on stderr, and there alone where the data folder cannot be used: with a database of one's own it need not be
+ * @throws OperatorError if the folder cannot be used, and nothing would be shown
+ */
+export async function openDaemonLog(io: Io, config: Config, isShown: boolean): Promise<Logger> {
   const stderr = isShown ? stderrOf(io, config) : {};
+  try {
+    // Before there is a log in it that others could read.
+    await closeDataFolder(config.database.dataDir);
+  } catch (error) {
+    if (!isShown || config.database.url === null) throw error;
+    const log = openLog(io, config);
+    log.warn({ why: errorMessage(error) }, "log_file_not_written");
+    return log;
+  }
   return createLog(config.log.level, { ...stderr, file: logFileOf(config), mask: logMask(config) });
 }
 

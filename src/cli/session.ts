@@ -12,7 +12,6 @@ import { chooseMode, createProcessTerminal } from "../platforms/terminal/process
 import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
-import { closeDataFolder } from "../store/database/data-folder.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { openDaemonLog, openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
@@ -66,10 +65,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
   // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
   const hasFile = mode === "interactive" || (options.isDaemon && mode === null);
-  // Before there is a log in it that others could read.
-  if (hasFile) await closeDataFolder(config.database.dataDir);
   const log = hasFile
-    ? openDaemonLog(io, config, mode === null)
+    ? await openDaemonLog(io, config, mode === null)
     : openLog(io, config, mode === "lines" && config.log.level === "info" ? "warn" : config.log.level);
   let shown: TerminalPlatform | null = null;
   const served = options.isDaemon ? await openChatPlatforms(config, log) : [];

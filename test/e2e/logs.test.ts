@@ -5,9 +5,11 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { startDiscordServer } from "../support/discord/server.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { openHome } from "../support/e2e.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { connectionUrl } from "../support/weir.ts";
 import { until } from "../support/patience.ts";
 
 const KEY = "sk-e2e-secret";
@@ -77,4 +79,18 @@ test("weir logs draws the file of a daemon, follows it, and has neither secrets 
   for (const line of warnings) assert.match(line, /^\{"level":[45]0,/);
   // JSON where stderr is no terminal.
   assert.ok(daemon.stderr.split("\n").some((line) => line.startsWith('{"level"')));
+});
+
+test("where the data folder cannot be used, a daemon with a database of its own runs on, and says so on stderr", async () => {
+  await using model = await startModelServer();
+  await using database = await createTestDatabase();
+  const config = '[database]\nurl = "env:OWN"\ndata_dir = "taken/data"\n';
+  await using home = await openHome({ modelUrl: model.url, config });
+  await writeFile(path.join(home.folder, "taken"), "a file");
+  await writeFile(path.join(home.folder, ".env"), `OWN=${connectionUrl(database.connection)}\n`);
+  const daemon = home.start("start");
+  await daemon.line("Weir is ready");
+  daemon.signal("SIGTERM");
+  assert.equal((await daemon.ended).code, 0);
+  assert.match(daemon.stderr, /"msg":"log_file_not_written"/);
 });
