@@ -55,7 +55,9 @@ export async function openChatScene(
   const agent = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "reply-0-8"\ncompactor_model = "summary-0"\n`;
   await writeFile(path.join(folder.path, "config.toml"), agent);
   const config = loadConfig({ cwd: folder.path, env: { OPENAI_BASE_URL: model.url } });
-  const log = createLog("info", { kind: "file", path: path.join(folder.path, "weir.log") });
+  const log = createLog("info", {
+    file: { path: path.join(folder.path, "weir.log"), maxBytes: 10_000_000, maxFiles: 5 },
+  });
   const adapter = createAdapter(log);
   const bindings = [bindPlatform(adapter.name, agentId("main"))];
   const daemon = stack.use(await buildDaemon({ config, log, platforms: () => [adapter], bindings }));

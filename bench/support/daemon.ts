@@ -65,7 +65,9 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
     env: options.modelUrl === null ? {} : { OPENAI_BASE_URL: options.modelUrl },
   });
   const platforms = new Map(options.agents.map(({ id }) => [id, new BenchPlatform(id)]));
-  const log = createLog("info", { kind: "file", path: path.join(folder.path, "weir.log") });
+  const log = createLog("info", {
+    file: { path: path.join(folder.path, "weir.log"), maxBytes: 10_000_000, maxFiles: 5 },
+  });
   const daemon = stack.use(
     await buildDaemon({
       config,

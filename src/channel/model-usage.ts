@@ -76,7 +76,17 @@ export function billLine(
     "turn" in purpose ? ({ turn: purpose.turn, job: null } as const) : ({ ...purpose, turn: null } as const);
   const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
   const kind = whose.job === null ? ofTurn : "compaction";
-  events.emit({ type: "model_call", channel, purpose: kind, model, outcome, ...tokens, totalMs });
+  events.emit({
+    type: "model_call",
+    channel,
+    purpose: kind,
+    turn: whose.turn,
+    job: whose.job,
+    model,
+    outcome,
+    ...tokens,
+    totalMs,
+  });
   budgets?.count({
     agent: agent.config.id,
     channel: owner.channel,
@@ -99,6 +109,23 @@ export function billLine(
     firstTokenMs: record.firstTokenMs ?? null,
     totalMs,
   };
+}
+
+/** What a turn's calls have taken, as far as their server has told. */
+interface SpentTokens {
+  readonly tokensIn?: number;
+  readonly tokensOut?: number;
+}
+
+/** Empty: the server has told nothing. Pure. */
+export function spentOn(
+  calls: readonly Pick<ModelCallRow, "promptTokens" | "completionTokens">[],
+): SpentTokens {
+  const told = calls.filter(({ promptTokens }) => promptTokens !== null);
+  if (told.length === 0) return {};
+  const sum = (of: (call: (typeof told)[number]) => number | null): number =>
+    told.reduce((all, call) => all + (of(call) ?? 0), 0);
+  return { tokensIn: sum((call) => call.promptTokens), tokensOut: sum((call) => call.completionTokens) };
 }
 
 /** Stores a model call's row without waiting for it. A row that cannot be stored is logged and lost. */

@@ -13,6 +13,7 @@ import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
 import { counted } from "../text/text.ts";
 import { formatNumber } from "../text/format.ts";
+import { databaseRemedy, lookAtFolder, lookAtHttp } from "./look-at-machine.ts";
 import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
@@ -46,6 +47,8 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
   const { discord, slack } = config.platforms;
   return [
     ["database", async () => lookAtDatabase(io, config)],
+    ["data folder", async () => lookAtFolder(config)],
+    ["HTTP", async () => lookAtHttp(config)],
     ["models", async () => lookAtModels(config)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
     ["MCP servers", async () => lookAtServers(io, config)],
@@ -85,11 +88,8 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
     // It says itself what to do.
     if (error instanceof OperatorError) return [{ what, state: "wrong", detail: errorMessage(error) }];
-    const todo =
-      config.database.url === null
-        ? "see that the folder can be written to and has room"
-        : "see that the server of DATABASE_URL runs and lets this user in";
-    return [{ what, state: "wrong", detail: errorMessage(error), todo }];
+    const detail = errorMessage(error);
+    return [{ what, state: "wrong", detail, todo: databaseRemedy(detail, config.database) }];
   }
 }
 

@@ -1,15 +1,19 @@
+import path from "node:path";
 import type { Logger } from "pino";
+import { KnownSecrets, secretsOf } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
+import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
+import { closeDataFolder } from "../store/database/data-folder.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
 import { createStore, type Store } from "../store/store.ts";
-import { createLog, type LogTarget } from "../telemetry/log.ts";
+import { createLog, type LogTargets } from "../telemetry/log.ts";
+import type { LogFileOptions } from "../telemetry/log-file.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
@@ -25,10 +29,54 @@ export function readConfigAnew(io: Io, options: CommonOptions, before: Config): 
   return loadConfig({ cwd: io.cwd, file: options.config, isReload: before.file !== null });
 }
 
-/** Logs for people on a terminal, JSON lines for anything else. */
-export function openLog(io: Io, config: Config, level: string = config.log.level): Logger {
-  const target: LogTarget = io.stderr.isTTY ? { kind: "pretty", color: true } : { kind: "json" };
-  return createLog(level, target);
+/** On stderr, in the form of the configuration: by default for eyes on a terminal, JSON lines for anything else. */
+export function openLog(
+  io: Io,
+  config: Config,
+  level: string = config.log.level,
+  { masked }: Pick<KnownSecrets, "masked"> = logSecrets(config),
+): Logger {
+  return createLog(level, { ...stderrOf(io, config), mask: masked });
+}
+
+/**
+ * The log of a daemon: also in the file that `weir logs` reads.
+ * @param secrets what is hidden in it; a reload may add to them
+ * @param isShown also on stderr, and there alone where the data folder cannot be used: with a database of one's own it need not be
+ * @throws OperatorError if the folder cannot be used, and nothing would be shown
+ */
+export async function openDaemonLog(
+  io: Io,
+  config: Config,
+  secrets: KnownSecrets,
+  isShown: boolean,
+): Promise<Logger> {
+  const stderr = isShown ? stderrOf(io, config) : {};
+  try {
+    // Before there is a log in it that others could read.
+    await closeDataFolder(config.database.dataDir);
+  } catch (error) {
+    if (!isShown || config.database.url === null) throw error;
+    const log = openLog(io, config, config.log.level, secrets);
+    log.warn({ why: errorMessage(error) }, "log_file_not_written");
+    return log;
+  }
+  return createLog(config.log.level, { ...stderr, file: logFileOf(config), mask: secrets.masked });
+}
+
+/** What is hidden in a log. In a line of JSON a secret may stand with escapes. */
+export function logSecrets(config: Config, known = new KnownSecrets()): KnownSecrets {
+  known.add(secretsOf(config).flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
+  return known;
+}
+
+export function logFileOf({ database, log }: Config): LogFileOptions {
+  return { path: path.join(database.dataDir, "weir.log"), maxBytes: log.fileMaxBytes, maxFiles: log.files };
+}
+
+function stderrOf({ stderr }: Io, { log }: Config): LogTargets {
+  const form = log.format === "auto" ? (stderr.isTTY ? "text" : "json") : log.format;
+  return { stderr: form, hasColor: stderr.isTTY && !isColourUnwanted() };
 }
 
 /** Opens the database beside a daemon that may be running, for one command. */

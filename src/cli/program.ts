@@ -1,4 +1,4 @@
-import { CHANNEL_ORDERS, USAGE_KEYS } from "../core/listings.ts";
+import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
 import { readVersion } from "../admin/version.ts";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
@@ -9,6 +9,7 @@ import type { ContextOptions } from "./context.ts";
 import type { ForgetUserOptions } from "./forget-user.ts";
 import type { CommonOptions, Io } from "./io.ts";
 import type { LogOptions } from "./log.ts";
+import type { LogsOptions } from "./logs.ts";
 import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
@@ -136,6 +137,17 @@ function addOverviews(program: Command, io: Io): void {
     .action(async (options: ChannelsOptions) => {
       const { showChannels } = await import("./channels.ts");
       await showChannels(io, options);
+    });
+  withConfig(program.command("logs"))
+    .description("show the last lines of the daemon's log, a line an event")
+    .option("-f, --follow", "go on with what comes, until Ctrl-C")
+    .option("--channel <name>", "only of this channel; main, or platform:name")
+    .addOption(new Option("--level <level>", "only this and what is more important").choices(LOG_LEVELS))
+    .option("-n, --lines <n>", "so many of the last lines, 1 or more", positiveNumber, 50)
+    .option("--json", "as the file has them")
+    .action(async (options: LogsOptions) => {
+      const { showLogs } = await import("./logs.ts");
+      await showLogs(io, options);
     });
   withConfig(program.command("usage"))
     .description(
@@ -310,7 +322,7 @@ function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      "look at database, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
+      "look at database, disk, HTTP port, models, MCP servers, Discord and Slack, and say what to do about what is wrong",
     )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");

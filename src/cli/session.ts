@@ -1,8 +1,6 @@
-import path from "node:path";
 import type { Logger } from "pino";
 import { explainFailure } from "../admin/explain-failure.ts";
 import { tellOwnersOfFailures } from "../admin/failure-notes.ts";
-import { maskOf, secretsOf } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -13,11 +11,9 @@ import type { Platform } from "../platforms/platform.ts";
 import { chooseMode } from "../platforms/terminal/process-terminal.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import type { Events } from "../telemetry/events.ts";
-import { closeDataFolder } from "../store/database/data-folder.ts";
 import { FolderTakenError } from "../store/database/data-lock.ts";
-import { createLog } from "../telemetry/log.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { openLog, readConfig } from "./open.ts";
+import { logFileOf, logSecrets, openDaemonLog, openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 import type { Binding } from "../router/bindings.ts";
@@ -65,19 +61,17 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  const { isDaemon } = options;
   const levelOf = ({ log: { level } }: Config): string =>
     mode === "lines" && level === "info" ? "warn" : level;
-  // Before there is a log in it that others could read.
-  if (mode === "interactive") await closeDataFolder(config.database.dataDir);
-  const logFile = mode === "interactive" ? path.join(config.database.dataDir, "weir.log") : null;
-  const log =
-    logFile !== null
-      ? createLog(config.log.level, { kind: "file", path: logFile })
-      : openLog(io, config, levelOf(config));
-  const { isDaemon } = options;
-  const logPlace = logFile ?? "the standard error of the process";
-  let masked = maskOf(secretsOf(config));
-  const explain = (reason: string): string => masked(explainFailure(reason, logPlace));
+  // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
+  const hasFile = mode === "interactive" || (isDaemon && mode === null);
+  const secrets = logSecrets(config);
+  const log = hasFile
+    ? await openDaemonLog(io, config, secrets, mode === null)
+    : openLog(io, config, levelOf(config), secrets);
+  const logPlace = hasFile ? logFileOf(config).path : "the standard error of the process";
+  const explain = (reason: string): string => secrets.masked(explainFailure(reason, logPlace));
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
@@ -98,6 +92,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     bindingsOf: bindingsBy,
     onConfigured: (next) => {
       log.level = levelOf(next);
+      logSecrets(next, secrets);
     },
   });
   let reload = (): void => undefined;
@@ -112,7 +107,6 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   reload = () => void daemon.reload();
   http?.watch(daemon);
   terminals.watch(daemon);
-  masked = daemon.masked;
   const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
   // Who sits before a terminal reads it among the first lines there.

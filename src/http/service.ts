@@ -127,6 +127,13 @@ async function listen(server: Server, { host, port }: HttpConfig): Promise<numbe
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
+/** Listens for a moment, and takes nothing. @throws OperatorError if it cannot listen there */
+export async function tryListen(http: HttpConfig): Promise<void> {
+  const server = createServer();
+  await listen(server, http);
+  await close(server);
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     "another program listens there already, perhaps another Weir: end it, or choose another port under [http] in config.toml",

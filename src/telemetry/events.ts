@@ -13,8 +13,20 @@ export type WeirEvent =
       inReplyTo: string[];
       turnMs: number;
       modelMs: number;
+      /** Of all its model calls, as far as their server has told. */
+      tokensIn?: number;
+      tokensOut?: number;
     }
-  | { type: "reply_delivered"; channel: string; turn: number | null; parts: number; turnMs: number }
+  | {
+      type: "reply_delivered";
+      channel: string;
+      turn: number | null;
+      parts: number;
+      turnMs: number;
+      /** The messages that it answers, and those that it is now, by the platform's ids. */
+      inReplyTo?: readonly string[];
+      messageIds?: readonly string[];
+    }
   | { type: "delivery_failed"; channel: string; kind: string; why: string; retryInMs: number | null }
   | {
       type: "emergency";
@@ -51,6 +63,9 @@ export type WeirEvent =
       type: "model_call";
       channel: string;
       purpose: "turn" | "compaction" | "subagent";
+      /** What it was for. */
+      turn?: number | null;
+      job?: number | null;
       model: string;
       outcome: string;
       promptTokens: number | null;
@@ -82,6 +97,11 @@ function levelOf(event: WeirEvent): "debug" | "info" | "warn" {
   return LEVEL[event.type] ?? "debug";
 }
 
+/** A model gives its reason to stay silent in its own words, which may be those of people: they are no matter of the log. */
+function loggable(event: WeirEvent, fields: object): object {
+  return event.type === "turn_settled" && event.outcome === "skipped" ? { ...fields, reason: null } : fields;
+}
+
 export type EventListener = (event: WeirEvent) => void;
 
 /** The one place where an event is told: to the log, and to whoever listens. */
@@ -95,7 +115,7 @@ export class Events {
 
   emit(event: WeirEvent): void {
     const { type, ...fields } = event;
-    this.#log[levelOf(event)](fields, type);
+    this.#log[levelOf(event)](loggable(event, fields), type);
     for (const listener of this.#listeners) listener(event);
   }
 

@@ -1,14 +1,17 @@
 import { pino, type Logger } from "pino";
-import pretty from "pino-pretty";
+import { formatLogLine, parseLogLine } from "./log-line.ts";
+import { LogFile, type LogFileOptions } from "./log-file.ts";
 
 /** Where log lines go, and in which form. */
-export type LogTarget =
-  /** JSON lines on stderr, for pm2 and other collectors. */
-  | { readonly kind: "json" }
-  /** For a person who looks at stderr. */
-  | { readonly kind: "pretty"; readonly color: boolean }
-  /** JSON lines in a file, while a chat owns the terminal. */
-  | { readonly kind: "file"; readonly path: string };
+export interface LogTargets {
+  /** `json`: for pm2 and other collectors; `text`: for eyes. Left out: nothing is written there. */
+  readonly stderr?: "json" | "text";
+  readonly hasColor?: boolean;
+  /** JSON lines. Left out: there is no file. */
+  readonly file?: LogFileOptions;
+  /** Hides the secrets of a configuration, wherever they stand. */
+  readonly mask?: (text: string) => string;
+}
 
 /** Keys whose values never reach a log, wherever they stand. */
 const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", "url"];
@@ -21,26 +24,35 @@ const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", 
 const OBEYED = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** The logger. Written synchronously: what a dying process said last is what one wants to read. */
-export function createLog(level: string, target: LogTarget): Logger {
+export function createLog(level: string, targets: LogTargets): Logger {
+  const { mask = (text: string): string => text } = targets;
   const redact = { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[hidden]" };
-  const hooks = { streamWrite: (line: string) => line.replaceAll(OBEYED, "\uFFFD") };
-  const options = { level, base: null, redact, hooks };
-  if (target.kind === "pretty") {
-    const stream = pretty({
-      colorize: target.color,
-      destination: 2,
-      sync: true,
-      translateTime: "SYS:HH:MM:ss",
-      ignore: "pid,hostname",
-    });
-    return pino(options, stream);
-  }
-  const destination =
-    target.kind === "json"
-      ? { dest: 2, sync: true }
-      : { dest: target.path, sync: true, mkdir: true, mode: 0o600 };
-  const file = pino.destination(destination);
-  // A log that can't be written (its disk is full) is no reason to stop answering.
-  file.on("error", () => undefined);
-  return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, file);
+  const hooks = { streamWrite: (line: string) => mask(line).replaceAll(OBEYED, "\uFFFD") };
+  const sinks = [...stderrSink(targets), ...fileSink(targets)];
+  const write = (line: string): void => {
+    for (const sink of sinks) sink(line);
+  };
+  return pino({ level, base: null, redact, hooks, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+}
+
+type Sink = (line: string) => void;
+
+function stderrSink({ stderr, hasColor = false }: LogTargets): Sink[] {
+  if (stderr === undefined) return [];
+  const stream = pino.destination({ dest: 2, sync: true });
+  // A log that can't be written is no reason to stop answering.
+  stream.on("error", () => undefined);
+  if (stderr === "json") return [(line) => void stream.write(line)];
+  return [
+    (line) => {
+      const record = parseLogLine(line);
+      stream.write(record === null ? line : `${formatLogLine(record, hasColor)}\n`);
+    },
+  ];
+}
+
+function fileSink({ file }: LogTargets): Sink[] {
+  if (file === undefined) return [];
+  const log = new LogFile(file);
+  return [(line) => log.write(line)];
 }

@@ -130,8 +130,8 @@ suite("without a file", () => {
         models: [],
         embeddings: null,
       },
-      log: { level: "info" },
       terminal: { history: true },
+      log: { level: "info", format: "auto", fileMaxBytes: 10_000_000, files: 5 },
       daemon: {
         drainDeadlineMs: 20_000,
         maxLoadedChannels: 1000,

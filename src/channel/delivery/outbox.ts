@@ -149,15 +149,24 @@ export class Outbox {
 
   /** Tells that an answer was delivered, once the log says so. */
   async #noted(
-    { turnId, acceptedAt, parts }: PendingAnswer,
-    notes: readonly Promise<boolean>[],
+    { turnId, acceptedAt, parts, inReplyTo }: PendingAnswer,
+    notes: readonly Promise<string | null>[],
   ): Promise<void> {
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
-    const isWhole = (await Promise.all(notes)).every(Boolean) && notes.length === parts.length;
+    const messageIds = (await Promise.all(notes)).filter((id) => id !== null);
+    const isWhole = messageIds.length === parts.length;
     this.#underWay.delete(turnId);
     if (!isWhole) return;
     const channel = formatAddress(this.#parts.address);
-    this.#parts.events.emit({ type: "reply_delivered", channel, turn: turnId, parts: parts.length, turnMs });
+    this.#parts.events.emit({
+      type: "reply_delivered",
+      channel,
+      turn: turnId,
+      parts: parts.length,
+      turnMs,
+      inReplyTo,
+      messageIds,
+    });
   }
 
   /** Does other work at the platform, in order with the answers. @param work must not throw */
@@ -200,9 +209,9 @@ export class Outbox {
   }
 
   /** @returns the notes of the parts that were sent */
-  async #deliverAll(answer: PendingAnswer): Promise<Promise<boolean>[]> {
+  async #deliverAll(answer: PendingAnswer): Promise<Promise<string | null>[]> {
     const texts = this.split(answer, answer);
-    const notes: Promise<boolean>[] = [];
+    const notes: Promise<string | null>[] = [];
     for (const [index, part] of answer.parts.entries()) {
       const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
       // The channel is gone or refuses the text: so will be the rest of the answer.
@@ -213,21 +222,21 @@ export class Outbox {
     return notes;
   }
 
-  /** Writes down that a part was sent, until that is in the log. Must not throw. @returns false: it is left to the next owner */
-  async #note({ id }: Delivery, messageId: string): Promise<boolean> {
+  /** Writes down that a part was sent, until that is in the log. Must not throw. @returns the id; null: it is left to the next owner */
+  async #note({ id }: Delivery, messageId: string): Promise<string | null> {
     const { owner, deliveries, onLost } = this.#parts;
     for (let failures = 0; ; failures++) {
       try {
         await deliveries.sent(owner, id, messageId);
-        return true;
+        return messageId;
       } catch (error) {
         if (error instanceof StaleEpochError) {
           onLost(error);
-          return false;
+          return null;
         }
         const waitMs = backoffMs(BACKOFF, failures);
         this.#tellFailure(error, waitMs);
-        if (this.#closing.signal.aborted) return false;
+        if (this.#closing.signal.aborted) return null;
         await pause(waitMs, this.#closing.signal);
       }
     }

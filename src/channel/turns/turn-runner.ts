@@ -18,7 +18,7 @@ import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import { type LastRequest, storeBillLine, type UsageAnchor } from "../model-usage.ts";
+import { type LastRequest, spentOn, storeBillLine, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { refusedForBudget, tellBudgets } from "./turn-budget.ts";
 import { type Asked, askedBy } from "./asked.ts";
@@ -369,17 +369,23 @@ export class TurnRunner {
         ),
       });
     }
-    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt);
+    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt, spentOn(calls));
     this.forget(turn.toSeq);
     this.#parts.subagents?.settled(owner.channel);
   }
 
   /** Tells how a turn ended, once that is in the log. */
-  tell(turn: TurnId, end: TurnEnd, acceptedAt: Date = new Date(steadyNow())): void {
+  tell(
+    turn: TurnId,
+    end: TurnEnd,
+    acceptedAt: Date = new Date(steadyNow()),
+    spent: ReturnType<typeof spentOn> = {},
+  ): void {
     const { events, address } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
-    events.emit({ type: "turn_settled", channel, turn, outcome, reason, inReplyTo, turnMs, modelMs });
+    const told = { channel, turn, outcome, reason, inReplyTo, turnMs, modelMs };
+    events.emit({ type: "turn_settled", ...told, ...spent });
   }
 }

@@ -28,6 +28,7 @@ import {
  */
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const LOG_FORMATS = ["auto", "text", "json"] as const;
 
 /** All that the service takes in one message. */
 const MAX_LOOPBACK_TEXT = 1_000_000;
@@ -97,6 +98,18 @@ export const fileSchema = z.strictObject({
       "info",
       'How much to log: "trace", "debug", "info", "warn", "error" or "silent".',
     ),
+    format: option(
+      oneOf(LOG_FORMATS),
+      "auto",
+      'What stderr shows: "text", a line an event for eyes; "json", for programs; "auto", text on a terminal and JSON elsewhere. The ' +
+        "file weir.log in the data folder has JSON lines; `weir logs` draws them.",
+    ),
+    file_max_bytes: option(
+      whole(10_000, 1_000_000_000, "bytes"),
+      10_000_000,
+      "When weir.log is as long as this, a new one begins, and the one before it is weir.log.1.",
+    ),
+    files: option(whole(1, 20, "files"), 5, "How many of these files are kept, weir.log included."),
   }),
   terminal: table("terminal", {
     history: option(

@@ -30,10 +30,17 @@ const FILES: ReadonlySet<string> = new Set([
   HTTP_TOKEN,
 ]);
 
+/** Older parts of the log. */
+const OLD_LOG = /^weir\.log\.\d{1,2}$/;
+
 /** Rights of the group and of all others. */
 const OTHERS = 0o077;
 const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
+
+function isOwnFile(name: string): boolean {
+  return FILES.has(name) || OLD_LOG.test(name);
+}
 
 /** Makes a folder that is closed to other accounts, where there is none. The folders above it are made as usual. */
 export async function makePrivateFolder(folder: string): Promise<void> {
@@ -76,7 +83,7 @@ async function close(folder: string): Promise<string | null> {
   const foreign = await findForeign(folder);
   const why = foreign === null ? await narrow(folder, PRIVATE_FOLDER) : await openness(folder, foreign);
   for (const name of await readdir(folder))
-    if (FILES.has(name)) await narrow(path.join(folder, name), PRIVATE_FILE);
+    if (isOwnFile(name)) await narrow(path.join(folder, name), PRIVATE_FILE);
   return why;
 }
 
@@ -85,7 +92,7 @@ async function close(folder: string): Promise<string | null> {
  */
 export async function findForeign(folder: string): Promise<string | null> {
   const names = await readdir(folder);
-  return names.find((name) => !FOLDERS.has(name) && !FILES.has(name)) ?? null;
+  return names.find((name) => !FOLDERS.has(name) && !isOwnFile(name)) ?? null;
 }
 
 export function unusable(dataDir: string, cause: unknown): OperatorError {

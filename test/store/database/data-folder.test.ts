@@ -101,7 +101,9 @@ describe("the data folder", () => {
 
   test("has a log that its owner alone can read", async () => {
     await closeDataFolder(dataDir);
-    createLog("info", { kind: "file", path: path.join(dataDir, "weir.log") }).info("said");
+    createLog("info", {
+      file: { path: path.join(dataDir, "weir.log"), maxBytes: 10_000_000, maxFiles: 5 },
+    }).info("said");
     assert.equal(await modeOf("weir.log"), "600");
   });
 });

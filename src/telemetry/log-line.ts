@@ -1,0 +1,150 @@
+import { displayableLine } from "../text/displayable.ts";
+
+/** A line of the log as an object. */
+export type LogRecord = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg: string };
+
+/** By pino's numbers. */
+const LEVELS: ReadonlyMap<number, string> = new Map([
+  [10, "trace"],
+  [20, "debug"],
+  [30, "info"],
+  [40, "warn"],
+  [50, "error"],
+  [60, "fatal"],
+]);
+const COLORS: ReadonlyMap<string, string> = new Map([
+  ["trace", "2"],
+  ["debug", "2"],
+  ["warn", "33"],
+  ["error", "31"],
+  ["fatal", "31"],
+]);
+const EVENT_WIDTH = 8;
+/** They stand at their own places, or are the same in every line. */
+const ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "channel", "pid", "hostname"]);
+/** A longer value is cut: whoever wants all of it reads the file. */
+const MAX_VALUE = 300;
+
+/** @returns null: it is none */
+export function parseLogLine(line: string): LogRecord | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRecord(value: unknown): value is LogRecord {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "level" in value &&
+    typeof value.level === "number" &&
+    "msg" in value &&
+    typeof value.msg === "string"
+  );
+}
+
+export function levelName({ level }: Pick<LogRecord, "level">): string {
+  return LEVELS.get(level) ?? String(level);
+}
+
+/**
+ * A line of the log for eyes: `03:21:37 turn     discord:12  answered 3.9 s  1,240 → 85 tok`. Nothing in it is obeyed by a terminal.
+ * Times are those of this machine. Pure but for the time zone.
+ */
+export function formatLogLine(record: LogRecord, hasColor: boolean): string {
+  const level = levelName(record);
+  const { name, detail } = told(record);
+  const channel = typeof record["channel"] === "string" ? record["channel"] : "";
+  const mark = ["warn", "error", "fatal"].includes(level) ? `${level} ` : "";
+  const parts = [`${clock(record["time"])} ${mark}${name.padEnd(EVENT_WIDTH)}`, channel, detail];
+  const line = displayableLine(parts.filter((part) => part !== "").join("  "));
+  const color = hasColor ? COLORS.get(level) : undefined;
+  return color === undefined ? line : `\u001B[${color}m${line}\u001B[0m`;
+}
+
+function told(record: LogRecord): { readonly name: string; readonly detail: string } {
+  switch (record.msg) {
+    case "turn_settled":
+      return {
+        name: "turn",
+        detail: joined(
+          ended(record),
+          tokens(record["tokensIn"], record["tokensOut"]),
+          ids(record, ["turn", "inReplyTo"]),
+        ),
+      };
+    case "model_call":
+      return {
+        name: "model",
+        detail: joined(
+          `${text(record["model"])} ${text(record["outcome"])} ${seconds(record["totalMs"])}`,
+          tokens(record["promptTokens"], record["completionTokens"]),
+          ids(record, ["purpose", "turn", "job"]),
+        ),
+      };
+    case "compaction":
+      return {
+        name: "compact",
+        detail: joined(
+          `${text(record["phase"])} ${text(record["kind"])} ${seconds(record["ms"])}`,
+          tokens(record["tokensBefore"], record["tokensAfter"]),
+          ids(record, ["job", "tier", "reason"]),
+        ),
+      };
+    case "message_accepted":
+      return { name: "message", detail: ids(record, ["messageId", "seq", "addressed"]) };
+    case "reply_delivered":
+      return { name: "sent", detail: ids(record, ["turn", "messageIds", "inReplyTo"]) };
+    default:
+      return { name: record.msg, detail: rest(record) };
+  }
+}
+
+function ended(record: LogRecord): string {
+  const { outcome, reason, turnMs } = record;
+  return joined(
+    `${text(outcome)} ${seconds(turnMs)}`,
+    reason === null || reason === undefined ? "" : text(reason),
+  );
+}
+
+function rest(record: LogRecord): string {
+  return ids(
+    record,
+    Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
+  );
+}
+
+function ids(record: LogRecord, keys: readonly string[]): string {
+  return keys
+    .filter((key) => record[key] !== undefined && record[key] !== null)
+    .map((key) => `${key}=${text(record[key])}`)
+    .join(" ");
+}
+
+function tokens(before: unknown, after: unknown): string {
+  return typeof before === "number" && typeof after === "number"
+    ? `${before.toLocaleString("en-US")} → ${after.toLocaleString("en-US")} tok`
+    : "";
+}
+
+function seconds(ms: unknown): string {
+  return typeof ms === "number" ? `${(ms / 1000).toFixed(1)} s` : "";
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part.trim() !== "").join("  ");
+}
+
+function text(value: unknown): string {
+  const shown = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return shown.length > MAX_VALUE ? `${shown.slice(0, MAX_VALUE)}…` : shown;
+}
+
+function clock(time: unknown): string {
+  const at = typeof time === "string" || typeof time === "number" ? new Date(time) : new Date(Number.NaN);
+  return Number.isNaN(at.getTime()) ? "--:--:--" : at.toTimeString().slice(0, 8);
+}
