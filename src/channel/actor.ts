@@ -55,7 +55,6 @@ export class ChannelActor {
   /** Resets that wait for the turn to end: no other turn begins before them. */
   #resets = 0;
   #isClosed = false;
-  /** Another one takes its place: it begins nothing any more. */
   #isLeaving = false;
   /** Resolves once somebody waits for the one that takes its place. */
   readonly #isWanted = Promise.withResolvers<void>();
@@ -263,7 +262,7 @@ export class ChannelActor {
     await this.#outbox.idle();
   }
 
-  /** Its agent or its platform's rules are others by now, and one with those is to take its place. */
+  /** Another one is to take its place. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -286,8 +285,8 @@ export class ChannelActor {
   }
 
   get #isAwaited(): boolean {
-    const isUnsure = this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null;
-    return isUnsure || dueMessages(this.history.current).length > 0;
+    if (this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null) return true;
+    return dueMessages(this.history.current).length > 0;
   }
 
   /**

@@ -78,10 +78,17 @@ export function templatePaths(sources: PromptSources): string[] {
   return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
+/** Compiling all templates takes a while, and reading them does not. */
+function textsOf(sources: PromptSources): string {
+  const read = templatePaths(sources).map((path) => [path, isFolder(path) ? null : readTextFile(path, path)]);
+  const own = [sources.agentTemplates, sources.compactorTemplates].map((paths) => [...(paths ?? [])]);
+  return JSON.stringify([sources.dir, own, read]);
+}
+
 export interface LoadedPrompts extends Prompts {
   /** Files that the folder lacks, and that are taken from Weir's own: it was made for a version before, or for a few changes. */
   readonly absent: readonly string[];
-  /** All templates as they were read. */
+  /** All files of the sources, as they were read. */
   readonly texts: string;
 }
 
@@ -92,14 +99,13 @@ export interface LoadedPrompts extends Prompts {
  * nobody gives, or one that the template lost
  */
 export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
+  const texts = textsOf(sources);
+  if (before?.texts === texts) return before;
   const hasFolder = isFolder(sources.dir);
   const absent: string[] = [];
-  const read: string[] = [];
   const problems = hasFolder ? extraTemplates(sources.dir) : [noFolder(sources.dir)];
   const load = (path: string, name: string, templateRules: TemplateRules): Render => {
-    const source = readTemplate(path, name);
-    const outcome = typeof source === "string" ? compiled(source, name, templateRules) : source.problems;
-    if (typeof source === "string") read.push(name, source);
+    const outcome = loadTemplate(path, name, templateRules);
     if (typeof outcome === "function") return outcome;
     problems.push(...outcome);
     return () => "";
@@ -123,8 +129,6 @@ export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): Loa
     compactor: ownOf(sources.compactorTemplates, OWN_COMPACTOR),
   };
   if (problems.length > 0) throw new PromptError(problems);
-  const texts = JSON.stringify(read);
-  if (before?.texts === texts) return before;
   return {
     absent,
     texts,
@@ -169,18 +173,13 @@ function extraTemplates(dir: string): string[] {
     .map((name) => `${name}: no template has this name; expected are ${[...expected].join(", ")}`);
 }
 
-function readTemplate(path: string, name: string): string | { readonly problems: string[] } {
+function loadTemplate(path: string, name: string, templateRules: TemplateRules): Render | string[] {
   const text = readTextFile(path, name);
-  if (text === null) return { problems: [`${name}: this template is missing`] };
-  if ("problem" in text)
-    return { problems: [`${place(name, text.problem.line)}: ${text.problem.message}`] };
-  return text.value;
-}
-
-function compiled(text: string, name: string, templateRules: TemplateRules): Render | string[] {
-  const template = compileTemplate(text, templateRules);
-  if ("render" in template) return template.render;
-  return template.problems.map((problem) => `${place(name, problem.line)}: ${problem.message}`);
+  if (text === null) return [`${name}: this template is missing`];
+  if ("problem" in text) return [`${place(name, text.problem.line)}: ${text.problem.message}`];
+  const compiled = compileTemplate(text.value, templateRules);
+  if ("render" in compiled) return compiled.render;
+  return compiled.problems.map((problem) => `${place(name, problem.line)}: ${problem.message}`);
 }
 
 function place(name: string, line: number | null): string {

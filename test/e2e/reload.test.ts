@@ -1,6 +1,6 @@
 // proves: src/compose/reloader.ts, src/cli/reload.ts, src/cli/configuration-source.ts, src/admin/reload-answer.ts, migrations/0053_reload.sql
 import assert from "node:assert/strict";
-import { rename, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -110,6 +110,41 @@ test("a broken save changes nothing, says where it is broken, and is over when i
   await world.say("room", "second", "and now?");
   await world.untilAnswered();
   assert.match(scene.prompt(), /Speak of trains\./);
+  await world.assertAnsweredOnce();
+});
+
+test("a template of one's own takes effect when it is saved, what the folder lacks is Weir's, and so does an agent's new folder", async () => {
+  await using scene = await openScene();
+  const { home, world, daemon } = scene;
+  const own = path.join(home.folder, "own");
+  await mkdir(own);
+  const shipped = await readFile(path.join(import.meta.dirname, "../../prompts/en/system.md.j2"), "utf8");
+  await writeFile(path.join(own, "system.md.j2"), `${shipped}\nSpeak of mills.\n`);
+  await scene.save('[prompts]\ndir = "own"\n');
+  await daemon.errorLine("templates_of_weir");
+  await daemon.errorLine('"changed":["prompts.dir"],"prompts":true');
+  await writeFile(path.join(own, "system.md.j2"), `${shipped}\nSpeak of boats.\n`);
+  await daemon.errorLine('"changed":[],"prompts":true');
+  await world.say("room", "first", "hello");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of boats\./);
+  await writeFile(path.join(own, "system.md.j2"), "{{ nothing }}");
+  assert.match(await daemon.errorLine("configuration_refused"), /system\.md\.j2:1: unknown variable/);
+  await writeFile(path.join(own, "system.md.j2"), `${shipped}\nSpeak of trains.\n`);
+  await daemon.errorLine("configuration_mended");
+
+  const skill = path.join(home.folder, "agents/main/skills/milling");
+  // One after the other: what was saved before is in force by then.
+  assert.equal((await home.run("reload")).code, 0);
+  const seen = daemon.stderr.split('"prompts":true').length;
+  await mkdir(skill, { recursive: true });
+  await writeFile(path.join(skill, "SKILL.md"), "---\nname: milling\ndescription: how to mill\n---\nMill.\n");
+  await daemon.until("the folder is seen", () => daemon.stderr.split('"prompts":true').length > seen);
+  await world.say("room", "second", "hello again");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of trains\./);
+  const tools = scene.model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
+  assert.ok(tools?.includes("activate_skill"), tools?.join(" "));
   await world.assertAnsweredOnce();
 });
 

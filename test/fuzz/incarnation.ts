@@ -248,11 +248,17 @@ export class Incarnation {
       async (...call) => onDeed(this, ...call),
       async (when) => this.gate("deed", when),
     );
-    return ({ agent }) => {
+    const made = new Map<AgentId, StaffedAgent>();
+    const make = (agent: AgentId): StaffedAgent => {
       const also = BINDINGS.find((binding) => binding.agent === agent)?.also ?? [];
       const staffed = withTool(agents.with(agent, also), act);
       const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
       return { ...staffed, compactorAgent };
+    };
+    return ({ agent }) => {
+      const staffed = made.get(agent) ?? make(agent);
+      made.set(agent, staffed);
+      return staffed;
     };
   }
 

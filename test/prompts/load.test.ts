@@ -218,6 +218,16 @@ suite("a folder of templates", () => {
     assert.deepEqual(loadPrompts({ dir, fallbackDirs: [dir] }).absent, []);
   });
 
+  test("is the same object while no file has changed, and another one afterwards", (t) => {
+    const copy = copyWith(t, { "deleted.md.j2": "(gone)" });
+    const first = loadPrompts({ dir: copy });
+    assert.equal(loadPrompts({ dir: copy }, first), first);
+    writeFileSync(join(copy, "deleted.md.j2"), "(away)");
+    const second = loadPrompts({ dir: copy }, first);
+    assert.deepEqual([first.render("deleted", {}), second.render("deleted", {})], ["(gone)", "(away)"]);
+    assert.notEqual(loadPrompts({ dir: copy, agentTemplates: new Map([[main, join(dir, "system.md.j2")]]) }, second), second);
+  });
+
   test("that is not there is one problem", () => {
     const [problem, ...rest] = problemsOf(() => loadPrompts({ dir: join(dir, "nowhere") }));
     assert.match(problem ?? "", /no such folder of templates/);

@@ -242,3 +242,22 @@ async function held({ daemon }: TestWeir): Promise<ChannelRow> {
   assert.ok(row !== undefined);
   return row;
 }
+
+test("schedules are set and ended as they are saved", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("an answer"));
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: agent("main"),
+  });
+  await ask(weir, "hello", "planned");
+  const schedule =
+    '[[agents.schedules]]\nname = "standup"\ncron = "0 9 * * 1-5"\nchannel = "test:planned"\ntext = "Ask who is stuck."\n';
+  await weir.reload(agent("main", schedule));
+  const isShown = async (): Promise<boolean> =>
+    (await command(weir, "planned", "/reminders")).includes("stuck");
+  await until("the schedule is set", isShown);
+  await weir.reload(agent("main"));
+  await until("the schedule is over", async () => !(await isShown()));
+});

@@ -1,0 +1,73 @@
+// proves: src/channel/actor.ts, src/compactor/compactor.ts, src/channel/registry.ts
+// A compaction that runs while its agent changes: nobody waits for it, and its range is covered all the same.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ask,
+  checkFold,
+  compaction,
+  hold,
+  openScene,
+  quiet,
+  script,
+  summariserAsked,
+} from "../../support/compaction.ts";
+import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import { text } from "../../support/model-behaviours.ts";
+import { until } from "../../support/patience.ts";
+
+const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
+const CONFIG = (words: string): string => `
+[llm]
+max_retries = 0
+[[agents]]
+id = "main"
+name = "Weir"
+model = "test-model"
+compactor_model = "summariser"
+context_window = 8192
+max_output_tokens = 512
+generation_reserve = 512
+instructions = "${words}"
+[agents.compaction]
+write_ahead = false
+`;
+
+test("with a message that waits, the compaction is left and begun anew, and the reply does not wait for it", async () => {
+  await using scene = await openScene();
+  const held = hold();
+  script(scene.server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
+  await fillTo(scene, "busy", BACKGROUND);
+  await using weir = await scene.start();
+  await ask(weir, scene.server, "busy", "are you there?");
+  await summariserAsked(scene.server, 1);
+  assert.equal((await weir.reload(CONFIG("Speak of mills."))).kind, "reloaded");
+  const request = await ask(weir, scene.server, "busy", "what is the level?");
+  assert.match(request.body.messages[0]?.content ?? "", /Speak of mills\./);
+  await compaction(weir, "busy", "committed");
+  held.release(text(SUMMARY));
+  await quiet(weir, "busy");
+  await checkFold(weir, "busy");
+});
+
+test("where nobody waits it goes on to its end with what it began with, and no other one begins", async () => {
+  await using scene = await openScene();
+  const held = hold();
+  let asked = 0;
+  script(scene.server, () => {
+    asked++;
+    return held.behaviour;
+  });
+  await fillTo(scene, "calm", BACKGROUND);
+  await using weir = await scene.start();
+  await ask(weir, scene.server, "calm", "are you there?");
+  await until("the summariser is asked", () => asked === 1);
+  assert.equal((await weir.reload(CONFIG("Speak of boats."))).kind, "reloaded");
+  held.release(text(SUMMARY));
+  await compaction(weir, "calm", "committed");
+  assert.equal(asked, 1);
+  const request = await ask(weir, scene.server, "calm", "what is the level?");
+  assert.match(request.body.messages[0]?.content ?? "", /Speak of boats\./);
+  await quiet(weir, "calm");
+  await checkFold(weir, "calm");
+});
