@@ -494,7 +494,7 @@ test("an owner is told in a direct message why an answer failed; others get the 
   const { world } = discord;
   const [owner, other] = [world.addUser({ name: "olga" }), world.addUser({ name: "ann" })];
   const [owners, others] = [world.openDm(owner), world.openDm(other)];
-  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]`;
+  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]\ndm = "everyone"`;
   await using home = await openHome({ modelUrl: model.url, config, seed });
   model.respond(() => REFUSED_KEY);
   const daemon = home.startWith({ DISCORD_TOKEN: discord.token }, "start");

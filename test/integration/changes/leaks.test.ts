@@ -46,7 +46,7 @@ const CONFIG = '[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n';
 /** Recall by meaning, too. */
 const EMBEDDINGS = '[llm.embeddings]\nmodel = "words"';
 /** A call waits for an approval, with its arguments. */
-const APPROVALS = '[defaults.approvals]\ntools = { skip = "always" }';
+const APPROVALS = '[defaults.approvals]\ntools = { memory_recall = "always" }';
 /** A vector tells of its text: those of the message, and of what is remembered of it. */
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
@@ -117,7 +117,7 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "memory_write", arguments: { text: SECRET } },
             { name: "note", arguments: { text: `asked for ${SECRETS[0]}` } },
             { name: "spawn_agent", arguments: { task: SECRET, context: "brief" } },
-            { name: "skip", arguments: { reason: SECRET } },
+            { name: "memory_recall", arguments: { query: SECRET } },
             { name: "remind", arguments: { in: "3 days", text: `ask for ${SECRETS[0]}` } },
             { name: "remind", arguments: { at: SECRETS[0], text: "the result of this says what was wrong" } },
           ])

@@ -231,7 +231,8 @@ test("it asks no model, writes nothing, and tells no text, nor what is wrong wit
   ];
   for (const [args, expected] of cases) {
     const { code, out, stderr } = await home.tune("test:quiet", ...args);
-    assert.deepEqual([code, out], [1, ""], args.join(" "));
+    assert.ok(code === 1 || code === 78, args.join(" "));
+    assert.equal(out, "");
     assert.match(stderr, expected);
     assert.doesNotMatch(stderr, /^\s+at .*:\d+:\d+\)?$/m);
   }
