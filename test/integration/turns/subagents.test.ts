@@ -122,7 +122,7 @@ test("those that take longer go on behind their turn, and their agent is told on
 test("sixteen in one answer run four at a time, and each has a result of its own", async () => {
   await using world = await openSubagentWorld();
   const { connection, server } = world;
-  await using weir = await startWithSubagents(connection, server);
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 60000");
   const tasks = Array.from({ length: 16 }, (_, index) => `count the boats of harbour ${index}`);
   let running = 0;
   let most = 0;
