@@ -1,5 +1,6 @@
 /** What goes wrong in a soak: each does its harm to the world round the running daemon, and mends it. */
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { cutConnections } from "../chaos/troubles.ts";
 import { ROUTE_MESSAGES } from "../support/discord/server.ts";
@@ -74,7 +75,32 @@ export const FAULTS: readonly Fault[] = [
   { name: "model: slow", run: async (scene) => inMood(scene, "slow") },
   { name: "model: silent", run: async (scene) => inMood(scene, "silent") },
   { name: "database: connections cut", run: cutConnections },
+  {
+    name: "configuration: changed",
+    async run({ configFile, random }) {
+      const threshold = random.int(60, 85) / 100;
+      await rewrite(
+        configFile,
+        (text) => `${text.replace(TRIED, "")}background_threshold = ${threshold} # tried\n`,
+      );
+    },
+  },
+  {
+    name: "configuration: broken, and mended",
+    async run({ configFile, random }) {
+      await rewrite(configFile, (text) => `${text}nonsense =\n`);
+      await delay(random.int(500, 4000));
+      await rewrite(configFile, (text) => text.replace("nonsense =\n", ""));
+    },
+  },
 ];
+
+/** A line of `[agents.compaction]`, the last table of the file. */
+const TRIED = /background_threshold = .*# tried\n/;
+
+async function rewrite(file: string, change: (text: string) => string): Promise<void> {
+  await writeFile(file, change(await readFile(file, "utf8")));
+}
 
 async function failLoopback(
   { loopbackUrl }: SoakScene,

@@ -23,6 +23,8 @@ export interface SoakScene extends AsyncDisposable {
   readonly sql: Sql;
   readonly probeFile: string;
   readonly tempFolder: string;
+  /** The daemon reads it anew when it is saved. */
+  readonly configFile: string;
 }
 
 export interface SceneOptions {
@@ -76,11 +78,11 @@ compactor_model = "summariser"
 context_window = 8192
 max_output_tokens = 1024
 generation_reserve = 512
-[agents.compaction]
-deadline_ms = 8000
 [agents.subagents]
 enabled = true
 wait_ms = 50
+[agents.compaction]
+deadline_ms = 8000
 `;
 
 export async function openScene({ seed, rooms, planted }: SceneOptions): Promise<SoakScene> {
@@ -135,6 +137,7 @@ export async function openScene({ seed, rooms, planted }: SceneOptions): Promise
     sql,
     probeFile,
     tempFolder,
+    configFile: path.join(home.folder, "config.toml"),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -113,6 +113,8 @@ export class ReminderClock implements AsyncDisposable {
   #isClosed = false;
   /** Schedules of channels that the log does not have yet are placed later. */
   #arePlaced = false;
+  /** What the log was told of that last. */
+  #placesTold = "";
 
   constructor(parts: ReminderClockParts) {
     this.#parts = parts;
@@ -245,11 +247,12 @@ export class ReminderClock implements AsyncDisposable {
     registry.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
   }
 
-  /** Puts the schedules of the configuration into their channels. */
+  /** Puts the schedules of the configuration into their channels. The log is told what is new of that. */
   async #place(): Promise<void> {
     const { store, now, log } = this.#parts;
     const schedules = this.#parts.schedules();
     const placed: PlacedSchedule[] = [];
+    const waiting: { agent: AgentId; schedule: string; channel: string; why: string | null }[] = [];
     for (const { channel, agent, ...schedule } of schedules) {
       const row = await store.channels.find(parseAddress(channel));
       const nextAt = nextOccurrence(schedule, now());
@@ -260,11 +263,15 @@ export class ReminderClock implements AsyncDisposable {
             ? null
             : `${row.agent} answers there`;
       if (row === undefined || nextAt === null || why !== null)
-        log.warn({ agent, schedule: schedule.name, channel, why }, "schedule_waits");
+        waiting.push({ agent, schedule: schedule.name, channel, why });
       else placed.push({ ...schedule, agent, channel: row.id, nextAt });
     }
     await store.reminders.setSchedules(placed);
     this.#arePlaced = placed.length === schedules.length;
+    const news = JSON.stringify([waiting, placed.map(({ nextAt: _nextAt, ...schedule }) => schedule)]);
+    if (news === this.#placesTold) return;
+    this.#placesTold = news;
+    for (const one of waiting) log.warn(one, "schedule_waits");
     for (const { agent, name, channel, nextAt } of placed)
       log.info({ agent, schedule: name, channel, nextAt }, "schedule_set");
   }
