@@ -10,7 +10,7 @@ export interface Mutant extends Miscast {
   readonly name: string;
   /** The invariants of which one at least must fail; whatever else it breaks does not count. */
   readonly breaks: readonly string[];
-  /** It waits without an end: so does the step in which it waits, and that finds it out as well. */
+  /** It waits, or looks again, without an end: so does the step in which it does, and that finds it out as well. */
   readonly hangs?: boolean;
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
