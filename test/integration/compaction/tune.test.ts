@@ -138,10 +138,10 @@ async function real({ open }: Scene): Promise<Real> {
   return { ...calls, committed };
 }
 
-/** Within a twentieth, and within one of small numbers. */
+/** Within a twelfth, and within one of small numbers. */
 function assertNear(simulated: number, counted: number, what: string): void {
   assert.ok(
-    Math.abs(simulated - counted) <= Math.max(1, counted * 0.05),
+    Math.abs(simulated - counted) <= Math.max(1, counted / 12),
     `${what}: ${simulated}, really ${counted}`,
   );
 }
