@@ -4,6 +4,7 @@
 create table reminders (
   id         bigint generated always as identity primary key,
   channel_id bigint not null references channels (id),
+  kind       text   not null check (kind in ('once', 'cron')),
   cron       text,
   time_zone  text   not null,
   text       text   not null,
@@ -21,6 +22,7 @@ create table reminders (
   name       text,
   created_at timestamptz not null default clock_timestamp(),
   ended_at   timestamptz,
+  constraint reminders_have_a_rule check ((kind = 'cron') = (cron is not null)),
   constraint reminders_are_due_while_active check ((state = 'active') = (next_at is not null)),
   constraint reminders_ended_tell_nothing check (state = 'active' or text = ''),
   constraint reminders_have_one_origin check ((asked_seq is null) = (name is not null) and (agent is null) = (name is null)),
@@ -30,6 +32,7 @@ create table reminders (
 -- What a text says is not to stand in the statistics of its column.
 alter table reminders alter column text set statistics 0;
 create index reminders_due on reminders (next_at) where state = 'active';
+create index reminders_of_channel on reminders (channel_id);
 comment on column reminders.next_at is 'when it is due next; of what is missed while no daemon runs, the first';
 comment on column reminders.asked_key is 'names one asking, so that a repeated write adds nothing';
 comment on column reminders.asked_seq is 'the message that asked for it, with which it goes; null: the configuration has';
@@ -37,29 +40,28 @@ comment on column reminders.run is 'of one run of its turn: what a run left that
 comment on column reminders.read_to is 'the last message that its turn answers: its text may retell everything up to there; null: a person typed it';
 comment on column reminders.name is 'of a schedule of the configuration, whose agent is `agent`';
 
-create function is_due_work(p_message_id text) returns boolean language sql immutable parallel safe as $$
-  select p_message_id ~ '^(reminder|subagent|handoff|approval)/'
-$$;
-
--- Work of Weir's own in a channel's log: there is little of it, and a text that is taken back is looked for in all of it. The
--- condition is that of `is_due_work`, written out: a function that changes later would leave the index wrong.
+-- Work of Weir's own in a channel's log: there is little of it, and a text that is taken back is looked for in all of it.
 create index entries_due_work on entries (channel_id, seq) where message_id ~ '^(reminder|subagent|handoff|approval)/';
 -- Results of tools that have words of their own.
 create index entries_tool_words on entries (channel_id, seq) where kind = 'tool_result' and text <> '';
+
+create function is_due_work(p_message_id text) returns boolean language sql immutable parallel safe as $$
+  select p_message_id ~ '^(reminder|subagent|handoff|approval)/'
+$$;
 
 -- The reminder of which a message of the log is an occurrence; null: it is none.
 create function reminder_of(p_message_id text) returns bigint language sql immutable parallel safe as $$
   select substring(p_message_id from '^reminder/(\d{1,18})/')::bigint
 $$;
 
--- Ends reminders; what they say goes. Returns those that were active.
-create function end_reminders(p_ids bigint[], p_state text) returns setof bigint language sql as $$
+-- Ends reminders; what they say goes.
+create function end_reminders(p_ids bigint[], p_state text) returns void language sql as $$
   update reminders r set state = p_state, text = '', next_at = null, ended_at = clock_timestamp()
-   where r.id = any (p_ids) and r.state = 'active' returning r.id
+   where r.id = any (p_ids) and r.state = 'active'
 $$;
 
 -- Adds a reminder, which a running turn (p_turn, of the owner of p_epoch) or a command (p_said, its message) asks for.
--- p_reminder: {key, cron, time_zone, text, at, now, run, call_id}; p_said: {message_id, author_id, author_name, text, tokens, at}.
+-- p_reminder: {key, kind, cron, time_zone, text, at, now, run, call_id}; p_said: {message_id, author_id, author_name, text, tokens, at}.
 -- refused: gone (the channel, or the message), changed (a text that the turn has read), full, full_for_person, soon (a reminder that
 -- sets the next one, without end).
 create function add_reminder(
@@ -67,7 +69,7 @@ create function add_reminder(
   out id bigint, out asked_seq bigint, out refused text
 ) language plpgsql as $$
 declare
-  v_turn turns; v_asked entries; v_from reminders; v_parent bigint := parent_channel(p_channel); v_person text; v_name text;
+  v_turn turns; v_asked entries; v_from reminders; v_parent bigint := parent_channel(p_channel); v_person text; v_name text; v_last bigint;
   v_at timestamptz := (p_reminder->>'at')::timestamptz;
 begin
   if p_turn is null then perform from channels c where c.id = p_channel for no key update;
@@ -134,9 +136,9 @@ begin
       return;
     end if;
   end if;
-  insert into reminders (channel_id, cron, time_zone, text, next_at, asked_key, asked_seq, asker_id, asker_name, turn_id, run,
+  insert into reminders (channel_id, kind, cron, time_zone, text, next_at, asked_key, asked_seq, asker_id, asker_name, turn_id, run,
                          call_id, read_to)
-  values (p_channel, p_reminder->>'cron', p_reminder->>'time_zone', p_reminder->>'text', v_at,
+  values (p_channel, p_reminder->>'kind', p_reminder->>'cron', p_reminder->>'time_zone', p_reminder->>'text', v_at,
           p_reminder->>'key', add_reminder.asked_seq, v_person, v_name, p_turn, p_reminder->>'run', p_reminder->>'call_id', v_turn.to_seq)
   returning reminders.id into add_reminder.id;
 end $$;
@@ -175,8 +177,8 @@ begin
   perform end_reminders(array(
     select r.id from reminders r where r.name is not null and not exists (
       select from jsonb_to_recordset(p_schedules) as s (agent text, name text) where s.agent = r.agent and s.name = r.name)), 'gone');
-  insert into reminders (channel_id, cron, time_zone, text, next_at, agent, name)
-  select s.channel, s.cron, s.time_zone, s.text, s.next_at, s.agent, s.name
+  insert into reminders (channel_id, kind, cron, time_zone, text, next_at, agent, name)
+  select s.channel, 'cron', s.cron, s.time_zone, s.text, s.next_at, s.agent, s.name
     from jsonb_to_recordset(p_schedules) as s (
       channel bigint, agent text, name text, cron text, time_zone text, text text, next_at timestamptz)
     join channels c on c.id = s.channel and c.gone_at is null
@@ -222,12 +224,12 @@ begin
             or r.read_to is not null and r.channel_id in (select thread_channels(new.channel_id)))), 'gone');
   select min(e.seq) into v_from from entries e
    where e.channel_id = new.channel_id and e.seq > new.seq and e.deleted_at is null
-     and (is_due_work(e.message_id) or e.kind = 'tool_result' and e.text <> '');
+     and (e.message_id ~ '^(reminder|subagent|handoff|approval)/' or e.kind = 'tool_result' and e.text <> '');
   if v_from is null then return null; end if;
   for v_message_id in
     select e.message_id from entries e
      where e.channel_id = new.channel_id and e.seq > new.seq and e.deleted_at is null
-       and is_due_work(e.message_id)
+       and e.message_id ~ '^(reminder|subagent|handoff|approval)/'
        and not exists (select from reminders r where r.id = reminder_of(e.message_id) and r.name is not null)
   loop
     perform delete_message(new.channel_id, v_message_id);
@@ -244,13 +246,6 @@ create constraint trigger entries_take_reminders after update of deleted_at on e
 create constraint trigger revisions_take_reminders after insert on revisions deferrable initially deferred
   for each row execute function entries_take_reminders();
 
--- What an entry with calls holds, without their arguments.
-create function without_arguments(p_data jsonb) returns jsonb language sql immutable parallel safe as $$
-  select jsonb_set(p_data, '{calls}', (
-    select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
-      from jsonb_array_elements(p_data->'calls') with ordinality c (call, place)))
-$$;
-
 -- What leaves the view for good takes with it what was edited away meanwhile, and the arguments and the results of the calls that a
 -- model made between a text and its edit: nobody asks for them again.
 create or replace function channels_forget_outdated() returns trigger language plpgsql as $$
@@ -263,7 +258,9 @@ begin
      where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'notice' and e.data ? 'edits'));
   select range_agg(int8range(r.seq, r.noted_seq, '()')) into v_between from revisions r
    where r.channel_id = new.id and r.seq < new.covered_to and r.noted_seq > old.covered_to;
-  update entries e set data = without_arguments(e.data)
+  update entries e set data = jsonb_set(e.data, '{calls}', (
+           select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
+             from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
    where e.channel_id = new.id and e.seq > old.covered_to and e.seq <= new.covered_to and e.kind = 'tool_call'
      and v_between @> e.seq;
   update entries e set text = '', deleted_at = clock_timestamp()
@@ -281,7 +278,9 @@ begin
   if not found then return; end if;
   select t.id, t.from_seq into v_turn, v_from from turns t
    where t.channel_id = p_channel and t.state = 'running' and t.started_at < v_at;
-  update entries e set text = '', data = without_arguments(e.data)
+  update entries e set text = '', data = jsonb_set(e.data, '{calls}', (
+           select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
+             from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
    where e.channel_id = p_channel and e.kind = 'tool_call' and e.seq > v_from and e.turn_id = v_turn and e.appended_at > v_at;
   update entries e set text = '', deleted_at = clock_timestamp()
    where e.channel_id = p_channel and e.kind = 'tool_result' and e.text <> '' and e.seq > v_from and e.turn_id = v_turn
@@ -290,7 +289,7 @@ begin
     select r.id from reminders r where r.channel_id = p_channel and r.turn_id = v_turn and r.created_at > v_at), 'gone');
   perform delete_message(p_channel, e.message_id)
      from entries e join reminders r on r.id = reminder_of(e.message_id)
-    where e.channel_id = p_channel and is_due_work(e.message_id) and e.deleted_at is null
+    where e.channel_id = p_channel and e.message_id ~ '^(reminder|subagent|handoff|approval)/' and e.deleted_at is null
       and r.channel_id = p_channel and r.turn_id = v_turn and r.created_at > v_at;
   update search_progress set deleted_at = null where channel_id = p_channel;
 end $$;

@@ -6,7 +6,9 @@ declare v_shown bigint[] := array(select jsonb_array_elements_text(new.data->'re
 begin
   -- Whoever takes a memory holds it, and may wait for this channel: what is held counts as gone.
   if (select count(*) from (select from memories m where m.id = any (v_shown) for key share skip locked) there) < cardinality(v_shown) then
-    update entries e set text = '', data = without_arguments(e.data)
+    update entries e set text = '', data = jsonb_set(e.data, '{calls}', (
+             select coalesce(jsonb_agg(c.call || '{"arguments": "{}"}' order by c.place), '[]')
+               from jsonb_array_elements(e.data->'calls') with ordinality c (call, place)))
      where e.channel_id = new.channel_id and e.seq = new.seq;
   end if;
   return null;

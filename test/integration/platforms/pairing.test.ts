@@ -1,4 +1,4 @@
-// proves: src/router/pairing.ts, src/router/pairing-desk.ts, src/router/paired-people.ts, src/router/pairing-code.ts, src/store/channels/pairing.ts, src/admin/pair.ts, migrations/0052_pairing.sql
+// proves: src/router/pairing.ts, src/router/pairing-desk.ts, src/router/paired-people.ts, src/router/pairing-code.ts, src/store/channels/pairing.ts, src/admin/pair.ts, migrations/0053_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";

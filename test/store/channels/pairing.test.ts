@@ -1,4 +1,4 @@
-// proves: migrations/0052_pairing.sql, src/store/channels/pairing.ts
+// proves: migrations/0053_pairing.sql, src/store/channels/pairing.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { migrate } from "../../../src/store/database/migrate.ts";
