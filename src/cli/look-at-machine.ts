@@ -3,6 +3,7 @@ import path from "node:path";
 import type { Config, DatabaseConfig } from "../config/config.ts";
 import { errorCode, errorMessage, type Finding } from "../core/errors.ts";
 import { findForeign } from "../store/database/data-folder.ts";
+import { nameInUrl } from "../platforms/loopback/local-only.ts";
 import { formatNumber } from "../text/format.ts";
 
 /** What of the machine gets in the way of a daemon, for `weir doctor`. It looks, and makes nothing. */
@@ -11,8 +12,6 @@ import { formatNumber } from "../text/format.ts";
 const TOO_LITTLE = 200_000_000;
 const LITTLE = 1_000_000_000;
 const ASKED_MS = 2000;
-/** What the HTTP service answers to whoever shows no token. */
-const WITHOUT_TOKEN = "show the token: Authorization: Bearer";
 
 /** Signs in an error of the database, or in what its server has written, and what helps. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
@@ -99,20 +98,28 @@ export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readon
   } catch (error) {
     if (await answersAsWeir(http.host, http.port))
       return [{ what, state: "ok", detail: `a Weir answers on ${http.host}:${http.port}` }];
-    const todo = "end what listens there (ss -ltnp shows it), or choose another port under [http]";
-    return [{ what, state: "wrong", detail: errorMessage(error), todo }];
+    const finding = { what, state: "wrong", detail: errorMessage(error) } as const;
+    const isTaken = error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
+    // Of anything else the error itself says what to do.
+    if (!isTaken) return [finding];
+    return [
+      {
+        ...finding,
+        todo: "end what listens there (ss -ltnp shows it), or choose another port under [http]",
+      },
+    ];
   }
 }
 
 /** Without the token it refuses, in words that only it has. */
 async function answersAsWeir(host: string, port: number): Promise<boolean> {
-  const name = host.includes(":") ? `[${host}]` : host;
+  const { SHOW_TOKEN } = await import("../http/token.ts");
   try {
-    const answer = await fetch(`http://${name}:${port}/channels`, {
+    const answer = await fetch(`http://${nameInUrl(host)}:${port}/channels`, {
       signal: AbortSignal.timeout(ASKED_MS),
       redirect: "error",
     });
-    return answer.status === 401 && (await answer.text()).includes(WITHOUT_TOKEN);
+    return answer.status === 401 && (await answer.text()).includes(SHOW_TOKEN);
   } catch {
     return false;
   }

@@ -10,7 +10,7 @@ import { fromNoPage, onlyAsking, refuse } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
 import { channelsQuery, compactionsQuery, openApi } from "./openapi.ts";
 import type { Readiness } from "./readiness.ts";
-import { judgeToken } from "./token.ts";
+import { judgeToken, SHOW_TOKEN } from "./token.ts";
 
 export interface AppParts {
   readonly readiness: Readiness;
@@ -83,7 +83,7 @@ function withToken(token: string): MiddlewareHandler<Env> {
     const judged = judgeToken(c.req.header("authorization"), token);
     if (judged === "wrong" || (judged === "none" && !OPEN.has(c.req.path))) {
       c.header("www-authenticate", "Bearer");
-      return refuse(c, 401, "show the token: Authorization: Bearer TOKEN");
+      return refuse(c, 401, SHOW_TOKEN);
     }
     c.set("hasToken", judged === "right");
     await next();

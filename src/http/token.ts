@@ -5,6 +5,8 @@ import { isMissingFile, OperatorError } from "../core/errors.ts";
 import { HTTP_TOKEN, putPrivateFile, unusable } from "../store/database/data-folder.ts";
 
 const TOKEN_BYTES = 32;
+/** What whoever shows none is told, in words that only a Weir has. */
+export const SHOW_TOKEN = "show the token: Authorization: Bearer TOKEN";
 const TOKEN_TEXT = /^[\u0021-\u007e]{16,}$/;
 
 /** What a client has to show. */

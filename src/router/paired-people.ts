@@ -31,12 +31,16 @@ export class PairedPeople implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Reads the list, and looks at it from now on. Once or twice is the same. Until this is called, nobody was let in. @throws WeirError */
+  /**
+   * Reads the list, and looks at it from now on, also where this first look fails. Once or twice is the same. Until this is called,
+   * nobody was let in. @throws WeirError
+   */
   async open(): Promise<void> {
-    if (this.#isOpen) return;
-    await this.#read();
-    this.#isOpen = true;
-    this.#arm();
+    if (!this.#isOpen) {
+      this.#isOpen = true;
+      this.#arm();
+    }
+    await this.refresh();
   }
 
   get size(): number {

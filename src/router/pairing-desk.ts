@@ -120,9 +120,15 @@ export class PairingDesk {
   }
 
   async #greet(): Promise<void> {
-    const { store, platforms } = this.#parts;
-    for (const { platform, channel: name } of await store.toGreet(platforms.map((one) => one.name)))
-      await this.#say({ platform, name }, `paired-${name}-${Date.now()}`, WELCOME, []);
+    const { store, platforms, log } = this.#parts;
+    for (const { platform, channel: name } of await store.toGreet(platforms.map((one) => one.name))) {
+      try {
+        await this.#say({ platform, name }, `paired-${name}-${Date.now()}`, WELCOME);
+      } catch (error) {
+        // The others are told all the same.
+        log.warn({ platform, why: errorMessage(error) }, "people_not_greeted");
+      }
+    }
   }
 
   #mayTurnAway(key: string): boolean {
@@ -142,28 +148,23 @@ export class PairingDesk {
     for (const owner of ownersOf(name).slice(0, MOST_OWNERS)) {
       try {
         const channel = await platform.directChannel(owner);
-        await this.#say(channel, `pairing-${person}-${code}-${owner}`, text, [code]);
+        await this.#say(channel, `pairing-${person}-${code}-${owner}`, text, code);
       } catch (error) {
         log.warn({ platform: name, owner, why: errorMessage(error) }, "owner_not_told");
       }
     }
   }
 
-  /** @param codes each is let in at a press @throws PlatformError */
-  async #say(channel: ChannelAddress, key: string, text: string, codes: readonly string[]): Promise<void> {
+  /** @param code whoever was told it is let in at a press @throws PlatformError */
+  async #say(channel: ChannelAddress, key: string, text: string, code?: string): Promise<void> {
     const platform = this.#parts.platforms.find(({ name }) => name === channel.platform);
     await platform?.send({
       channel,
       idempotencyKey: `${formatAddress(channel)}-${key}`,
       mayBeThere: false,
       text,
-      ...(codes.length > 0 && {
-        actions: codes.map((code) => ({
-          label: "Let in",
-          style: "primary" as const,
-          command: "pair",
-          argument: code,
-        })),
+      ...(code !== undefined && {
+        actions: [{ label: "Let in", style: "primary", command: "pair", argument: code }],
       }),
       final: true,
       inReplyTo: [],

@@ -1,17 +1,10 @@
+import { pino } from "pino";
 import { displayableLine } from "../text/displayable.ts";
+import { formatNumber } from "../text/format.ts";
 
 /** A line of the log as an object. */
 export type LogRecord = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg: string };
 
-/** By pino's numbers. */
-const LEVELS: ReadonlyMap<number, string> = new Map([
-  [10, "trace"],
-  [20, "debug"],
-  [30, "info"],
-  [40, "warn"],
-  [50, "error"],
-  [60, "fatal"],
-]);
 const COLORS: ReadonlyMap<string, string> = new Map([
   ["trace", "2"],
   ["debug", "2"],
@@ -47,7 +40,7 @@ function isRecord(value: unknown): value is LogRecord {
 }
 
 export function levelName({ level }: Pick<LogRecord, "level">): string {
-  return LEVELS.get(level) ?? String(level);
+  return pino.levels.labels[level] ?? String(level);
 }
 
 /**
@@ -127,7 +120,7 @@ function ids(record: LogRecord, keys: readonly string[]): string {
 
 function tokens(before: unknown, after: unknown): string {
   return typeof before === "number" && typeof after === "number"
-    ? `${before.toLocaleString("en-US")} → ${after.toLocaleString("en-US")} tok`
+    ? `${formatNumber(before)} → ${formatNumber(after)} tok`
     : "";
 }
 

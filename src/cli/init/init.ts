@@ -144,8 +144,7 @@ async function askModel(
   for (;;) {
     const choice = await questions.one("Which model answers?", choices);
     if (choice === "none") return settings;
-    // It is found by itself where nothing else is set.
-    const variables = choice === "ollama" && !isSet ? {} : await modelVariables(questions, choice);
+    const variables = await modelVariables(questions, choice, before.llm);
     const model =
       choice === "openai"
         ? await questions.text("Which model? (empty: what the server offers first)", "gpt-…", noControls)
@@ -164,15 +163,23 @@ async function askModel(
   }
 }
 
-async function modelVariables(questions: Questions, choice: ModelChoice): Promise<Record<string, string>> {
+/** A server and its key are set together, or the key of one would be sent to another: what a choice does not have is emptied. */
+async function modelVariables(
+  questions: Questions,
+  choice: ModelChoice,
+  { baseUrl, apiKey }: Pick<Config["llm"], "baseUrl" | "apiKey">,
+): Promise<Record<string, string>> {
+  const noServer = baseUrl === null ? {} : { OPENAI_BASE_URL: "" };
+  const noKey = apiKey === null ? {} : { OPENAI_API_KEY: "" };
   switch (choice) {
     case "keep":
     case "none":
       return {};
     case "ollama":
-      return { OPENAI_BASE_URL: `${OLLAMA_ORIGIN}/v1` };
+      // It is found by itself where nothing else is set.
+      return baseUrl === null && apiKey === null ? {} : { OPENAI_BASE_URL: `${OLLAMA_ORIGIN}/v1`, ...noKey };
     case "openai":
-      return { OPENAI_API_KEY: await questions.secret("The key, sk-…") };
+      return { ...noServer, OPENAI_API_KEY: await questions.secret("The key, sk-…") };
     case "server": {
       const url = await questions.text(
         "Its address, with /v1 as a rule",
@@ -183,7 +190,8 @@ async function modelVariables(questions: Questions, choice: ModelChoice): Promis
             : "That is no http:// or https:// address.",
       );
       const hasKey = await questions.confirm("Does it want a key?");
-      return { OPENAI_BASE_URL: url, ...(hasKey && { OPENAI_API_KEY: await questions.secret("The key") }) };
+      const key = hasKey ? { OPENAI_API_KEY: await questions.secret("The key") } : noKey;
+      return { OPENAI_BASE_URL: url, ...key };
     }
   }
 }

@@ -92,6 +92,21 @@ test("a first set-up: each answer is checked, and both files hold what was said,
   assert.match(again.said.join("\n"), /There is nothing to write/);
 });
 
+test("the key of one server is not sent to another", async (t) => {
+  await using model = await startModelServer();
+  model.respond(() => text("pong"));
+  const before = "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-of-another\n";
+  const cwd = folderWith(t, { ".env": before });
+  await setUp(person("server", model.url, false, [], true), { cwd, file: undefined });
+  assert.equal(
+    readFileSync(path.join(cwd, ".env"), "utf8"),
+    `OPENAI_BASE_URL=${model.url}\nOPENAI_API_KEY=\n`,
+  );
+  assert.ok(model.requests.length > 0);
+  for (const { headers } of model.requests) assert.doesNotMatch(JSON.stringify(headers), /sk-of-another/);
+  assert.equal(loadConfig({ cwd, env: {} }).llm.apiKey, null);
+});
+
 test("whoever stops at any question, or does not want it written, has the files that were there", async (t) => {
   await using model = await startModelServer();
   model.respond(() => text("pong"));
