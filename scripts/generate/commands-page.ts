@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { Command } from "commander";
+import type { Argument, Command } from "commander";
 import { COMMAND_RULES } from "../../src/admin/commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
@@ -84,10 +84,10 @@ function cliText(command: Command): string {
   const words = [command.parent?.parent ? command.parent.name() : "", command.name()].filter(
     (word) => word !== "",
   );
-  const places = command.registeredArguments.map((argument) => `<${argument.name()}>`);
+  const places = command.registeredArguments.map(placeOf);
   const title = `### \`${["weir", ...words, ...places].join(" ")}\``;
   const args = command.registeredArguments.map((argument) =>
-    describeArgument(argument.name(), argument.description, argument.argChoices),
+    describeArgument(placeOf(argument), argument.description, argument.argChoices),
   );
   const options = command.options
     .filter(({ long }) => long !== "--config")
@@ -99,8 +99,16 @@ function cliText(command: Command): string {
   return `${title}\n\n${sentence(command.description())}\n${list.length === 0 ? "" : `\n${list.join("\n")}\n`}`;
 }
 
-function describeArgument(name: string, description: string, choices: readonly string[] | undefined): string {
-  return `- \`<${name}>\`: ${choices === undefined ? description : choices.map((choice) => `\`${choice}\``).join(" or ")}`;
+function placeOf(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+}
+
+function describeArgument(
+  place: string,
+  description: string,
+  choices: readonly string[] | undefined,
+): string {
+  return `- \`${place}\`: ${choices === undefined ? description : choices.map((choice) => `\`${choice}\``).join(" or ")}`;
 }
 
 function sentence(text: string): string {

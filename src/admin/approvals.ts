@@ -1,7 +1,7 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
 import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
-import { CHAT_PLATFORMS } from "../config/config.ts";
+import { CHAT_PLATFORMS, chatPlatform } from "../config/config.ts";
 import type { Asker } from "../platforms/platform.ts";
 import type { ApprovalRow } from "../store/turns/approval-rows.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -52,7 +52,7 @@ function namedOn({ config }: Agent, platform: string): readonly string[] {
 }
 
 function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolean {
-  const chat = CHAT_PLATFORMS.find((one) => one === platform);
+  const chat = chatPlatform(platform);
   if (chat === undefined) return true;
   const { owners: people = [], ownerRoles = [] } = owners[chat] ?? {};
   return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;

@@ -1,5 +1,5 @@
 import { type PairingDesk, describeStranger } from "../router/pairing-desk.ts";
-import { CHAT_PLATFORMS } from "../config/config.ts";
+import { chatPlatform } from "../config/config.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest } from "../store/channels/pairing.ts";
 import type { CommandRule, Typed } from "./command.ts";
@@ -27,7 +27,7 @@ export async function pair(
   const { platform } = channel;
   if (!isNamedOwner(asker, { platform, workspace }, owners)) return forOwners(typed(PAIR.name), platform);
   // Whoever has the terminal has all platforms.
-  const reach = CHAT_PLATFORMS.find((name) => name === platform) ?? null;
+  const reach = chatPlatform(platform) ?? null;
   if (argument.trim() === "") {
     // Such an answer stands in the channel, for everybody.
     if (said !== undefined && where?.kind !== "dm" && reach !== null)

@@ -1,4 +1,4 @@
-import { CHAT_PLATFORMS, type ChatPlatformConfig } from "../config/config.ts";
+import { type CHAT_PLATFORMS, chatPlatform, type ChatPlatformConfig } from "../config/config.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Asker } from "../platforms/platform.ts";
 import { isNamed, type NameHolds, plainName } from "../router/bindings.ts";
@@ -85,7 +85,7 @@ export function isNamedOwner(
   place: Pick<CommandPlace, "platform" | "workspace">,
   config: OwnersConfig,
 ): boolean {
-  const platform = CHAT_PLATFORMS.find((name) => name === place.platform);
+  const platform = chatPlatform(place.platform);
   if (platform === undefined) return true;
   const { owners = [], ownerRoles = [] } = config[platform] ?? {};
   const holds = (name: string): boolean => config.holds(platform, "role", plainName(name), place.workspace);

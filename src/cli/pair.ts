@@ -1,5 +1,5 @@
 import { listRequests, NO_SUCH_CODE } from "../admin/pair.ts";
-import { CHAT_PLATFORMS, type Config } from "../config/config.ts";
+import { CHAT_PLATFORMS, chatPlatform, type Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { describeStranger, letInByCode } from "../router/pairing-desk.ts";
 import type { PairedPerson, PlatformPerson } from "../store/channels/pairing.ts";
@@ -68,7 +68,7 @@ async function takeOut(io: Io, config: Config, { pairing }: Store, person: Platf
 const WHERE_NAMED = "allow or owners of the platform";
 
 function namedInConfig({ platforms }: Config, { platform, person }: PlatformPerson): boolean {
-  const chat = CHAT_PLATFORMS.find((one) => one === platform);
+  const chat = chatPlatform(platform);
   const { allow = [], owners = [] } = chat === undefined ? {} : (platforms[chat] ?? {});
   return allow.includes(person) || owners.includes(person);
 }

@@ -8,7 +8,7 @@ import type { bindingSchema } from "./schema/platforms.ts";
 import type { CompleteFile } from "./schema/file.ts";
 import type { CamelCased } from "./camel-case.ts";
 
-export { CHAT_PLATFORMS } from "./schema/platforms.ts";
+export { CHAT_PLATFORMS, chatPlatform } from "./schema/platforms.ts";
 export { MIN_WINDOW } from "./schema/values.ts";
 
 /** The schema's options under names of JavaScript. What they mean says the schema. */

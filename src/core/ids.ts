@@ -55,6 +55,11 @@ export interface ChannelAddress {
   readonly name: string;
 }
 
+/** A person of a platform, as the key of a map. */
+export function personKey(platform: string, id: string): string {
+  return `${platform}\n${id}`;
+}
+
 /** `terminal:main`. The form that people type and logs show. */
 export function formatAddress(address: ChannelAddress): string {
   return `${address.platform}:${address.name}`;

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
+import { personKey } from "../core/ids.ts";
 import type { PairedPerson, PairingStore } from "../store/channels/pairing.ts";
 
 interface PairedPeopleParts {
@@ -48,7 +49,7 @@ export class PairedPeople implements AsyncDisposable {
   }
 
   find(platform: string, person: string): PairedPerson | null {
-    return this.#people.get(keyOf(platform, person)) ?? null;
+    return this.#people.get(personKey(platform, person)) ?? null;
   }
 
   /** Reads the list now: it has just been changed. @throws WeirError if the database does not answer */
@@ -92,12 +93,8 @@ export class PairedPeople implements AsyncDisposable {
     const version = await store.version();
     if (version === this.#version) return;
     const people = await store.people();
-    this.#people = new Map(people.map((one) => [keyOf(one.platform, one.person), one]));
+    this.#people = new Map(people.map((one) => [personKey(one.platform, one.person), one]));
     this.#version = version;
     onChanged?.();
   }
-}
-
-function keyOf(platform: string, person: string): string {
-  return `${platform}\n${person}`;
 }

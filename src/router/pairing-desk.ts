@@ -3,7 +3,7 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import { steadyNow } from "../async/clock.ts";
 import { retryWrite } from "../async/retry.ts";
 import { errorMessage } from "../core/errors.ts";
-import { type ChannelAddress, formatAddress } from "../core/ids.ts";
+import { type ChannelAddress, formatAddress, personKey } from "../core/ids.ts";
 import { type InboundMessage, REACTION_PREFIX } from "../core/message.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "../store/channels/pairing.ts";
@@ -82,7 +82,7 @@ export class PairingDesk {
       notices.tell(channel, id, strangerText(code));
       void this.#tellOwners({ ...person, code, askedAt: new Date() });
     }
-    if (state === "full" && this.#mayTurnAway(`${channel.platform}\n${author.id}`))
+    if (state === "full" && this.#mayTurnAway(personKey(channel.platform, author.id)))
       notices.tell(channel, id, NOBODY_FREE);
     return false;
   }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { CHAT_PLATFORMS, type Config } from "../config/config.ts";
+import { chatPlatform, type Config } from "../config/config.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -32,8 +32,10 @@ export function createPairing({ setup, log, platforms, ...parts }: PairingParts)
   const store = parts.store.pairing;
   const notices = new Notices(parts.platformOf, log);
   const people = new PairedPeople({ store, log, onChanged: () => desk.greet() });
-  const ownersOf = (name: string): readonly string[] =>
-    CHAT_PLATFORMS.flatMap((chat) => (chat === name ? (setup().config.platforms[chat]?.owners ?? []) : []));
+  const ownersOf = (name: string): readonly string[] => {
+    const chat = chatPlatform(name);
+    return chat === undefined ? [] : (setup().config.platforms[chat]?.owners ?? []);
+  };
   const desk = new PairingDesk({ store, platforms, notices, paired: people, ownersOf, log });
   let isOpen = false;
   return {

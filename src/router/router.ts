@@ -5,7 +5,7 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";
 import type { Team } from "../core/team.ts";
-import { type AgentId, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type AgentId, type ChannelId, formatAddress, personKey, type Seq } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
   ChannelPrivacy,
@@ -177,7 +177,7 @@ export class Router implements PlatformInbox {
     if (!isMeant && !commands.isNamedFor(name, row, asker))
       return kind === "dm" && binding.dmPairing ? STRANGERS_COMMAND : NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
-    const asked = limits.ask(`${channel.platform}\n${asker.id}`, binding.rateLimit);
+    const asked = limits.ask(personKey(channel.platform, asker.id), binding.rateLimit);
     return asked === "within" ? null : NOT_RUN;
   }
 
@@ -343,7 +343,7 @@ export class Router implements PlatformInbox {
     const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
     // A turn is one agent's: who asks them in turn causes as many.
     const isSame = (this.#meant.get(key) ?? null) === agent;
-    if (isAwaiting && isSame && limits.mayJoin(personKey(message), binding.rateLimit)) return "joins";
+    if (isAwaiting && isSame && limits.mayJoin(authorKey(message), binding.rateLimit)) return "joins";
     return this.#isWithinRate(binding, message, tooOften) ? "asks" : "listens";
   }
 
@@ -360,7 +360,7 @@ export class Router implements PlatformInbox {
     const caused = this.#caused.get(key) ?? 0;
     const takenTo = registry.loaded(id)?.status.takenTo ?? 0;
     const isLate = role === "joins" && caused <= takenTo && seq > takenTo;
-    if (isLate) limits.charge(personKey(message));
+    if (isLate) limits.charge(authorKey(message));
     if (isLate || role === "asks") this.#caused.set(key, Math.max(caused, seq));
   }
 
@@ -368,7 +368,7 @@ export class Router implements PlatformInbox {
   #isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
     const { limits, notices } = this.#parts;
     const { channel } = message;
-    const asked = limits.ask(personKey(message), rateLimit);
+    const asked = limits.ask(authorKey(message), rateLimit);
     if (asked === "first_over") notices.answer(channel, message, words(), null);
     return asked === "within";
   }
@@ -391,6 +391,6 @@ export class Router implements PlatformInbox {
   }
 }
 
-function personKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {
-  return `${channel.platform}\n${author.id}`;
+function authorKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {
+  return personKey(channel.platform, author.id);
 }

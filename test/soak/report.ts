@@ -1,4 +1,5 @@
 /** A soak in words. Pure. */
+import { alignNumbers } from "../../src/text/markdown-table.ts";
 import type { MetricRow, Sample } from "./metrics.ts";
 import type { SoakReport } from "./run.ts";
 
@@ -23,18 +24,8 @@ export function tableOf({ rows, faults, people, work, warnings }: SoakReport): s
     shown(row.growth),
     row.settling === null ? "–" : `${shown(row.bound)}${row.grows ? " GROWS" : ""}`,
   ]);
-  const widths = HEADS.map((_, column) =>
-    Math.max(...[HEADS, ...cells].map((row) => row[column]?.length ?? 0)),
-  );
-  const drawn = [HEADS, ...cells].map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join("  "),
-  );
   return [
-    ...drawn,
+    ...alignNumbers([HEADS, ...cells], { gap: "  ", ruleGap: "  ", minWidth: 0 }),
     "(growth and its bound are those of the second half)",
     `people: ${counted(Object.entries(people?.done ?? {}))}`,
     `work: ${counted(Object.entries(work))}`,

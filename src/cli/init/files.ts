@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   readFileSync,
   realpathSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { loadConfig } from "../../config/load.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
@@ -58,15 +60,15 @@ export function writeSettings(
   ].filter(({ is }) => is);
   const before = changed.map(({ target }) => ({
     target,
-    text: existsSync(target) ? readFileSync(target) : null,
+    was: existsSync(target) ? { text: readFileSync(target), mode: modeOf(target) } : null,
   }));
   try {
     for (const { target, text, mode } of changed) replace(target, text, mode);
     loadConfig({ cwd, file: existsSync(config) ? file : undefined });
   } catch (error) {
-    for (const { target, text } of before) {
-      if (text === null) rmSync(target, { force: true });
-      else writeFileSync(target, text);
+    for (const { target, was } of before) {
+      if (was === null) rmSync(target, { force: true });
+      else replace(target, was.text, was.mode);
     }
     throw new OperatorError(`Nothing was written: ${errorMessage(error)}`, { cause: error });
   }
@@ -81,12 +83,18 @@ function modeOf(file: string): number {
   return existsSync(file) ? statSync(file).mode & 0o777 : 0o644;
 }
 
-/** As a whole: a crash leaves the file that was there. A link stays one. */
-function replace(target: string, text: string, mode: number): void {
-  const real = existsSync(target) ? realpathSync(target) : target;
+/** As a whole: a crash leaves the file that was there. A link stays one, and a file its owner's. */
+function replace(target: string, text: string | Buffer, mode: number): void {
+  const isThere = existsSync(target);
+  const real = isThere ? realpathSync(target) : target;
   const draft = `${real}.${randomUUID()}.tmp`;
   try {
     writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
+    // Only root can make it somebody else's, and only root needs to.
+    if (isThere && process.getuid?.() === 0) {
+      const { uid, gid } = statSync(real);
+      chownSync(draft, uid, gid);
+    }
     chmodSync(draft, mode);
     renameSync(draft, real);
   } catch (error) {

@@ -9,12 +9,7 @@ export interface Choice<Value> {
 /** What `weir init` needs of a terminal. Each question throws {@link Cancelled} at Ctrl-C. */
 export interface Questions {
   say(text: string): void;
-  /** @param initial what is chosen unless somebody chooses */
-  one<Value extends string>(
-    question: string,
-    choices: readonly Choice<Value>[],
-    initial?: Value,
-  ): Promise<Value>;
+  one<Value extends string>(question: string, choices: readonly Choice<Value>[]): Promise<Value>;
   several<Value extends string>(
     question: string,
     choices: readonly Choice<Value>[],
@@ -48,13 +43,8 @@ export async function openQuestions(): Promise<Questions> {
       : undefined;
   return {
     say: (text) => clack.log.message(text),
-    async one(message, choices, initialValue) {
-      const given = initialValue === undefined ? {} : { initialValue };
-      return chosen(
-        choices,
-        answered(await clack.select<string>({ message, options: optionsOf(choices), ...given })),
-      );
-    },
+    one: async (message, choices) =>
+      chosen(choices, answered(await clack.select<string>({ message, options: optionsOf(choices) }))),
     async several(message, choices) {
       const options = optionsOf(choices);
       const values = answered(await clack.multiselect<string>({ message, options, required: false }));

@@ -14,6 +14,11 @@ import {
 } from "./values.ts";
 
 export const CHAT_PLATFORMS = ["discord", "slack"] as const;
+
+/** @returns undefined: that is none of them */
+export function chatPlatform(name: string): (typeof CHAT_PLATFORMS)[number] | undefined {
+  return CHAT_PLATFORMS.find((one) => one === name);
+}
 const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
 const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
