@@ -1,4 +1,4 @@
-import { storableText } from "../../text/text.ts";
+import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
 /** A person by the platform's id. */
@@ -57,7 +57,7 @@ export class PairingStore {
       [
         platform,
         storableText(person),
-        storableText(name).slice(0, MAX_NAME),
+        sliceWhole(storableText(name), 0, MAX_NAME),
         storableText(said.channel),
         code,
         said.at,
