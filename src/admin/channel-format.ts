@@ -1,5 +1,6 @@
 import { formatNumber } from "../text/format.ts";
 import { cellOf, filledCells } from "../text/gauge.ts";
+import { withoutEscapes } from "../context/labels.ts";
 import { isFileKind } from "../context/sections/section.ts";
 import { counted, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -37,7 +38,7 @@ export function describeSummaries({ summaries }: ChannelReport): string[] {
     const redo = summary.needsRedo ? ", to be written again" : "";
     return [
       `  ${range}, level ${level}, ${counted(tokens, "token")}, ${madeBy}${redo}`,
-      `    ${firstWords(summary.text)}`,
+      `    ${firstWords(withoutEscapes(summary.text))}`,
     ];
   });
   return ["Summarised, oldest first:", ...items];

@@ -6,6 +6,11 @@ export function escapeLabels(text: string): string {
   return text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
 }
 
+/** A text in which labels were escaped, as people read it. */
+export function withoutEscapes(text: string): string {
+  return text.replaceAll("\\[", "[").replaceAll("<\\", "<");
+}
+
 /** Characters that nobody sees: they hide nothing. */
 const UNSEEN = String.raw`[\p{Cf}\p{Default_Ignorable_Code_Point}]*`;
 const GAP = String.raw`[\s\p{Cf}\p{Default_Ignorable_Code_Point}]*`;

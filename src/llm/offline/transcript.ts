@@ -161,9 +161,9 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     case "user":
       return SUMMARY.test(message.text)
         ? summaryLines(message.text.replace(SUMMARY, ""))
-        : parseLines(message.text);
+        : parseLines(message.text.startsWith(OWN_WORD) ? withDatedLines(message.text) : message.text);
     case "tool":
-      return parseLines(message.text);
+      return parseLines(withDatedLines(message.text));
     // Nobody here said the instructions, and the assistant only quoted.
     case "system":
     case "assistant":
@@ -171,6 +171,15 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     default:
       return [];
   }
+}
+
+/** Lines that were recalled or found follow one another in one text: a head says only what the line before it does not. */
+function withDatedLines(text: string): string {
+  const heads = new HeadReader();
+  return text
+    .split("\n")
+    .map((line) => heads.dated(line))
+    .join("\n");
 }
 
 /** Each line of a summary stands alone; a line without a head has no known author. */

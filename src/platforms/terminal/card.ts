@@ -2,6 +2,7 @@ import type { Card } from "../../core/card.ts";
 import { cellWidth } from "../../text/columns.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { gaugeRows } from "../../text/gauge.ts";
+import { wrapText } from "./drawing/row-filler.ts";
 
 const MAX_BAR_WIDTH = 40;
 const MIN_BAR_WIDTH = 10;
@@ -33,10 +34,13 @@ export function drawCard({ title, summary, tone, bar, fields, lists }: Card, loo
     .join(INDENT);
   const labels = fields.map(({ label }) => displayableLine(label));
   const labelWidth = Math.max(0, ...labels.map(cellWidth));
+  // The last cell stays empty, as in all rows of the terminal. What is piped is not broken.
+  const wrap = (line: string): string => (look.columns > 0 ? wrapText(line, look.columns - 1) : line);
   const facts = fields.map(({ value }, index) => {
     const label = labels[index] ?? "";
     const gap = " ".repeat(labelWidth - cellWidth(label) + 2);
-    return `${INDENT}${dim(label)}${gap}${displayableLine(value)}`;
+    const drawn = wrap(`${INDENT}${label}${gap}${displayableLine(value)}`);
+    return drawn.replace(label, () => dim(label));
   });
   return [
     bold(displayableLine(title)),
@@ -50,7 +54,7 @@ export function drawCard({ title, summary, tone, bar, fields, lists }: Card, loo
     ...lists.flatMap(({ label, lines }) => [
       "",
       `${INDENT}${bold(displayableLine(label))}`,
-      ...lines.map((line) => `${INDENT}${INDENT}${displayableLine(line)}`),
+      ...lines.map((line) => wrap(`${INDENT}${INDENT}${displayableLine(line)}`)),
     ]),
   ].join("\n");
 }

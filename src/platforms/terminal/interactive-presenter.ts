@@ -95,7 +95,10 @@ export class InteractivePresenter implements Presenter {
     const agent = this.#style.agent(displayableLine(session.agent));
     const channel = displayableLine(session.channel);
     const hint = this.#style.quiet("/help shows what you can type, Ctrl-D leaves.");
-    const facts = session.about().map((fact) => `${this.#style.quiet(displayableLine(fact))}\n`);
+    const { width } = this.#place;
+    const facts = session
+      .about()
+      .map((fact) => `${this.#style.quiet(wrapText(displayableLine(fact), width))}\n`);
     screen.open(`This is ${agent}, in the channel terminal:${channel}.\n${facts.join("")}${hint}\n\n`);
     this.#inBackground(this.#recap(inbox));
     await this.#ended.promise;

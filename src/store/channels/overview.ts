@@ -127,7 +127,7 @@ export class OverviewStore {
     const [row] = await this.#db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
       {
         name: "channel_said",
-        text: `select count(*) as count, min(appended_at) as since, max(seq) as last from entries
+        text: `select count(*) as count, min(at) as since, max(seq) as last from entries
                 where channel_id = $1 and deleted_at is null
                   and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2))))`,
       },

@@ -127,6 +127,16 @@ describe("the offline model answers", () => {
     assert.match(answer?.text ?? "", /router's password\n— Dora, 2026-01-02 08:00/);
   });
 
+  test("with who said it, also where the line before it leaves the head short", async () => {
+    const recalled: ModelMessage = {
+      role: "user",
+      text: "[System: now]\n\nRecalled:\n\n[2026-01-02 08:00] Dora: good morning\n[08:10] Emil: the router's password is on the fridge\n[+] and the key beside it",
+    };
+    const messages = [SYSTEM, ...HISTORY, said("14:05", "Ben", "where is the router's password?"), recalled];
+    const { answer } = await ask(createOfflineModel(), { messages });
+    assert.match(answer?.text ?? "", /> the router's password is on the fridge\n— Emil, 2026-01-02 08:10/);
+  });
+
   test("several due messages together, in few words where the limit is small", async () => {
     const due = [said("14:05", "Ann", "what was the error?"), said("14:06", "Ben", "and when is my flight?")];
     const now: ModelMessage = {
