@@ -1,7 +1,7 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
 import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
-import { CHAT_PLATFORMS, chatPlatform } from "../config/config.ts";
+import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
 import type { Asker } from "../platforms/platform.ts";
 import type { ApprovalRow } from "../store/turns/approval-rows.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -58,7 +58,7 @@ function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolea
   return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;
 }
 
-type ChatOwners = Pick<CommandParts["owners"], (typeof CHAT_PLATFORMS)[number]>;
+type ChatOwners = Pick<CommandParts["owners"], ChatPlatform>;
 
 /** The platforms in use on which nobody may allow what the agent's calls need. Pure. */
 export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
