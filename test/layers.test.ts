@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, test } from "node:test";
+import { PLATFORM_ROWS } from "../src/platforms/platforms.ts";
 
 /** The layers of `src`, bottom to top. What stands on one line never imports its neighbours. */
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["async"],
   ["text"],
+  ["rows of platforms"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
   ["memory", "context", "budget"],
@@ -25,6 +27,14 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli"],
   ["main.ts"],
 ];
+
+/**
+ * The list of chat platforms is read by whoever is above it, from the configuration up. What a row is made of lies in the folder of its
+ * platform, and is of weight: a row may name it as a type, or import it when it is asked.
+ */
+const ROWS = LAYERS[3]?.[0] ?? "";
+const ROW = /^platforms\/(?:platforms|row|[a-z]+\/row)\.ts$/;
+const OF_ROWS: ReadonlySet<string> = new Set(["platforms", "config"]);
 
 /** Packages that only one part may know. */
 const OWNERS: Readonly<Record<string, string>> = {
@@ -101,8 +111,16 @@ function importsOf({ text }: Scanned): string[] {
   return [...text.matchAll(IMPORT)].map((match) => match.groups?.["specifier"] ?? "");
 }
 
-/** Part of `src` in which a file is: a folder of the table, or a file beside them. */
+/** Types, and what is read when it is needed. */
+const LATER = /^import\s+type\s[^;]*?from\s*"(?<type>[^"]+)"|\bimport\s*\(\s*"(?<lazy>[^"]+)"/gm;
+
+function importedLater({ text }: Scanned): string[] {
+  return [...text.matchAll(LATER)].map(({ groups }) => groups?.["type"] ?? groups?.["lazy"] ?? "");
+}
+
+/** Part of `src` in which a file is: a folder of the table, a file beside them, or the rows. */
 function partOf(file: string): string {
+  if (ROW.test(file)) return ROWS;
   return file.split("/")[0] ?? "";
 }
 
@@ -114,7 +132,10 @@ function forbiddenImports(file: string, scanned: Scanned): string[] {
   const from = partOf(file);
   const own = layerOf(from);
   if (own < 0) return [`src/${file}: "${from}" is in no layer`];
+  const later = from === ROWS ? importedLater(scanned) : [];
   return importsOf(scanned).flatMap((specifier) => {
+    const part = partOf(posix.join(posix.dirname(file), specifier));
+    if (later.includes(specifier) && (OF_ROWS.has(part) || !specifier.startsWith("."))) return [];
     const why = specifier.startsWith(".")
       ? whyNotFile(posix.join("src", posix.dirname(file), specifier), from, own)
       : whyNotPackage(specifier, file);
@@ -133,6 +154,8 @@ function whyNotFile(target: string, from: string, own: number): string | null {
 
 function whyNotPackage(specifier: string, file: string): string | null {
   const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  if (partOf(file) === ROWS)
+    return "each start reads the rows, and what has weight they import when they are asked";
   if (PURE.has(partOf(file))) return `"${partOf(file)}" is pure: it uses no package and nothing of Node`;
   const owner = OWNERS[name];
   return owner === undefined || file.startsWith(`${owner}/`) ? null : `only src/${owner} may`;
@@ -141,6 +164,8 @@ function whyNotPackage(specifier: string, file: string): string | null {
 /** A statement of SQL, whole or begun: its first words in the order that only SQL has them. */
 const SQL =
   /^\s*(?:select\s(?:[\s\S]*\s)?from\s|select\s+(?:\*|\w+\s*\(|\$?\d)|insert\s+into\s|update\s+[\w."?]+\s+(?:as\s+\w+\s+|\w+\s+)?set\s|delete\s+from\s|with\s+(?:recursive\s+)?\w+\s+as\s|truncate\s+(?:table\s)?\w+|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:unique\s+)?(?:table|index|function|trigger|type|extension|view|schema)\b|(?:begin|commit|rollback|notify|listen)(?:\s+\w+)?;?\s*$)/i;
+
+const PLATFORM_NAMES = new Set<string>(PLATFORM_ROWS.flatMap(({ key, title }) => [key, title]));
 
 /** Rules that hold outside of one place. */
 const RULES: readonly { name: string; except: string; broken: (scanned: Scanned) => boolean }[] = [
@@ -164,6 +189,14 @@ const RULES: readonly { name: string; except: string; broken: (scanned: Scanned)
     name: "a computed import",
     except: "nowhere",
     broken: ({ code }) => /\b(?:import|require)\s*\(\s*(?!""|'')\S/.test(code),
+  },
+  {
+    // Sentences and examples may name one: nobody has to change them for a new platform.
+    name: "a chat platform by its name",
+    except: "platforms/",
+    broken: ({ code, literals }) =>
+      literals.some((literal) => PLATFORM_NAMES.has(literal)) ||
+      [...code.matchAll(/(?<=\.|[{,]\s*)(\w+)\b/g)].some(([, name = ""]) => PLATFORM_NAMES.has(name)),
   },
   { name: "an enum", except: "nowhere", broken: ({ code }) => /\benum\s+\w+\s*\{/.test(code) },
   {
@@ -232,7 +265,7 @@ function readWith(file: string, known = new Set<string>()): Set<string> {
 
 test("a chat that attaches to a daemon reads nothing of one", () => {
   const read = [...readWith("cli/chat.ts")];
-  const parts = new Set(["async", "cli", "config", "core", "platforms", "store", "text"]);
+  const parts = new Set(["async", "cli", "config", "core", "platforms", ROWS, "store", "text"]);
   const packages = new Set(["zod", "toml-eslint-parser", "leven", "croner"]);
   const isFile = (one: string): boolean => one.endsWith(".ts");
   assert.deepEqual(
@@ -242,7 +275,7 @@ test("a chat that attaches to a daemon reads nothing of one", () => {
   );
   assert.deepEqual(
     read.filter((one) =>
-      /^(?:platforms\/(?!terminal\/|platform\.ts)|store\/(?!database\/(?:data-folder|socket-place)\.ts))/.test(
+      /^(?:platforms\/(?!terminal\/|platform\.ts|platforms\.ts|[a-z]+\/row\.ts)|store\/(?!database\/(?:data-folder|socket-place)\.ts))/.test(
         one,
       ),
     ),
@@ -264,6 +297,9 @@ const WRONG: readonly (readonly [what: string, file: string, source: string, pro
   ["an inline type", "context/x.ts", 'type A = import("../cli/a.ts").A;', /above/],
   ["a sibling", "llm/x.ts", 'import { a } from "../store/a.ts";', /"store" is a sibling of "llm"/],
   ["a sibling file", "platforms/x.ts", 'import { a } from "../prompts/load.ts";', /sibling/],
+  ["an adapter that comes with its row", "platforms/a/row.ts", 'import { a } from "./adapter.ts";', /above/],
+  ["a row's higher layer", "platforms/a/row.ts", 'await import("../../turn/turn.ts");', /above/],
+  ["a row's package", "platforms/a/row.ts", 'import { z } from "zod";', /weight/],
   ["a folder that no layer has", "utils/x.ts", "", /"utils" is in no layer/],
   ["into a folder that no layer has", "turn/x.ts", 'import "../utils/a.ts";', /"utils" is in no layer/],
   ["out of src", "cli/x.ts", 'import p from "../../package.json";', /outside of src/],
@@ -284,6 +320,9 @@ const WRONG: readonly (readonly [what: string, file: string, source: string, pro
   ["the environment by pieces", "llm/x.ts", "const { env } = process;", /process\.env/],
   ["a signal handler", "daemon.ts", 'process.once("SIGTERM", stop);', /handler on the process/],
   ["a computed import", "daemon.ts", "await import(name);", /computed import/],
+  ["a platform's configuration", "cli/x.ts", "start(config.platforms.slack)", /a chat platform by its name/],
+  ["a platform's key", "cli/x.ts", 'if (platform === "discord") a();', /a chat platform by its name/],
+  ["a platform in a table", "admin/x.ts", "const { discord } = platforms;", /a chat platform by its name/],
   ["an enum", "core/x.ts", "export const enum A {\n  B,\n}", /enum/],
   ["a default export", "core/x.ts", "export default 1;", /default export/],
   ["a default export by name", "core/x.ts", "export { a as default };", /default export/],
@@ -322,6 +361,10 @@ describe("the check itself", () => {
     assert.deepEqual(problemsOf("cli/x.ts", prose), []);
     assert.deepEqual(problemsOf("store/x.ts", 'import pg from "pg"; pg("select 1 from a");'), []);
     assert.deepEqual(problemsOf("config/load.ts", "process.env"), []);
+    const row =
+      'import type { A } from "../../config/config.ts"; await import("./adapter.ts"); import { b } from "../row.ts";';
+    assert.deepEqual(problemsOf("platforms/a/row.ts", row), []);
+    assert.deepEqual(problemsOf("config/x.ts", 'import { PLATFORMS } from "../platforms/platforms.ts";'), []);
     assert.deepEqual(problemsOf("main.ts", 'import "./cli/a.ts"; process.on("SIGINT", f);'), []);
     assert.deepEqual(problemsOf("llm/a/x.ts", 'import { a } from "../model.ts"; import "openai";'), []);
   });

@@ -40,6 +40,7 @@ export const OPEN_TO_ALL = {
   allow: [],
   owners: [],
   ownerRoles: [],
+  secrets: [],
   catchUpMaxAgeMs: 3_600_000,
 } as const;
 

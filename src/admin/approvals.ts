@@ -1,7 +1,7 @@
 import { outcomeOf } from "../channel/approvals/question-text.ts";
 import { agentHere, agentsHere } from "../channel/guests.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
-import { CHAT_PLATFORMS, chatPlatform } from "../config/config.ts";
+import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
 import type { Asker } from "../platforms/platform.ts";
 import type { ApprovalRow } from "../store/turns/approval-rows.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
@@ -17,6 +17,7 @@ export const approveCommand: Command = {
   help: "let a call that waits for an approval run (approvers only)",
   argument: { name: "number", form: "NUMBER | NUMBER always", help: "once, or these arguments from now on" },
   allowed: "everybody",
+  isNamedFor: isApprover,
   run: approve,
 };
 
@@ -25,6 +26,7 @@ export const denyCommand: Command = {
   help: "deny a call that waits for an approval (approvers only)",
   argument: { name: "number", form: "NUMBER | NUMBER REASON", help: "the agent is told the reason" },
   allowed: "everybody",
+  isNamedFor: isApprover,
   run: deny,
 };
 
@@ -37,6 +39,7 @@ export const approvalsCommand: Command = {
     help: "one of them whole; end what is allowed",
   },
   allowed: "everybody",
+  isNamedFor: isApprover,
   run: approvals,
 };
 
@@ -58,7 +61,7 @@ function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolea
   return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;
 }
 
-type ChatOwners = Pick<CommandParts["owners"], (typeof CHAT_PLATFORMS)[number]>;
+type ChatOwners = Pick<CommandParts["owners"], ChatPlatform>;
 
 /** The platforms in use on which nobody may allow what the agent's calls need. Pure. */
 export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
@@ -67,7 +70,7 @@ export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
 }
 
 /** Whether an agent of the channel names this person as an approver. */
-export function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
+function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
   const { platform } = channel.address;
   return agentsOf(parts, { channel }).some((agent) => namedOn(agent, platform).includes(`${platform}:${id}`));
 }

@@ -9,6 +9,7 @@ export const askCommand: Command = {
   help: "ask another agent that answers here",
   argument: { name: "question", form: "AGENT TEXT", help: "which agent, and what you ask it" },
   allowed: "everybody",
+  keepsMessage: true,
   run: ask,
 };
 

@@ -1,10 +1,8 @@
 import type { ConnectionState } from "../platforms/platform.ts";
+import { platformTitle } from "../platforms/platforms.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.ts";
-
-/** Names as the platforms write them. */
-const TITLES: Readonly<Record<string, string>> = { discord: "Discord", slack: "Slack" };
 
 /**
  * What whoever sits before a terminal may want to know of what is behind it, a line each. Pure.
@@ -19,7 +17,7 @@ export function describeForChat(
   const facts: (readonly [string, string])[] = [
     ["models", server],
     ...platforms.flatMap(({ name, connection }): (readonly [string, string])[] =>
-      connection === null ? [] : [[TITLES[name] ?? name, describeConnection(connection, at)]],
+      connection === null ? [] : [[platformTitle(name), describeConnection(connection, at)]],
     ),
     ...(log === undefined ? [] : [["log", log] as const]),
     ...(isOwn ? [] : [["daemon", `Weir ${version}, process ${pid}, since ${at(startedAt)}`] as const]),
@@ -33,7 +31,7 @@ export function describePlatform(
   platform: string,
   { kind, why, isOperators, as }: Pick<ConnectionState, "kind" | "why" | "isOperators" | "as">,
 ): string {
-  const name = TITLES[platform] ?? platform;
+  const name = platformTitle(platform);
   switch (kind) {
     case "connecting":
       return `${name} is being connected.`;

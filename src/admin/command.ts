@@ -33,6 +33,10 @@ import type { OwnersConfig } from "./permissions.ts";
 export interface Command extends CommandRule {
   /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
+  /** The log keeps the message in which it is typed: it says something by itself. Default: only that it was run. */
+  readonly keepsMessage?: true;
+  /** Whether the operator has named somebody for it who is no owner. Default: nobody is named for one command. */
+  isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
   /** The answer at the terminal where the log does not know the channel yet. Default: that it is not known. */
   runUnmet?(parts: CommandParts): string;
 }

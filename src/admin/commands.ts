@@ -5,7 +5,7 @@ import type { CommandAnswer } from "../core/card.ts";
 import type { Commands } from "../router/text-commands.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
-import { approvalsCommand, approveCommand, denyCommand, isApprover } from "./approvals.ts";
+import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
@@ -132,16 +132,12 @@ export function createCommands(parts: CommandParts): Commands {
   return {
     has: (name) => WITHOUT_CHANNEL.has(name) || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) =>
-      [rememberCommand, remindCommand, askCommand].some((one) => one === commandNamed(name)),
+    keepsMessage: (name) => commandNamed(name)?.keepsMessage === true,
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedFor(name, channel, asker) {
       const { address, workspace } = channel;
       if (isNamedOwner(asker, { platform: address.platform, workspace }, parts.owners)) return true;
-      const decides = [approveCommand, denyCommand, approvalsCommand].some(
-        (one) => one === commandNamed(name),
-      );
-      return decides && isApprover(parts, channel, asker);
+      return commandNamed(name)?.isNamedFor?.(parts, channel, asker) ?? false;
     },
   };
 }

@@ -46,6 +46,7 @@ export const rememberCommand: Command = {
   help: "keep a statement of yours for this place, in your own words",
   argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
   allowed: "everybody",
+  keepsMessage: true,
   run: remember,
 };
 

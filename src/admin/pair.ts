@@ -1,5 +1,5 @@
 import { type PairingDesk, describeStranger } from "../router/pairing-desk.ts";
-import { chatPlatform } from "../config/config.ts";
+import { chatPlatform } from "../platforms/platforms.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest } from "../store/channels/pairing.ts";
 import type { CommandRule, Typed } from "./command.ts";

@@ -1,4 +1,5 @@
-import { type CHAT_PLATFORMS, chatPlatform, type ChatPlatformConfig } from "../config/config.ts";
+import type { ChatPlatformConfig } from "../config/config.ts";
+import { type ChatPlatform, chatPlatform } from "../platforms/platforms.ts";
 import type { ChannelKind } from "../core/message.ts";
 import type { Asker } from "../platforms/platform.ts";
 import { isNamed, type NameHolds, plainName } from "../router/bindings.ts";
@@ -20,10 +21,7 @@ export interface CommandPlace {
 
 /** The configured owners of channels. */
 export type OwnersConfig = {
-  readonly [Name in (typeof CHAT_PLATFORMS)[number]]: Pick<
-    ChatPlatformConfig,
-    "owners" | "ownerRoles"
-  > | null;
+  readonly [Name in ChatPlatform]: Pick<ChatPlatformConfig, "owners" | "ownerRoles"> | null;
 } & {
   /** In which servers the names of roles hold. */
   readonly holds: NameHolds;

@@ -24,6 +24,7 @@ export const remindCommand: Command = {
     help: "when, and what",
   },
   allowed: "everybody",
+  keepsMessage: true,
   run: remind,
 };
 

@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
 
 /** Shorter secrets are in too many words by chance. */
 const MIN_LENGTH = 6;
@@ -12,8 +13,6 @@ export function secretsOf({
   http,
   agents = [],
 }: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
-  const { discord, slack } = platforms;
-  const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
@@ -21,11 +20,9 @@ export function secretsOf({
     database.url,
     decoded(databaseUrl?.password ?? ""),
     databaseUrl?.searchParams.get("password"),
-    discord?.token,
-    slack?.botToken,
     http?.token,
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
-    intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,
+    ...CHAT_PLATFORMS.flatMap((key) => platforms[key]?.secrets),
   ];
   return values.flatMap((value) => (value != null && value.length >= MIN_LENGTH ? [value] : []));
 }

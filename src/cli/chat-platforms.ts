@@ -3,6 +3,7 @@ import { commandTable } from "../admin/commands.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { type Binding, bindPlatform } from "../router/bindings.ts";
 
 /**
@@ -10,16 +11,11 @@ import { type Binding, bindPlatform } from "../router/bindings.ts";
  * some 50 MB that a chat in the terminal need not pay.
  */
 export async function openChatPlatforms({ platforms }: Config, log: Logger): Promise<Platform[]> {
-  const { discord, slack } = platforms;
   const commands = commandTable();
   const opened: Platform[] = [];
-  if (discord !== null) {
-    const { createDiscord } = await import("../platforms/discord/adapter.ts");
-    opened.push(createDiscord({ config: discord, log, commands }));
-  }
-  if (slack !== null) {
-    const { createSlack } = await import("../platforms/slack/adapter.ts");
-    opened.push(createSlack({ config: slack, log, commands }));
+  for (const row of PLATFORM_ROWS) {
+    const config = platforms[row.key];
+    if (config !== null) opened.push(await row.open(config, { log, commands }));
   }
   return opened;
 }

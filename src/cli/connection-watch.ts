@@ -1,6 +1,6 @@
 import { describePlatform } from "../admin/chat-facts.ts";
 import type { Vitals } from "../admin/daemon-status.ts";
-import { CHAT_PLATFORMS } from "../config/config.ts";
+import { chatPlatform } from "../platforms/platforms.ts";
 
 const LOOK_MS = 1000;
 
@@ -29,7 +29,7 @@ export class ConnectionWatch implements Disposable {
 
   #compare(isKnown: boolean): void {
     for (const { name, connection } of this.#look()) {
-      if (connection === null || !CHAT_PLATFORMS.some((platform) => platform === name)) continue;
+      if (connection === null || chatPlatform(name) === undefined) continue;
       // In how many servers it is may change at any time.
       const state = `${connection.kind} ${connection.why ?? ""}`;
       if (this.#told.get(name) === state) continue;

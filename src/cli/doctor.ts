@@ -1,9 +1,9 @@
 import { performance } from "node:perf_hooks";
 import type { AgentConfig, Config } from "../config/config.ts";
+import { whyOff } from "../config/describe-config.ts";
 import { errorMessage, type Finding, OperatorError } from "../core/errors.ts";
 import { type Models, openModels } from "../llm/model-provider.ts";
-import { diagnoseDiscord } from "../platforms/discord/diagnose.ts";
-import { diagnoseSlack } from "../platforms/slack/diagnose.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import type { Database } from "../store/database/database.ts";
@@ -44,7 +44,6 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
 }
 
 function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
-  const { discord, slack } = config.platforms;
   return [
     ["database", async () => lookAtDatabase(io, config)],
     ["data folder", async () => lookAtFolder(config)],
@@ -52,12 +51,8 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
     ["models", async () => lookAtModels(config)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
     ["MCP servers", async () => lookAtServers(io, config)],
-    [
-      "Discord",
-      async () => (discord === null ? [off("Discord", "DISCORD_TOKEN")] : diagnoseDiscord(discord)),
-    ],
+    ...PLATFORM_ROWS.map((row) => [row.title, async () => lookAtPlatform(row, config)] as const),
     ["names", async () => lookAtNames(io, config)],
-    ["Slack", async () => (slack === null ? [off("Slack", "SLACK_BOT_TOKEN")] : diagnoseSlack(slack))],
   ];
 }
 
@@ -71,8 +66,12 @@ function failure(what: string, error: unknown): Finding {
   return { what, state: "wrong", detail: errorMessage(error) };
 }
 
-function off(what: string, variable: string): Finding {
-  return { what, state: "off", detail: `off: ${variable} is not set` };
+async function lookAtPlatform(
+  row: (typeof PLATFORM_ROWS)[number],
+  { platforms }: Config,
+): Promise<readonly Finding[]> {
+  const config = platforms[row.key];
+  return config === null ? [{ what: row.title, state: "off", detail: whyOff(row) }] : row.diagnose(config);
 }
 
 async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[]> {

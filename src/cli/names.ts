@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 import { errorMessage, type Finding } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
-import { discordServers } from "../platforms/discord/diagnose.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { plainName } from "../router/bindings.ts";
-import { isAmbiguous, isOpen, type UsedName, usedNames } from "../router/confirmed-names.ts";
+import { isAmbiguous, type UsedName, usedNames } from "../router/confirmed-names.ts";
 import type { ConfirmedName } from "../store/channels/confirmed-names.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { createStore } from "../store/store.ts";
@@ -16,37 +16,52 @@ const USE_IDS = "anybody may give such a name to what is theirs; an id is safe, 
 /** Servers that one line names. */
 const SHOWN = 5;
 
-/** The names of a configuration that strangers could take, on platforms that are on. */
-function openNames({ bindings, platforms }: Config): UsedName[] {
-  const { discord } = platforms;
-  return discord === null
-    ? []
-    : usedNames(bindings, { discord: discord.ownerRoles }).filter(({ platform }) => isOpen(platform));
+/** A platform that is on, where strangers can bring the bot into servers of theirs, and what of it the configuration names. */
+interface OpenNames {
+  readonly platform: string;
+  readonly names: readonly UsedName[];
+  readonly servers: () => Promise<readonly Server[]>;
+}
+
+/** Only platforms of which there are names. */
+function openNames({ bindings, platforms }: Config): OpenNames[] {
+  return PLATFORM_ROWS.flatMap((row) => {
+    const config = platforms[row.key];
+    if (config === null || row.servers === undefined) return [];
+    const names = usedNames(bindings, { [row.key]: config.ownerRoles }).filter(
+      ({ platform }) => platform === row.key,
+    );
+    const servers = async (): Promise<readonly Server[]> => (await row.servers?.(config)) ?? [];
+    return names.length === 0 ? [] : [{ platform: row.key, names, servers }];
+  });
 }
 
 /** What `weir config check` says of names, without asking anybody; "": there are none. */
 export function warnOfNames(config: Config): string {
-  const names = openNames(config).map(({ kind, name }) => `"${name}" in ${KEYS[kind]}`);
-  if (names.length === 0) return "";
-  return `names on discord: ${names.join(", ")}. They hold in the servers that the bot was in when Weir first started with them (weir doctor shows which): ${USE_IDS}.`;
+  return openNames(config)
+    .map(({ platform, names }) => {
+      const all = names.map(({ kind, name }) => `"${name}" in ${KEYS[kind]}`).join(", ");
+      return `names on ${platform}: ${all}. They hold in the servers that the bot was in when Weir first started with them (weir doctor shows which): ${USE_IDS}.`;
+    })
+    .join("\n");
 }
 
 /** What each name means now. Does not throw. */
 export async function lookAtNames(io: Io, config: Config): Promise<readonly Finding[]> {
-  const names = openNames(config);
-  const { discord } = config.platforms;
-  if (names.length === 0 || discord === null) return [];
+  const open = openNames(config);
+  if (open.length === 0) return [];
   try {
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-    const rows = await createStore(opened.database).names.read("discord");
-    const servers = await discordServers(discord);
-    return names.map((used) =>
-      findingOf(
-        used,
-        rows.find(({ kind, name }) => kind === used.kind && name === used.name),
-        servers,
-      ),
-    );
+    const store = createStore(opened.database).names;
+    const findings: Finding[] = [];
+    for (const { platform, names, servers: list } of open) {
+      const rows = await store.read(platform);
+      const servers = await list();
+      const recordOf = ({ kind, name }: UsedName): ConfirmedName | undefined =>
+        rows.find((row) => kind === row.kind && name === row.name);
+      findings.push(...names.map((used) => findingOf(used, recordOf(used), servers)));
+    }
+    return findings;
   } catch (error) {
     const todo = "mend what is said above first; names that stand as ids need no look";
     return [{ what: "names", state: "unsure", detail: errorMessage(error), todo }];
@@ -58,7 +73,7 @@ export async function lookAtNames(io: Io, config: Config): Promise<readonly Find
  * @param servers those that the bot is in now
  */
 export function findingOf(
-  { kind, name }: UsedName,
+  { platform, kind, name }: UsedName,
   row: ConfirmedName | undefined,
   servers: readonly Server[],
 ): Finding {
@@ -66,7 +81,7 @@ export function findingOf(
   const todo = USE_IDS;
   const namesakes = kind === "workspace" ? servers.filter((one) => plainName(one.name) === name) : servers;
   if (row === undefined && servers.length === 0) {
-    const invited = "invite the bot (weir invite discord), and then start Weir again: that settles it";
+    const invited = `invite the bot (weir invite ${platform}), and then start Weir again: that settles it`;
     return { what, state: "unsure", detail: "nothing yet; the bot is in no server", todo: invited };
   }
   if (row === undefined)

@@ -1,5 +1,6 @@
 import { listRequests, NO_SUCH_CODE } from "../admin/pair.ts";
-import { CHAT_PLATFORMS, chatPlatform, type Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import { CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
 import { OperatorError } from "../core/errors.ts";
 import { describeStranger, letInByCode } from "../router/pairing-desk.ts";
 import type { PairedPerson, PlatformPerson } from "../store/channels/pairing.ts";

@@ -5,6 +5,7 @@ import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "
 import type { Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Models } from "../llm/model-provider.ts";
+import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { loadPrompts, type LoadedPrompts, promptSources } from "../prompts/load.ts";
 import { type Binding, bindingFor, type NameHolds } from "../router/bindings.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -105,6 +106,6 @@ export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, reado
 }
 
 /** Roles of owners, by platform. */
-export function ownerRolesOf({ platforms: { discord, slack } }: Config): Record<string, readonly string[]> {
-  return { discord: discord?.ownerRoles ?? [], slack: slack?.ownerRoles ?? [] };
+export function ownerRolesOf({ platforms }: Config): Record<string, readonly string[]> {
+  return Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, platforms[key]?.ownerRoles ?? []]));
 }

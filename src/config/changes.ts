@@ -1,5 +1,6 @@
 import { camelToSnake } from "./camel-case.ts";
-import type { ChatPlatformConfig, Config } from "./config.ts";
+import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
+import type { ChatPlatformConfig, ChatPlatformConfigs, Config } from "./config.ts";
 import { isForStart } from "./schema-walk.ts";
 import { isTable } from "./value-tree.ts";
 
@@ -20,7 +21,6 @@ type LivePlatform = Pick<ChatPlatformConfig, "dm" | "allow" | "owners" | "ownerR
  */
 export function takeUp(started: Config, next: Config): Config {
   const { baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings } = started.llm;
-  const { loopback, discord, slack } = started.platforms;
   return {
     ...next,
     database: started.database,
@@ -28,12 +28,17 @@ export function takeUp(started: Config, next: Config): Config {
     http: started.http,
     agentsDir: started.agentsDir,
     llm: { ...next.llm, baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings },
-    platforms: {
-      loopback,
-      discord: discord === null ? null : { ...discord, ...liveOf(next.platforms.discord) },
-      slack: slack === null ? null : { ...slack, ...liveOf(next.platforms.slack) },
-    },
+    platforms: { ...started.platforms, ...livePlatforms(started, next) },
   };
+}
+
+function livePlatforms(started: Config, next: Config): ChatPlatformConfigs {
+  const chats = CHAT_PLATFORMS.map((key) => {
+    const before = started.platforms[key];
+    return [key, before === null ? null : { ...before, ...liveOf(next.platforms[key]) }];
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key keeps what it had
+  return Object.fromEntries(chats) as ChatPlatformConfigs;
 }
 
 /** Of a platform that is off in the file, and so goes on as it was, nothing is known. */
@@ -98,13 +103,15 @@ function valuesOf({
   const { host = "", port = 0, ...service } = http ?? {};
   putAll("http", { listen: [host, port], ...service });
   for (const { name, ...model } of models) putAll(`models.${JSON.stringify(name)}`, model);
-  const { loopback, discord, slack } = platforms;
-  putAll("platforms.loopback", loopback ?? { url: "" });
-  putAll("platforms.discord", discord ?? { token: null });
-  const { intake = {}, ...chat } = slack ?? { botToken: null };
-  putAll("platforms.slack", chat);
-  const { host: at, port: on, ...keys } = { host: "", port: 0, ...intake };
-  if (slack !== null) putAll("platforms.slack", { ...keys, listen: [at, on] });
+  putAll("platforms.loopback", platforms.loopback ?? { url: "" });
+  for (const { key, token, ...row } of PLATFORM_ROWS) {
+    const config = platforms[key];
+    if (config === null) put(`platforms.${key}.${token}`, null);
+    else {
+      const { secrets: _, ...options } = row.optionsOf?.(config) ?? config;
+      putAll(`platforms.${key}`, options);
+    }
+  }
   put("bindings", bindings);
   for (const { id, ...agent } of agents)
     for (const [name, value] of Object.entries(agent)) {

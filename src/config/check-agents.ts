@@ -1,8 +1,8 @@
+import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import {
   type AgentConfig,
-  CHAT_PLATFORMS,
   type CompactionConfig,
   type Config,
   configuredWindow,

@@ -3,7 +3,10 @@ import { nearestName } from "./nearest-name.ts";
 import type { AgentConfig } from "./config.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { mentionForm } from "../core/team.ts";
-import { defaultVariable, type References } from "./references.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { camelCased } from "./camel-case.ts";
+import { type References, secretVariable } from "./references.ts";
+import { platformTables } from "./schema/platforms.ts";
 
 /** What no single key of the bindings can get wrong. Without a file there are none. */
 export function checkBindings(
@@ -73,27 +76,28 @@ function sharedNames(
 }
 
 /**
- * Half of Slack is set: it would be off, and nobody would know why. That is so whether the file names Slack or not: its
- * tokens may stand in the environment alone.
+ * A platform has its token, and not all else that it needs: it would be off, and nobody would know why. That is so whether the file
+ * names the platform or not: its tokens may stand in the environment alone.
  * @param problemAt null: there is no file
  */
-export function checkSlack(
+export function checkPlatforms(
   file: CheckedFile,
   references: References,
   problemAt: ProblemAt | null,
 ): ConfigProblem[] {
-  const slack = file.config.platforms?.slack;
-  if (references.slackBotToken === null || file.isBroken(["platforms", "slack"])) return [];
-  const isSocket = (slack?.mode ?? "socket") === "socket";
-  const [key, value] = isSocket
-    ? (["app_token", references.slackAppToken] as const)
-    : (["signing_secret", references.slackSigningSecret] as const);
-  if (value !== null) return [];
-  const variable = defaultVariable(isSocket ? "slackAppToken" : "slackSigningSecret");
-  const wrong = {
-    message: `Slack has a bot token and no ${key}`,
-    expected: `${variable} in the environment or in .env${isSocket ? ', or mode = "http" under [platforms.slack]' : ""}`,
-  };
-  const isInFile = slack !== undefined && problemAt !== null;
-  return [isInFile ? problemAt(["platforms", "slack"], wrong) : configProblem(wrong)];
+  return PLATFORM_ROWS.flatMap((row) => {
+    const secrets = references.platforms[row.key] ?? {};
+    if (secrets[row.token] == null || file.isBroken(["platforms", row.key])) return [];
+    const written = file.config.platforms?.[row.key];
+    const section = camelCased(platformTables[row.key].parse(written));
+    const lacking = row.lacks?.(section, camelCased(secrets)) ?? null;
+    if (lacking === null) return [];
+    const { option, or } = lacking;
+    const wrong = {
+      message: `${row.title} has a ${row.token.replaceAll("_", " ")} and no ${option}`,
+      expected: `${secretVariable(row.key, option)} in the environment or in .env${or === undefined ? "" : `, or ${or}`}`,
+    };
+    const isInFile = written !== undefined && problemAt !== null;
+    return [isInFile ? problemAt(["platforms", row.key], wrong) : configProblem(wrong)];
+  });
 }

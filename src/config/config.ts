@@ -4,11 +4,11 @@ import type { ModelPrice } from "../core/cost.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
 import type { modelSchema } from "./schema/models.ts";
-import type { bindingSchema } from "./schema/platforms.ts";
+import type { PLATFORMS } from "../platforms/platforms.ts";
+import type { bindingSchema, chatOptions } from "./schema/platforms.ts";
 import type { CompleteFile } from "./schema/file.ts";
 import type { CamelCased } from "./camel-case.ts";
 
-export { CHAT_PLATFORMS, chatPlatform } from "./schema/platforms.ts";
 export { MIN_WINDOW } from "./schema/values.ts";
 
 /** The schema's options under names of JavaScript. What they mean says the schema. */
@@ -99,30 +99,25 @@ export interface HttpConfig {
 }
 
 /** Null: switched off. */
-export interface PlatformsConfig {
+export type PlatformsConfig = ChatPlatformConfigs & {
   /** `maxTextLength`: UTF-16 units; a longer answer is sent in parts. */
   readonly loopback: Complete["platforms"]["loopback"] | null;
-  readonly discord: DiscordConfig | null;
-  readonly slack: SlackConfig | null;
-}
+};
+
+/** The chat platforms, by key. Null: switched off. */
+export type ChatPlatformConfigs = {
+  readonly [Row in (typeof PLATFORMS)[number] as Row["key"]]: Parameters<Row["diagnose"]>[0] | null;
+};
 
 /** What all chat platforms are told. */
-export interface ChatPlatformConfig extends Omit<Complete["platforms"]["discord"], "token" | "apiUrl"> {
+export interface ChatPlatformConfig extends Omit<
+  CamelCased<z.output<z.ZodObject<typeof chatOptions>>>,
+  "apiUrl"
+> {
   /** Null: the platform's own. */
   readonly apiUrl: string | null;
-}
-
-export interface DiscordConfig extends ChatPlatformConfig {
-  /** Never print it. */
-  readonly token: string;
-}
-
-export interface SlackConfig extends ChatPlatformConfig {
-  /** Never print it. */
-  readonly botToken: string;
-  readonly intake:
-    | { readonly mode: "socket"; readonly appToken: string }
-    | { readonly mode: "http"; readonly signingSecret: string; readonly host: string; readonly port: number };
+  /** Values of all secrets that are set in its section, for whatever masks them. Never print them. */
+  readonly secrets: readonly string[];
 }
 
 /** One `[[bindings]]`. An empty list of names is no condition. */

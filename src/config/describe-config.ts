@@ -8,8 +8,9 @@ import {
   configuredPrice,
   configuredWindow,
   type ModelConfig,
-  type PlatformsConfig,
 } from "./config.ts";
+import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { secretVariable } from "./references.ts";
 
 /** The table of known models: tokens of a model's window; undefined: it does not have it. */
 export type KnownWindow = (model: string) => number | undefined;
@@ -27,13 +28,12 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["API key", llm.apiKey === null ? "not set" : "set"],
     ["prompts", prompts.dir ?? `built in, language "${prompts.language}"`],
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
-    ["Discord", describeDiscord(platforms)],
-    ["Slack", describeSlack(platforms)],
+    ...PLATFORM_ROWS.map((row): [string, string] => [row.title, describePlatform(row, platforms[row.key])]),
     ["log level", config.log.level],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const head = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-  const isChatting = platforms.discord !== null || platforms.slack !== null;
+  const isChatting = CHAT_PLATFORMS.some((key) => platforms[key] !== null);
   const bindings = isChatting ? ["", ...config.bindings.map(describeBinding)] : [];
   const models = llm.models.length === 0 ? [] : ["", ...llm.models.map(describeModel)];
   return [
@@ -44,15 +44,15 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
   ].join("\n");
 }
 
-function describeDiscord({ discord }: PlatformsConfig): string {
-  return discord === null ? "off: DISCORD_TOKEN is not set" : `on, ${describeChat(discord)}`;
+function describePlatform(row: (typeof PLATFORM_ROWS)[number], config: ChatPlatformConfig | null): string {
+  if (config === null) return whyOff(row);
+  const how = row.describe?.(config);
+  return `on, ${how === undefined ? "" : `${how}, `}${describeChat(config)}`;
 }
 
-function describeSlack({ slack }: PlatformsConfig): string {
-  if (slack === null) return "off: SLACK_BOT_TOKEN is not set";
-  const { intake } = slack;
-  const by = intake.mode === "socket" ? "Socket Mode" : `HTTP on ${intake.host}:${intake.port}`;
-  return `on, by ${by}, ${describeChat(slack)}`;
+/** `off: DISCORD_TOKEN is not set`. */
+export function whyOff({ key, token }: Pick<(typeof PLATFORM_ROWS)[number], "key" | "token">): string {
+  return `off: ${secretVariable(key, token)} is not set`;
 }
 
 function describeChat({ apiUrl, dm, owners, ownerRoles }: ChatPlatformConfig): string {

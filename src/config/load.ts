@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./check-agents.ts";
 import { checkEmbeddings, checkModels } from "./check-models.ts";
-import { checkBindings, checkSlack } from "./check-platforms.ts";
+import { checkBindings, checkPlatforms } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
@@ -68,7 +68,7 @@ export function loadConfig(options: LoadOptions): Config {
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkEmbeddings(config, problemAt) : []),
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
-    ...(source.isReadable && envProblems.length === 0 ? checkSlack(checked, references, problemAt) : []),
+    ...(source.isReadable && envProblems.length === 0 ? checkPlatforms(checked, references, problemAt) : []),
   ];
   if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
   return deepFreeze(config);

@@ -3,7 +3,8 @@ import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { type FileConfig } from "./schema/file.ts";
 import { isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
-import { defaultAt } from "./schema-walk.ts";
+import { type ChatPlatform, CHAT_PLATFORMS } from "../platforms/platforms.ts";
+import { defaultAt, secretOptions } from "./schema-walk.ts";
 import { type KeyPath, valueAt } from "./value-tree.ts";
 
 /** The values that may come from the environment. */
@@ -13,12 +14,12 @@ export interface References {
   readonly apiKey: string | null;
   readonly embeddingsUrl: string | null;
   readonly embeddingsKey: string | null;
-  readonly discordToken: string | null;
-  readonly slackBotToken: string | null;
-  readonly slackAppToken: string | null;
-  readonly slackSigningSecret: string | null;
   readonly httpToken: string | null;
+  /** Secrets of the chat platforms, by the platform's key and the option as the file names it. */
+  readonly platforms: Readonly<Record<string, PlatformSecrets>>;
 }
+
+type PlatformSecrets = Readonly<Record<string, string | null>>;
 
 interface Reference {
   readonly path: KeyPath;
@@ -34,7 +35,7 @@ const KEY = {
 };
 const TOKEN = { ...KEY, isSwitch: true };
 
-const REFERENCES: Readonly<Record<keyof References, Reference>> = {
+const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Reference>> = {
   databaseUrl: {
     path: ["database", "url"],
     isUsable: (value) => /^(postgres(ql)?:\/\/|socket:|\/)/.test(value),
@@ -48,10 +49,6 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
     expected: MODEL_SERVER_ADDRESS,
   },
   embeddingsKey: { path: ["llm", "embeddings", "api_key"], ...KEY },
-  discordToken: { path: ["platforms", "discord", "token"], ...TOKEN },
-  slackBotToken: { path: ["platforms", "slack", "bot_token"], ...TOKEN },
-  slackAppToken: { path: ["platforms", "slack", "app_token"], ...TOKEN },
-  slackSigningSecret: { path: ["platforms", "slack", "signing_secret"], ...TOKEN },
   httpToken: {
     path: ["http", "token"],
     // A shorter one could be guessed.
@@ -60,9 +57,14 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
   },
 };
 
-/** The environment variable that is read even if the file says nothing of it. */
-export function defaultVariable(name: keyof References): string {
-  return String(defaultAt(REFERENCES[name].path)).slice("env:".length);
+/** The environment variable that is read even if the file says nothing of the option. */
+function defaultVariable(path: KeyPath): string {
+  return String(defaultAt(path)).slice("env:".length);
+}
+
+/** The variable of a chat platform's secret where the file names no other: `SLACK_APP_TOKEN`. */
+export function secretVariable(platform: ChatPlatform, option: string): string {
+  return defaultVariable(["platforms", platform, option]);
 }
 
 /**
@@ -75,24 +77,29 @@ export function resolveReferences(
   problemAt: ProblemAt | null,
 ): { readonly references: References; readonly problems: readonly ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  const resolve = (name: keyof References): string | null => {
-    const outcome = resolveReference(name, file, environment);
+  const follow = (reference: Reference): string | null => {
+    const outcome = resolveReference(reference, file, environment);
     if (!("wrong" in outcome)) return outcome.value;
     const { wrong, isWritten } = outcome;
     const isInFile = isWritten && problemAt !== null;
-    problems.push(isInFile ? problemAt(REFERENCES[name].path, wrong) : configProblem(wrong));
+    problems.push(isInFile ? problemAt(reference.path, wrong) : configProblem(wrong));
     return null;
   };
+  const resolve = (name: keyof typeof REFERENCES): string | null => follow(REFERENCES[name]);
+  const secretsOf = (key: ChatPlatform): PlatformSecrets =>
+    Object.fromEntries(
+      secretOptions(["platforms", key]).map((option) => [
+        option,
+        follow({ path: ["platforms", key, option], ...TOKEN }),
+      ]),
+    );
   const references = {
     databaseUrl: resolve("databaseUrl"),
     baseUrl: resolve("baseUrl"),
     apiKey: resolve("apiKey"),
     embeddingsUrl: resolve("embeddingsUrl"),
     embeddingsKey: resolve("embeddingsKey"),
-    discordToken: resolve("discordToken"),
-    slackBotToken: resolve("slackBotToken"),
-    slackAppToken: resolve("slackAppToken"),
-    slackSigningSecret: resolve("slackSigningSecret"),
+    platforms: Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, secretsOf(key)])),
     httpToken: resolve("httpToken"),
   };
   return { references, problems };
@@ -102,15 +109,14 @@ type Resolved =
   | { readonly value: string | null }
   | { readonly wrong: Pick<ConfigProblem, "message" | "expected">; readonly isWritten: boolean };
 
-function resolveReference(of: keyof References, file: FileConfig, environment: Environment): Resolved {
-  const reference = REFERENCES[of];
+function resolveReference(reference: Reference, file: FileConfig, environment: Environment): Resolved {
   const value = valueAt(file, reference.path);
   const written = typeof value === "string" ? value : undefined;
   if (written !== undefined && !written.startsWith("env:")) return { value: written };
-  const name = written?.slice("env:".length) ?? defaultVariable(of);
+  const name = written?.slice("env:".length) ?? defaultVariable(reference.path);
   const isWritten = written !== undefined;
   const found = variable(environment, name);
-  const isOff = reference.isSwitch === true && name === defaultVariable(of);
+  const isOff = reference.isSwitch === true && name === defaultVariable(reference.path);
   if (found === null && isWritten && !isOff) {
     return { wrong: unsetVariable(name), isWritten };
   }

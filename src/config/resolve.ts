@@ -5,19 +5,21 @@ import type {
   AgentConfig,
   BindingConfig,
   ChatPlatformConfig,
+  ChatPlatformConfigs,
   CompactionConfig,
   Config,
   EmbeddingsConfig,
   HttpConfig,
   ModelConfig,
   PlatformsConfig,
-  SlackConfig,
 } from "./config.ts";
 import type { References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
 import { agentSchema, isAgentId } from "./schema/agents.ts";
 import { modelSchema } from "./schema/models.ts";
-import { bindingSchema, CHAT_PLATFORMS } from "./schema/platforms.ts";
+import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { hostAndPort } from "../text/host-and-port.ts";
+import { bindingSchema } from "./schema/platforms.ts";
 import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
 
 /** What nobody set a target for comes down to this share of the window under the background threshold. */
@@ -145,26 +147,35 @@ function withTarget(
   return { ...compaction, target: compaction.target ?? below };
 }
 
-/** A platform is on if its token is set. */
 function resolvePlatforms(file: CompletePlatforms, references: References): PlatformsConfig {
-  const { token: _, ...discord } = file.discord;
-  const { discordToken: token } = references;
+  const chats = PLATFORM_ROWS.map((row) => [row.key, resolvePlatform(row, file, references)]);
   return {
     loopback: file.loopback.url === "" ? null : file.loopback,
-    discord: token === null ? null : { token, ...resolveChat(discord) },
-    slack: resolveSlack(file.slack, references),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key has what its own row has made
+    ...(Object.fromEntries(chats) as ChatPlatformConfigs),
   };
 }
 
-function resolveSlack(file: CompletePlatforms["slack"], references: References): SlackConfig | null {
-  const { slackBotToken: botToken, slackAppToken: appToken, slackSigningSecret: signingSecret } = references;
-  if (botToken === null) return null;
-  const { botToken: _, appToken: _app, signingSecret: _secret, mode, listen, ...chat } = file;
-  const shared = { botToken, ...resolveChat(chat) };
-  if (mode === "socket") return appToken === null ? null : { ...shared, intake: { mode, appToken } };
-  return signingSecret === null
-    ? null
-    : { ...shared, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+/** A platform is on if its token is set. */
+function resolvePlatform(
+  row: (typeof PLATFORM_ROWS)[number],
+  file: CompletePlatforms,
+  references: References,
+): ChatPlatformConfig | null {
+  const set = references.platforms[row.key] ?? {};
+  const own = row.resolve(file[row.key], camelCased(set));
+  if (own === null) return null;
+  const { dm, allow, owners, ownerRoles, catchUpMaxAgeMs, apiUrl } = file[row.key];
+  const chat: ChatPlatformConfig = {
+    dm,
+    allow,
+    owners,
+    ownerRoles,
+    catchUpMaxAgeMs,
+    apiUrl: apiUrl === "" ? null : apiUrl.replace(/\/+$/, ""),
+    secrets: Object.values(set).filter((value) => value !== null),
+  };
+  return { ...own, ...chat };
 }
 
 function resolveHttp(
@@ -173,20 +184,6 @@ function resolveHttp(
 ): HttpConfig | null {
   if (listen === "") return null;
   return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
-}
-
-function hostAndPort(address: string): { host: string; port: number } {
-  const colon = address.lastIndexOf(":");
-  return {
-    host: address.slice(0, colon).replaceAll(/[[\]]/g, ""),
-    port: Number(address.slice(colon + 1)),
-  };
-}
-
-function resolveChat(
-  chat: Omit<ChatPlatformConfig, "apiUrl"> & { readonly apiUrl: string },
-): ChatPlatformConfig {
-  return { ...chat, apiUrl: chat.apiUrl === "" ? null : chat.apiUrl.replace(/\/+$/, "") };
 }
 
 /** Without any binding, the first agent answers DMs and mentions everywhere, and listens to nothing else. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fileSchema } from "./schema/file.ts";
-import { HIDDEN, type OptionText, optionTexts } from "./schema/values.ts";
+import { HIDDEN, type OptionText, optionTexts, secret } from "./schema/values.ts";
 import type { KeyPath } from "./value-tree.ts";
 
 /** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
@@ -59,6 +59,11 @@ function secretKeys(): ReadonlySet<unknown> {
       .filter((path) => isUnderSecret(path) || isUnderSecret([...path, 0]))
       .map((path) => path.at(-1)),
   );
+}
+
+/** The options of a table that name variables of secrets. */
+export function secretOptions(table: KeyPath): string[] {
+  return knownKeys(table).filter((key) => schemaAt([...table, key]) === secret);
 }
 
 /** A change of this option takes effect at the next start, and not in a Weir that runs. */

@@ -65,4 +65,6 @@ export interface Finding {
   readonly detail: string;
   /** What to do about it; left out where nothing has to be done. */
   readonly todo?: string;
+  /** `weir invite` mends it, so a first set-up may end with it. Default: it is not a matter of that. */
+  readonly isForInvite?: true;
 }

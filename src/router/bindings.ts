@@ -7,6 +7,7 @@ import {
   type InboundMessage,
   REACTION_PREFIX,
 } from "../core/message.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import type { PairedPerson } from "../store/channels/pairing.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 
@@ -119,9 +120,9 @@ export function plainName(name: string): string {
   return name.trim().replace(/^[#@]/, "").toLowerCase();
 }
 
-/** In the form of Discord's or Slack's ids: a channel or role may have another's id as its name. */
+/** In the form of some platform's ids: a channel or role may have another's id as its name. */
 export function isId(text: string): boolean {
-  return /^(?:\d{15,21}|[CDEGTUW](?=[A-Z]*\d)[A-Z0-9]{8,})$/.test(text);
+  return PLATFORM_ROWS.some(({ ids }) => ids.test(text));
 }
 
 /** What to do with a message. */

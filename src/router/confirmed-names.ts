@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
+import { platformRow } from "../platforms/platforms.ts";
 import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names.ts";
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 
@@ -207,9 +208,9 @@ export function isAmbiguous({ kind, servers }: Pick<ConfirmedName, "kind" | "ser
   return kind === "workspace" && servers.length > 1;
 }
 
-/** Whether strangers can bring the bot into their own servers: a Slack app is only in its token's team. */
-export function isOpen(platform: string): boolean {
-  return platform === "discord";
+/** Whether strangers can bring the bot into their own servers. Pure. */
+function isOpen(platform: string): boolean {
+  return platformRow(platform)?.servers !== undefined;
 }
 
 function serversOf(kind: NameKind, name: string, servers: readonly Server[]): readonly Server[] {

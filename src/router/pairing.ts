@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import { chatPlatform, type Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import { chatPlatform } from "../platforms/platforms.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 import type { Platform } from "../platforms/platform.ts";

@@ -134,8 +134,13 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
     },
     platforms: {
       loopback: null,
-      discord: { token: "discord-1", ...CHAT },
-      slack: { botToken: "api-key-1-slack", intake: { mode: "socket", appToken: "x" }, ...CHAT },
+      discord: { ...CHAT, token: "discord-1", secrets: ["discord-1"] },
+      slack: {
+        ...CHAT,
+        botToken: "api-key-1-slack",
+        intake: { mode: "socket", appToken: "x" },
+        secrets: ["api-key-1-slack", "x"],
+      },
     },
     http: { host: "127.0.0.1", port: 8420, token: "http-token-1", hosts: [] },
   });

@@ -1,56 +1,17 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { loadConfig } from "../../config/load.ts";
+import { secretVariable } from "../../config/references.ts";
 import type { Config } from "../../config/config.ts";
 import { type Finding, OperatorError } from "../../core/errors.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../../llm/catalog/ollama.ts";
-import { diagnoseDiscord } from "../../platforms/discord/diagnose.ts";
-import { diagnoseSlack } from "../../platforms/slack/diagnose.ts";
+import { type ChatPlatform, PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { lookAtModels, shownFinding } from "../doctor.ts";
 import type { CommonOptions, Io } from "../io.ts";
 import { type Folder, type Setting, type Settings, writeSettings } from "./files.ts";
 import { type Choice, openQuestions, type Questions } from "./questions.ts";
 
 const PROBE_MS = 1500;
-
-type Chat = "discord" | "slack";
-
-/** What is asked for one platform. */
-const CHATS: Readonly<
-  Record<
-    Chat,
-    {
-      readonly name: string;
-      readonly before: string;
-      readonly tokens: readonly { readonly variable: string; readonly question: string }[];
-      readonly ownerHint: string;
-      readonly owner: RegExp;
-    }
-  >
-> = {
-  discord: {
-    name: "Discord",
-    before:
-      'Discord: make an application on https://discord.com/developers/applications, and switch on "Message Content Intent" under "Bot".',
-    tokens: [{ variable: "DISCORD_TOKEN", question: "The bot's token (Bot, Reset Token)" }],
-    ownerHint: '"Copy User ID" in your own menu, with Developer Mode on',
-    owner: /^\d{15,21}$/,
-  },
-  slack: {
-    name: "Slack",
-    before:
-      "Slack: `weir invite slack` prints a link that makes the app; it needs no token yet. Install the app, then go on here.",
-    tokens: [
-      { variable: "SLACK_BOT_TOKEN", question: "The bot token, xoxb-… (OAuth & Permissions)" },
-      {
-        variable: "SLACK_APP_TOKEN",
-        question: "The app-level token, xapp-… (Basic Information, scope connections:write)",
-      },
-    ],
-    ownerHint: '"Copy member ID" in your profile',
-    owner: /^[UW][A-Z0-9]{7,}$/,
-  },
-};
 
 /**
  * `weir init`: asks what a first start needs, checks each answer, and writes it into `.env` and `config.toml`.
@@ -74,18 +35,16 @@ export async function setUp(questions: Questions, folder: Folder): Promise<void>
   // What is broken is told before anything is asked.
   const before = loadConfig(folder);
   let settings = await askModel(questions, folder, before, found);
-  const chats = await questions.several<Chat>(
+  const chats = await questions.several<ChatPlatform>(
     "Where do people chat with it? (the terminal is always there)",
-    [
-      {
-        value: "discord",
-        label: "Discord",
-        ...(before.platforms.discord !== null && { hint: "set up already" }),
-      },
-      { value: "slack", label: "Slack", ...(before.platforms.slack !== null && { hint: "set up already" }) },
-    ],
+    PLATFORM_ROWS.map(({ key, title }) => ({
+      value: key,
+      label: title,
+      ...(before.platforms[key] !== null && { hint: "set up already" }),
+    })),
   );
-  for (const chat of chats) settings = await askChat(questions, folder, chat, settings);
+  for (const row of PLATFORM_ROWS)
+    if (chats.includes(row.key)) settings = await askChat(questions, folder, row, settings);
   await finish(questions, folder, settings, chats);
 }
 
@@ -93,7 +52,7 @@ async function finish(
   questions: Questions,
   folder: Folder,
   settings: Settings,
-  chats: readonly Chat[],
+  chats: readonly ChatPlatform[],
 ): Promise<void> {
   const names = [
     ...Object.keys(settings.variables).map((name) => `${name} in .env`),
@@ -199,10 +158,11 @@ async function modelVariables(
 async function askChat(
   questions: Questions,
   folder: Folder,
-  chat: Chat,
+  row: (typeof PLATFORM_ROWS)[number],
   settings: Settings,
 ): Promise<Settings> {
-  const { name, before, tokens, ownerHint, owner } = CHATS[chat];
+  const { key: chat, title: name } = row;
+  const { before, secrets, personHint, person } = row.questions;
   const current = loadConfig({ ...folder, more: settings.variables }).platforms[chat];
   questions.say(before);
   for (;;) {
@@ -210,21 +170,21 @@ async function askChat(
       current !== null && (await questions.confirm(`${name} has its tokens already. Keep them?`));
     const typed: Record<string, string> = {};
     if (!isKept)
-      for (const { variable, question } of tokens) typed[variable] = await questions.secret(question);
+      for (const { option, question } of secrets)
+        typed[secretVariable(chat, option)] = await questions.secret(question);
     const tried = { ...settings, variables: { ...settings.variables, ...typed } };
     const look = async ({ platforms }: Config): Promise<readonly Finding[]> => {
-      if (platforms.discord !== null && chat === "discord")
-        return notYetInvited(await diagnoseDiscord(platforms.discord));
-      return platforms.slack !== null && chat === "slack" ? diagnoseSlack(platforms.slack) : [];
+      const config = platforms[chat];
+      return config === null ? [] : notYetInvited(await row.diagnose(config));
     };
     const verdict = await check(questions, folder, tried, `Asking ${name}`, look);
     if (verdict === "again") continue;
     if (verdict === "left") return settings;
     const id = await questions.text(
       `Your own id on ${name}: owners need no code, and may change what holds for everybody (empty: later)`,
-      ownerHint,
+      personHint,
       (answer) =>
-        answer === "" || owner.test(answer)
+        answer === "" || person.test(answer)
           ? undefined
           : "That is no id of a person there: a name is not enough.",
     );
@@ -238,7 +198,7 @@ async function askChat(
 /** A bot that is in no server yet is what a first set-up has: it is told, and no mistake. */
 function notYetInvited(findings: readonly Finding[]): Finding[] {
   return findings.map((one) =>
-    one.what === "Discord servers" && one.state === "wrong" ? { ...one, state: "unsure" } : one,
+    one.isForInvite === true && one.state === "wrong" ? { ...one, state: "unsure" } : one,
   );
 }
 

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { MAX_DRAIN_MS } from "../../async/clock.ts";
 import { agentOptions, agentSchema } from "./agents.ts";
 import { modelSchema } from "./models.ts";
-import { bindingSchema, chatOptions } from "./platforms.ts";
+import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
+import { bindingSchema, platformTables } from "./platforms.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -204,33 +205,7 @@ export const fileSchema = z.strictObject({
           "want it. It may not change while a part of an answer is still to be sent.",
       ),
     }),
-    discord: table("platforms.discord", {
-      token: startOption(
-        secret,
-        "env:DISCORD_TOKEN",
-        "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
-          "and invite it: docs/discord.md.",
-      ),
-      ...chatOptions,
-    }),
-    slack: table("platforms.slack", {
-      bot_token: startOption(
-        secret,
-        "env:SLACK_BOT_TOKEN",
-        "Slack is on if SLACK_BOT_TOKEN is set, and SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP). How to make " +
-          "an app: docs/slack.md.",
-      ),
-      app_token: startOption(secret, "env:SLACK_APP_TOKEN"),
-      mode: startOption(
-        oneOf(["socket", "http"]),
-        "socket",
-        '"socket": Weir connects to Slack. "http": Slack calls Weir, at the address where it listens, which Slack must be able ' +
-          "to reach.",
-      ),
-      signing_secret: startOption(secret, "env:SLACK_SIGNING_SECRET"),
-      listen: startOption(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
-      ...chatOptions,
-    }),
+    ...platformTables,
   }),
   bindings: z
     .array(bindingSchema)
@@ -240,14 +215,11 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         "Who answers where. The first [[bindings]] that matches a channel holds; if none matches, nobody answers. Without " +
-        "any, the first agent answers direct messages and mentions everywhere and reads nothing else: the two below.",
-      samples: [
-        { about: "", values: { agent: "main", platform: "discord", listen: false } },
-        {
-          about: "The same for Slack.",
-          values: { agent: "main", platform: "slack", listen: false },
-        },
-      ],
+        "any, the first agent answers direct messages and mentions everywhere and reads nothing else: those below.",
+      samples: PLATFORM_ROWS.map(({ key, title }, index) => ({
+        about: index === 0 ? "" : `The same for ${title}.`,
+        values: { agent: "main", platform: key, listen: false },
+      })),
     }),
   defaults: z.strictObject(agentOptions).describe("a table, [defaults]").optional().register(optionTexts, {
     about:

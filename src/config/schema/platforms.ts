@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { CHAT_PLATFORMS, type PLATFORMS, PLATFORM_ROWS } from "../../platforms/platforms.ts";
+import * as kit from "./values.ts";
 import {
   HOUR_MS,
   WEEK_MS,
@@ -9,16 +11,11 @@ import {
   option,
   optionTexts,
   startOption,
+  table,
   text,
   whole,
 } from "./values.ts";
 
-export const CHAT_PLATFORMS = ["discord", "slack"] as const;
-
-/** @returns undefined: that is none of them */
-export function chatPlatform(name: string): (typeof CHAT_PLATFORMS)[number] | undefined {
-  return CHAT_PLATFORMS.find((one) => one === name);
-}
 const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
 const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
@@ -55,11 +52,28 @@ export const chatOptions = {
   ),
 };
 
+type PlatformTables = {
+  [Row in (typeof PLATFORMS)[number] as Row["key"]]: ReturnType<
+    typeof table<ReturnType<Row["options"]> & typeof chatOptions>
+  >;
+};
+
+/** `[platforms.KEY]` of each chat platform: its own options, and those of all. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key has the options of its own row
+export const platformTables = Object.fromEntries(
+  PLATFORM_ROWS.map((row) => [
+    row.key,
+    table(`platforms.${row.key}`, { ...row.options(kit), ...chatOptions }),
+  ]),
+) as PlatformTables;
+
 /** One of `[[bindings]]`. */
 export const bindingSchema = z.strictObject({
-  agent: text("the id of one of [[agents]], in quotes", 63).min(1).register(optionTexts, {
-    about: 'The id of the agent that answers, and the platform: "discord" or "slack".',
-  }),
+  agent: text("the id of one of [[agents]], in quotes", 63)
+    .min(1)
+    .register(optionTexts, {
+      about: `The id of the agent that answers, and the platform: ${CHAT_PLATFORMS.map((key) => `"${key}"`).join(" or ")}.`,
+    }),
   platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
   also: option(
     names("ids of agents"),

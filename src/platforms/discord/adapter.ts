@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { DiscordConfig } from "../../config/config.ts";
+import type { DiscordConfig } from "./row.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";

@@ -1,12 +1,12 @@
 import { ApplicationFlags, ApplicationFlagsBitField, PermissionFlagsBits, Routes } from "discord.js";
 import { z } from "zod";
-import type { DiscordConfig } from "../../config/config.ts";
 import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
 import { DiscordApi, DiscordRefusal } from "./rest/api.ts";
 import type { Server } from "../../core/message.ts";
 import { listGuilds } from "./rest/guilds.ts";
 import { gatewayPayload } from "./inbound/payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./rest/api-errors.ts";
+import type { DiscordConfig } from "./row.ts";
 import { DISCORD_TIMING } from "./timing.ts";
 
 /** Permissions that Weir needs in a server. */
@@ -121,6 +121,7 @@ async function lookAtGuilds(api: DiscordApi): Promise<Finding> {
       state: "wrong",
       detail: "the bot is in none",
       todo: "open the link of: weir invite discord",
+      isForInvite: true,
     };
   } catch (error) {
     return { what, state: "wrong", detail: errorMessage(error), todo: "try again in a minute" };

@@ -1,6 +1,6 @@
 import type { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
-import type { SlackConfig } from "../../config/config.ts";
+import type { SlackConfig } from "./row.ts";
 import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { z } from "zod";
-import type { SlackConfig } from "../../config/config.ts";
+import type { SlackConfig } from "./row.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
 import { SlackApi, SlackError } from "./web/api.ts";
 import { missingScopes } from "./manifest.ts";

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { DiscordConfig } from "../../../src/config/config.ts";
+import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import { storableText } from "../../../src/text/text.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
@@ -36,6 +36,7 @@ export function discordConfig(discord: DiscordServer, overrides: Partial<Discord
     allow: [],
     owners: [],
     ownerRoles: [],
+    secrets: [],
     catchUpMaxAgeMs: 3_600_000,
     ...overrides,
   };

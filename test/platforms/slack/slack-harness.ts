@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { SlackConfig } from "../../../src/config/config.ts";
+import type { SlackConfig } from "../../../src/platforms/slack/row.ts";
 import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
 import { tsOf } from "../../../src/platforms/slack/address.ts";
 import { createSlack } from "../../../src/platforms/slack/adapter.ts";
@@ -42,6 +42,7 @@ export function slackConfig(slack: SlackServer, overrides: Partial<SlackConfig> 
     allow: [],
     owners: [],
     ownerRoles: [],
+    secrets: [],
     catchUpMaxAgeMs: 3_600_000,
     ...overrides,
   };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands.ts";
-import type { DiscordConfig } from "../../../src/config/config.ts";
+import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
@@ -45,6 +45,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
     allow: [],
     owners: [],
     ownerRoles: [],
+    secrets: [],
     catchUpMaxAgeMs: 3_600_000,
     ...options.discord,
   };

@@ -1,0 +1,54 @@
+import type { ChatPlatformConfig } from "../../config/config.ts";
+import { OperatorError } from "../../core/errors.ts";
+import type { OptionKit, PlatformRow } from "../row.ts";
+
+export interface DiscordConfig extends ChatPlatformConfig {
+  /** Never print it. */
+  readonly token: string;
+}
+
+const ID = /^\d{15,21}$/;
+const GUIDE = "docs/discord.md";
+
+const options = ({ secret, startOption }: OptionKit) => ({
+  token: startOption(
+    secret,
+    "env:DISCORD_TOKEN",
+    "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
+      `and invite it: ${GUIDE}.`,
+  ),
+});
+
+export const discord = {
+  key: "discord" as const,
+  title: "Discord",
+  guide: GUIDE,
+  token: "token",
+  ids: ID,
+  options,
+  resolve: (_, { token = null }) => (token === null ? null : { token }),
+  async open(config, parts) {
+    const { createDiscord } = await import("./adapter.ts");
+    return createDiscord({ config, ...parts });
+  },
+  async diagnose(config) {
+    const { diagnoseDiscord } = await import("./diagnose.ts");
+    return await diagnoseDiscord(config);
+  },
+  async invite(config) {
+    if (config === null) throw new OperatorError(`DISCORD_TOKEN is not set: make a bot first (${GUIDE}).`);
+    const { inviteLink } = await import("./diagnose.ts");
+    return { what: "Open this link to invite the bot to a server of yours:", link: await inviteLink(config) };
+  },
+  async servers(config) {
+    const { discordServers } = await import("./diagnose.ts");
+    return await discordServers(config);
+  },
+  questions: {
+    before:
+      'Discord: make an application on https://discord.com/developers/applications, and switch on "Message Content Intent" under "Bot".',
+    secrets: [{ option: "token", question: "The bot's token (Bot, Reset Token)" }],
+    personHint: '"Copy User ID" in your own menu, with Developer Mode on',
+    person: ID,
+  },
+} satisfies PlatformRow<ReturnType<typeof options>, DiscordConfig>;

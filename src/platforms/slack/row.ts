@@ -1,0 +1,85 @@
+import type { ChatPlatformConfig } from "../../config/config.ts";
+import { hostAndPort } from "../../text/host-and-port.ts";
+import type { OptionKit, PlatformRow } from "../row.ts";
+
+export interface SlackConfig extends ChatPlatformConfig {
+  /** Never print it. */
+  readonly botToken: string;
+  readonly intake:
+    | { readonly mode: "socket"; readonly appToken: string }
+    | { readonly mode: "http"; readonly signingSecret: string; readonly host: string; readonly port: number };
+}
+
+const GUIDE = "docs/slack.md";
+
+const options = ({ listenAddress, oneOf, secret, startOption }: OptionKit) => ({
+  bot_token: startOption(
+    secret,
+    "env:SLACK_BOT_TOKEN",
+    "Slack is on if SLACK_BOT_TOKEN is set, and SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP). How to make " +
+      `an app: ${GUIDE}.`,
+  ),
+  app_token: startOption(secret, "env:SLACK_APP_TOKEN"),
+  mode: startOption(
+    oneOf(["socket", "http"]),
+    "socket",
+    '"socket": Weir connects to Slack. "http": Slack calls Weir, at the address where it listens, which Slack must be able ' +
+      "to reach.",
+  ),
+  signing_secret: startOption(secret, "env:SLACK_SIGNING_SECRET"),
+  listen: startOption(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
+});
+
+export const slack = {
+  key: "slack" as const,
+  title: "Slack",
+  guide: GUIDE,
+  token: "bot_token",
+  ids: /^[CDEGTUW](?=[A-Z]*\d)[A-Z0-9]{8,}$/,
+  options,
+  resolve({ mode, listen }, { botToken = null, appToken = null, signingSecret = null }) {
+    if (botToken === null) return null;
+    if (mode === "socket") return appToken === null ? null : { botToken, intake: { mode, appToken } };
+    return signingSecret === null
+      ? null
+      : { botToken, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+  },
+  lacks({ mode }, { appToken = null, signingSecret = null }) {
+    if (mode === "http") return signingSecret === null ? { option: "signing_secret" } : null;
+    return appToken === null ? { option: "app_token", or: 'mode = "http" under [platforms.slack]' } : null;
+  },
+  optionsOf({ intake, ...config }) {
+    const { host, port, ...own } = { host: "", port: 0, ...intake };
+    return { ...config, ...own, listen: [host, port] };
+  },
+  describe: ({ intake }) =>
+    intake.mode === "socket" ? "by Socket Mode" : `by HTTP on ${intake.host}:${intake.port}`,
+  async open(config, parts) {
+    const { createSlack } = await import("./adapter.ts");
+    return createSlack({ config, ...parts });
+  },
+  async diagnose(config) {
+    const { diagnoseSlack } = await import("./diagnose.ts");
+    return await diagnoseSlack(config);
+  },
+  async invite(config) {
+    const { manifestLink } = await import("./manifest.ts");
+    return {
+      what: "Open this link to make a Slack app with everything that Weir needs, and install it to your workspace:",
+      link: manifestLink(config?.intake.mode ?? "socket"),
+    };
+  },
+  questions: {
+    before:
+      "Slack: `weir invite slack` prints a link that makes the app; it needs no token yet. Install the app, then go on here.",
+    secrets: [
+      { option: "bot_token", question: "The bot token, xoxb-… (OAuth & Permissions)" },
+      {
+        option: "app_token",
+        question: "The app-level token, xapp-… (Basic Information, scope connections:write)",
+      },
+    ],
+    personHint: '"Copy member ID" in your profile',
+    person: /^[UW][A-Z0-9]{7,}$/,
+  },
+} satisfies PlatformRow<ReturnType<typeof options>, SlackConfig>;
