@@ -47,10 +47,10 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 }
 
 /** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
-export async function chatAlone(io: Io, options: ChatOptions): Promise<void> {
+export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<void> {
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
-  await runSession(io, { config: readConfig(io, options), common: options, terminal, isDaemon: false });
+  await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
 /**

@@ -65,6 +65,13 @@ export function defaultVariable(name: keyof References): string {
   return String(defaultAt(REFERENCES[name].path)).slice("env:".length);
 }
 
+/** The variable that a value comes from; null: it stands in the file itself. */
+export function variableOf(name: keyof References, file: FileConfig): string | null {
+  const written = valueAt(file, REFERENCES[name].path);
+  if (typeof written !== "string") return defaultVariable(name);
+  return written.startsWith("env:") ? written.slice("env:".length) : null;
+}
+
 /**
  * Follows `env:NAME`. A variable that the file names must be set; one that is only a default need not be.
  * @param problemAt null: there is no file
@@ -105,10 +112,9 @@ type Resolved =
 function resolveReference(of: keyof References, file: FileConfig, environment: Environment): Resolved {
   const reference = REFERENCES[of];
   const value = valueAt(file, reference.path);
-  const written = typeof value === "string" ? value : undefined;
-  if (written !== undefined && !written.startsWith("env:")) return { value: written };
-  const name = written?.slice("env:".length) ?? defaultVariable(of);
-  const isWritten = written !== undefined;
+  const name = variableOf(of, file);
+  if (name === null) return { value: String(value) };
+  const isWritten = typeof value === "string";
   const found = variable(environment, name);
   const isOff = reference.isSwitch === true && name === defaultVariable(of);
   if (found === null && isWritten && !isOff) {
