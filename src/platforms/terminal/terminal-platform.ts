@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
+import { BoundedMap } from "../../async/bounded-map.ts";
 import { unreachable } from "../../core/errors.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
@@ -67,7 +68,7 @@ export class TerminalPlatform implements Platform {
   readonly #closed = Promise.withResolvers<void>();
   readonly #unsubscribe: (() => void)[] = [];
   /** The ids of the latest messages that are out in their final form, with their texts. */
-  readonly #final = new Map<string, string>();
+  readonly #final = new BoundedMap<string>(MAX_REMEMBERED);
 
   constructor(options: TerminalOptions) {
     this.#output = new Output(options.output);
@@ -156,7 +157,7 @@ export class TerminalPlatform implements Platform {
       });
     }
     if (!message.final) return;
-    this.#remember(messageId, message.text);
+    this.#final.set(messageId, message.text);
     this.#pending.deliver(message.channel.name, message.inReplyTo);
   }
 
@@ -165,12 +166,6 @@ export class TerminalPlatform implements Platform {
     await this.#presenter.stopIntake();
     this.#output.release();
     this.#closed.resolve();
-  }
-
-  #remember(id: string, text: string): void {
-    this.#final.set(id, text);
-    const [oldest] = this.#final.keys();
-    if (this.#final.size > MAX_REMEMBERED && oldest !== undefined) this.#final.delete(oldest);
   }
 
   #subscribe(): void {

@@ -335,8 +335,12 @@ describe("what the line editor of the interactive terminal knows", () => {
     await session.inbox.received(2);
     assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: older\nstill"]);
     assert.deepEqual(kept, ["one\ntwo", "older\nstill"]);
-    session.input.write("/forget me yes\r");
+    // It has words, which is all that the command makes of it.
+    session.input.write("/forget me and my boat yes\r");
     await session.writes(/did forget/);
+    assert.deepEqual(kept.length, 3);
+    session.input.write("/forget  ME everywhere  yes\r");
+    await session.writes(/did forget[^]*did forget/);
     assert.deepEqual(kept, []);
   });
 

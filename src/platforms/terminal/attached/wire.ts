@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PLATFORM_NAME } from "../intake.ts";
 
 /**
  * What a chat and the daemon that it is attached to say to each other: JSON objects, one a line. Numbers tell which answer belongs to
@@ -11,7 +12,7 @@ export const PROTOCOL = 1;
 const count = z.number().int().nonnegative();
 const texts = z.array(z.string());
 const date = z.coerce.date();
-const address = z.object({ platform: z.literal("terminal"), name: z.string().min(1) });
+const address = z.object({ platform: z.literal(PLATFORM_NAME), name: z.string().min(1) });
 const where = z.object({ channel: address, kind: z.enum(["dm", "channel"]), workspace: z.literal("") });
 const timing = z.object({ turnMs: z.number(), modelMs: z.number() });
 
@@ -26,12 +27,12 @@ const inbound = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("edit"),
-    platform: z.literal("terminal"),
+    platform: z.literal(PLATFORM_NAME),
     id: z.string(),
     text: z.string(),
     at: date,
   }),
-  z.object({ type: z.literal("deletion"), platform: z.literal("terminal"), id: z.string(), at: date }),
+  z.object({ type: z.literal("deletion"), platform: z.literal(PLATFORM_NAME), id: z.string(), at: date }),
 ]);
 
 const command = z.object({
