@@ -67,8 +67,8 @@ function endingOf(
   nameOf: (agent: string) => string,
 ): TurnEnding {
   const outcome = delivery === "none" && (state === "answered" || state === "failed") ? "stopped" : state;
-  const turn = { channel: `${PLATFORM_NAME}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
-  if (answer === null) return { turn, answer: null };
+  const settled = { channel: `${PLATFORM_NAME}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
+  if (answer === null) return { settled, answer: null };
   const message = {
     channel: { platform: PLATFORM_NAME, name: channel } as const,
     text: answer.text,
@@ -78,5 +78,5 @@ function endingOf(
     speaker: answer.agent === null ? null : nameOf(answer.agent),
     timing: null,
   };
-  return { turn, answer: { id: answer.messageId, message } };
+  return { settled, answer: { id: answer.messageId, message } };
 }

@@ -110,10 +110,10 @@ async function chatOver(
     about: () => about,
     history: mode === "interactive" ? history : undefined,
   });
-  link.turns.onSettled(({ outcome, reason }) => {
+  link.turns.on(({ type, news }) => {
     // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
-    if (mode !== "interactive" && outcome === "failed" && reason !== null)
-      io.stderr.write(`${displayable(reason)}\n`);
+    if (mode !== "interactive" && type === "settled" && news.outcome === "failed" && news.reason !== null)
+      io.stderr.write(`${displayable(news.reason)}\n`);
   });
   await terminal.start(link);
   const running = link.run({

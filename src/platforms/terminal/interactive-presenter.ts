@@ -16,7 +16,7 @@ import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
 import { saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
-import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "./turn-news.ts";
 import { ShownAnswers } from "./shown-answers.ts";
 import { createStyle, type Style } from "./style.ts";
 import { readTypedLine, SCREEN_HELP } from "./typed-line.ts";

@@ -70,10 +70,10 @@ test("a turn that ended while the chat was cut off is told with its answer, and 
   const message = { ...answer("told to another chat", ["shown elsewhere"]), speaker: null, timing: null };
   await using second = await first.revive({
     endOf: async (_channel, id) => {
-      if (id === "skipped") return { turn: turnOf(id, "skipped"), answer: null };
+      if (id === "skipped") return { settled: turnOf(id, "skipped"), answer: null };
       if (id === "open") return null;
       return {
-        turn: turnOf(id, "answered"),
+        settled: turnOf(id, "answered"),
         answer: {
           id: "k2",
           message: { ...message, channel: { platform: "terminal", name: "main" }, inReplyTo: [id] },
