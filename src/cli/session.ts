@@ -112,13 +112,10 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   // Who sits before a terminal reads it among the first lines there.
   if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
-  using connections = new ConnectionWatch(
-    () => daemon.vitals().platforms,
-    (line) => {
-      if (terminal === null) say(io, line);
-      terminals.remark(line);
-    },
-  );
+  using connections = new ConnectionWatch(served, (line) => {
+    if (terminal === null) say(io, line);
+    terminals.remark(line);
+  });
   if (terminal !== null) connections.start(true);
   await daemon.open();
   if (terminal === null) connections.start(false);

@@ -107,7 +107,7 @@ test("a command is not asked again: what was lost with it is said", async () => 
 
 test("a daemon that does not come back ends the chat in words, and so does what was said into the void", async () => {
   await using served = await serve();
-  await using chat = await attach(served.socket, "jsonl", 300);
+  await using chat = await attach(served.socket, "jsonl", { patienceMs: 300 });
   await served.die();
   await until("the loss", () => chat.remarks.length > 0);
   say(chat, "lost");
