@@ -2,9 +2,9 @@ import { formatNumber } from "../text/format.ts";
 import { cellOf, filledCells } from "../text/gauge.ts";
 import { withoutEscapes } from "../context/labels.ts";
 import { isFileKind } from "../context/sections/section.ts";
-import { counted, sliceWhole } from "../text/text.ts";
+import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { displayableLine } from "../text/displayable.ts";
+import { displayableLine, firstWords } from "../text/displayable.ts";
 import type { MemoryRecord } from "../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { CompactionTotals } from "../store/compaction/compactions.ts";
@@ -38,15 +38,10 @@ export function describeSummaries({ summaries }: ChannelReport): string[] {
     const redo = summary.needsRedo ? ", to be written again" : "";
     return [
       `  ${range}, level ${level}, ${counted(tokens, "token")}, ${madeBy}${redo}`,
-      `    ${firstWords(withoutEscapes(summary.text))}`,
+      `    ${firstWords(withoutEscapes(summary.text), SHOWN_TEXT)}`,
     ];
   });
   return ["Summarised, oldest first:", ...items];
-}
-
-function firstWords(text: string): string {
-  const line = displayableLine(text).trim();
-  return line.length <= SHOWN_TEXT ? line : `${sliceWhole(line, 0, SHOWN_TEXT).trimEnd()} …`;
 }
 
 const DOING = {

@@ -1,5 +1,4 @@
-import { displayableLine } from "../text/displayable.ts";
-import { sliceWhole } from "../text/text.ts";
+import { firstWords } from "../text/displayable.ts";
 
 /** What the kinds of a model's errors mean, and what to do. */
 const KINDS: Readonly<Record<string, readonly [what: string, todo: string]>> = {
@@ -29,11 +28,5 @@ export function explainFailure(reason: string, log: string | undefined): string 
   const what = known === undefined ? reason : `${known[0]} (${which})${said}`;
   const todo = known === undefined ? "" : ` ${known[1]}; \`weir doctor\` tries it.`;
   const place = log === undefined ? "" : ` The log: ${log}.`;
-  return `No answer: ${short(what)}.${todo}${place}`;
-}
-
-function short(text: string): string {
-  const line = displayableLine(text).trim();
-  const cut = line.length <= MOST ? line : `${sliceWhole(line, 0, MOST).trimEnd()} …`;
-  return cut.replace(/[.\s]+$/, "");
+  return `No answer: ${firstWords(what, MOST).replace(/[.\s]+$/, "")}.${todo}${place}`;
 }

@@ -1,7 +1,7 @@
 import type { Entry } from "../core/entry.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
-import { counted } from "../text/text.ts";
+import { counted, truncateMiddle } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type AskedCommand, channelTitle, type Command, type CommandParts, timeOf } from "./command.ts";
 
@@ -36,11 +36,15 @@ async function exportChannel(
       const part = exported(entry, channel.agent, time);
       if (part === null) continue;
       length += part.length;
-      if (length > limit) break;
+      if (length > limit) {
+        // The newest is shown in any case, with a gap.
+        if (parts.length === 0) parts.push(truncateMiddle(part, limit));
+        break;
+      }
       parts.push(part);
     }
   }
-  if (parts.length === 0 && length === 0) return "Nothing was said here yet.";
+  if (length === 0) return "Nothing was said here yet.";
   const isCut = length > limit;
   const extent = isCut
     ? `the newest ${counted(parts.length, "message")} of about ${formatNumber(channel.lastSeq)} entries; "weir log" on the command line has all`

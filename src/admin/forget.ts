@@ -15,13 +15,13 @@ import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH
 import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
+import { readForgetMe } from "../core/forget-me.ts";
 import { memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 
-const ABOUT_ME = /^(?:(?:all|everything) about )?me( everywhere)?( yes)?$/;
 /** Memories of a channel that are looked through for what a query names; the newest. */
 const LOOKED_THROUGH = 1000;
 
@@ -46,12 +46,11 @@ async function forget(parts: CommandParts, command: AskedCommand): Promise<strin
   if (number !== undefined) return forgetOne(parts, command, Number(number));
   const learned = /^l(\d{1,15})$/.exec(wanted)?.[1];
   if (learned !== undefined) return endLearned(parts, command, Number(learned));
-  const aboutMe = ABOUT_ME.exec(wanted);
+  const aboutMe = readForgetMe(command.argument);
   if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
-  const [, everywhere, yes] = aboutMe;
-  if (everywhere !== undefined)
-    return yes === undefined ? askEverywhere(parts, command) : forgetEverywhere(parts, command);
-  return yes === undefined ? askFirst(parts, command) : forgetAll(parts, command);
+  const { isEverywhere, isConfirmed } = aboutMe;
+  if (isEverywhere) return isConfirmed ? forgetEverywhere(parts, command) : askEverywhere(parts, command);
+  return isConfirmed ? forgetAll(parts, command) : askFirst(parts, command);
 }
 
 async function explain(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {

@@ -1,6 +1,6 @@
-import { displayableLine } from "../text/displayable.ts";
+import { displayableLine, firstWords } from "../text/displayable.ts";
 import { formatSpan } from "../text/format.ts";
-import { counted, sliceWhole } from "../text/text.ts";
+import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
 import { speakerIn } from "./export.ts";
@@ -33,8 +33,7 @@ async function recap({ store, agentOf, now }: CommandParts, { channel }: AskedCo
   const [last] = said === null ? [] : await store.log.readCurrent(channel.id, said.last, said.last);
   if (said === null || last === undefined) return `Nothing was said in ${placeName(channel)} yet.`;
   const time = timeOf({ agentOf }, channel);
-  const words = displayableLine("text" in last ? last.text : "").trim();
-  const quote = words.length > MAX_QUOTE ? `${sliceWhole(words, 0, MAX_QUOTE)}…` : words;
+  const quote = firstWords("text" in last ? last.text : "", MAX_QUOTE);
   const ago = formatSpan(Math.max(0, now().getTime() - last.at.getTime()));
   const whose = displayableLine(speakerIn(last, channel.agent));
   return `${counted(said.count, "message")} since ${dayOf(said.since, time, now())}; last, ${ago} ago: ${whose}: ${quote}`;

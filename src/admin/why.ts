@@ -3,9 +3,9 @@ import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { Memory } from "../core/memory.ts";
-import { counted, sliceWhole } from "../text/text.ts";
+import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
-import { displayableLine } from "../text/displayable.ts";
+import { displayableLine, firstWords } from "../text/displayable.ts";
 import { isFileKind, isOperators } from "../context/sections/section.ts";
 import type { RecordedSection } from "../store/turns/context-records.ts";
 import type { AnswerRecord } from "../store/turns/answer-provenance.ts";
@@ -35,7 +35,8 @@ async function explainLastAnswer(
     store.answers.last(channel.id),
     store.answers.lastFailure(channel.id),
   ]);
-  const failed = failure === null ? [] : [describeFailure(failure, parts, { channel, isNamedOwner })];
+  const time = timeOf({ agentOf }, channel);
+  const failed = failure === null ? [] : [describeFailure(failure, parts, { time, isNamedOwner })];
   if (answer === null) return [...failed, "I have not answered anything here yet."].join("\n\n");
   const entries = await store.log.readAt(channel.id, answer.seqs);
   const recalled = recalledBy(entries, answer.recalled);
@@ -63,7 +64,7 @@ async function explainLastAnswer(
         (section) => isFileKind(section.kind) && (isNamedOwner || !isOperators(section)),
       ),
     },
-    { time: timeOf({ agentOf }, channel), nameOf, by: answer.agent },
+    { time, nameOf, by: answer.agent },
   );
   return [...failed, why].join("\n\n");
 }
@@ -71,10 +72,10 @@ async function explainLastAnswer(
 /** What became of the newest turn, which failed. Why is the operator's matter: it names their model. */
 function describeFailure(
   { at, reason }: { readonly at: Date; readonly reason: string | null },
-  { agentOf, daemon }: CommandParts,
-  { channel, isNamedOwner }: Pick<AskedCommand, "channel" | "isNamedOwner">,
+  { daemon }: Pick<CommandParts, "daemon">,
+  { time, isNamedOwner }: Pick<AskedCommand, "isNamedOwner"> & { readonly time: TimeFormat },
 ): string {
-  const head = `My last turn here failed, at ${agentOf(channel).time.minute(at)}.`;
+  const head = `My last turn here failed, at ${time.minute(at)}.`;
   if (!isNamedOwner || reason === null)
     return `${head} Whoever runs me sees why, by the same command or in the log.`;
   return `${head} ${explainFailure(reason, daemon().log)}`;
@@ -134,12 +135,12 @@ function formatWhy(
   const author = (entry: RecalledEntry): string =>
     entry.kind === "user" ? entry.author.name : nameOf(entry.agent ?? null);
   const line = (entry: RecalledEntry): string =>
-    `${displayableLine(author(entry))}, ${time.minute(entry.at)}: ${entry.deleted ? "(deleted since)" : firstWords(entry.text)}`;
+    `${displayableLine(author(entry))}, ${time.minute(entry.at)}: ${entry.deleted ? "(deleted since)" : firstWords(entry.text, SHOWN_TEXT)}`;
   const earlierLine = (entry: RecalledEntry): string =>
     line(entry) + foundBy(arms, ({ entries }) => entries.includes(entry.seq));
   const remembered = memories.map(
     ({ id, statement, assertedBy, at }) =>
-      `#${id} ${firstWords(statement)} (${displayableLine(assertedBy)}, ${time.day(at)})` +
+      `#${id} ${firstWords(statement, SHOWN_TEXT)} (${displayableLine(assertedBy)}, ${time.day(at)})` +
       foundBy(arms, (found) => found.memories.includes(id)),
   );
   if (forgotten > 0)
@@ -179,11 +180,6 @@ function list(head: string, items: readonly string[], none = ""): string[] {
   if (items.length === 0) return none === "" ? [] : [none];
   const shown = items.slice(0, SHOWN).map((item) => `- ${item}`);
   return [head, ...shown, ...(items.length > SHOWN ? [`- and ${items.length - SHOWN} more`] : [])];
-}
-
-function firstWords(text: string): string {
-  const line = displayableLine(text).trim();
-  return line.length <= SHOWN_TEXT ? line : `${sliceWhole(line, 0, SHOWN_TEXT).trimEnd()} …`;
 }
 
 function describeTools(tools: readonly string[]): string {

@@ -14,6 +14,7 @@ import { counted } from "../text/text.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
 import { Progress } from "./progress.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type BackupOptions = CommonOptions & { readonly verify?: boolean };
 
@@ -25,7 +26,7 @@ Whoever has the file can read everything. What people take back later stays in i
  * @throws OperatorError if the file is there already, or cannot be written
  */
 export async function backup(io: Io, file: string, options: BackupOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   if (existsSync(file)) throw new OperatorError(`${file} is there already: name another file.`);
   const unfinished = `${file}.unfinished`;
   try {

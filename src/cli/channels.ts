@@ -9,7 +9,8 @@ import type { Store } from "../store/store.ts";
 import { counted } from "../text/text.ts";
 import { budgetOf } from "../turn/agent.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { assertHasRun, firstTimeFormat, onlyLooking, readConfig, withStore } from "./open.ts";
+import { assertHasRun, firstTimeFormat, onlyLooking, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type ChannelsOptions = CommonOptions & {
   readonly json?: boolean;
@@ -19,7 +20,7 @@ export type ChannelsOptions = CommonOptions & {
 
 /** `weir channels`: one line a channel. It asks no daemon. */
 export async function showChannels(io: Io, options: ChannelsOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await assertHasRun(config);
   await withStore(io, config, async (store) => {
     const overviews = await store.overview.channels();

@@ -4,10 +4,9 @@ import type { AgentConfig } from "../config/config.ts";
 import { agentId } from "../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
 import type { ChatHost, TurnEnding } from "../platforms/terminal/attached/attached-chat.ts";
+import { PLATFORM_NAME } from "../platforms/terminal/intake.ts";
 import { type Binding, findBinding } from "../router/bindings.ts";
 import type { MessageEnd } from "../store/turns/answer-provenance.ts";
-
-const PLATFORM = "terminal";
 
 /** What chats that attach to a daemon are told. @param nameOf an agent's name, as people read it */
 export function hostOf(
@@ -28,9 +27,9 @@ export function hostOf(
     commands: commandTable(),
     about,
     placeOf,
-    takeUp: async () => daemon.takeUp(PLATFORM),
+    takeUp: async () => daemon.takeUp(PLATFORM_NAME),
     async endOf(channel, messageId) {
-      const end = await daemon.store.answers.endOf({ platform: PLATFORM, name: channel }, messageId);
+      const end = await daemon.store.answers.endOf({ platform: PLATFORM_NAME, name: channel }, messageId);
       if (end === null) return null;
       const reason = end.state === "failed" && end.reason !== null ? explain(end.reason) : end.reason;
       return endingOf(channel, { ...end, reason }, nameOf);
@@ -50,7 +49,7 @@ export function placeAmong(
       return `There is no agent "${agent}". The Weir that runs here has: ${known}.`;
     }
     const name = channel ?? wanted.id;
-    const where = { channel: { platform: PLATFORM, name }, kind, workspace: "" } as const;
+    const where = { channel: { platform: PLATFORM_NAME, name }, kind, workspace: "" } as const;
     const answers = findBinding(bindings, where, () => false)?.agent;
     if (answers === undefined) return `No agent answers terminal:${name} in the Weir that runs here.`;
     if (agent === null || answers === agentId(agent)) return { channel: name, agent: answers };
@@ -68,10 +67,10 @@ function endingOf(
   nameOf: (agent: string) => string,
 ): TurnEnding {
   const outcome = delivery === "none" && (state === "answered" || state === "failed") ? "stopped" : state;
-  const turn = { channel: `${PLATFORM}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
-  if (answer === null) return { turn, answer: null };
+  const settled = { channel: `${PLATFORM_NAME}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
+  if (answer === null) return { settled, answer: null };
   const message = {
-    channel: { platform: PLATFORM, name: channel } as const,
+    channel: { platform: PLATFORM_NAME, name: channel } as const,
     text: answer.text,
     final: true,
     inReplyTo: [...inReplyTo],
@@ -79,5 +78,5 @@ function endingOf(
     speaker: answer.agent === null ? null : nameOf(answer.agent),
     timing: null,
   };
-  return { turn, answer: { id: answer.messageId, message } };
+  return { settled, answer: { id: answer.messageId, message } };
 }

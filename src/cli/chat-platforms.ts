@@ -3,7 +3,9 @@ import { commandTable } from "../admin/commands.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { PLATFORM_NAME as LOOPBACK } from "../platforms/loopback/client.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { PLATFORM_NAME as TERMINAL } from "../platforms/terminal/intake.ts";
 import { type Binding, bindPlatform } from "../router/bindings.ts";
 
 /**
@@ -35,13 +37,13 @@ export function bindingsOf(
     bindings.find((one) => one.agent === host && one.also.length > 0)?.also ?? [];
   return [
     ...named.map((one) => ({
-      ...bindPlatform("terminal", one),
+      ...bindPlatform(TERMINAL, one),
       also: alsoOf(one),
       channels: [one],
       dmNames: [one],
     })),
-    { ...bindPlatform("terminal", agent), also: alsoOf(agent) },
-    { ...bindPlatform("loopback", agent), also: alsoOf(agent) },
+    { ...bindPlatform(TERMINAL, agent), also: alsoOf(agent) },
+    { ...bindPlatform(LOOPBACK, agent), also: alsoOf(agent) },
     ...bindings.map((binding) => withDms(binding, platforms[binding.platform])),
   ];
 }

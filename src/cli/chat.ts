@@ -1,14 +1,15 @@
 import { pause, steadyNow } from "../async/clock.ts";
-import type { Config } from "../config/config.ts";
-import { isColourUnwanted, loadConfig } from "../config/load.ts";
+import { isColourUnwanted, loadReadableConfig } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
 import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
+import type { InputHistory } from "../platforms/terminal/presenter.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
 import { displayable } from "../text/displayable.ts";
 import { Spinner } from "./progress.ts";
 import { aborted, type CommonOptions, type Io } from "./io.ts";
+import { tellOfBroken } from "./readable-config.ts";
 import { openTypedHistory } from "./typed-history.ts";
 
 export type ChatOptions = CommonOptions & {
@@ -32,17 +33,24 @@ const LOOK_MS = 100;
  * of a daemon is read in the first case.
  */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
-  const config = loadConfig({ cwd: io.cwd, file: options.config });
+  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
   const { database } = config;
   const link = await attach(database.dataDir, options);
-  if (link !== null) return await chatOver(io, link, config, options);
+  if (link !== null) {
+    // Whether what is typed may be kept stands in it.
+    const history = broken === null ? openTypedHistory(config) : undefined;
+    if (broken !== null) tellOfBroken(io, broken);
+    return await chatOver(io, link, history, options);
+  }
+  // A Weir of its own acts by it.
+  if (broken !== null) throw broken;
   const { chatAlone } = await import("./session.ts");
   try {
-    await chatAlone(io, options);
+    await chatAlone(io, config, options);
   } catch (error) {
     const starting = isFolderTaken(error) ? await untilStarted(io, database.dataDir, options) : null;
     if (starting === null) throw error;
-    await chatOver(io, starting, config, options);
+    await chatOver(io, starting, openTypedHistory(config), options);
   }
 }
 
@@ -81,7 +89,12 @@ function isFolderTaken(error: unknown): boolean {
 }
 
 /** Holds the conversation until the person leaves, or the daemon is gone for good. */
-async function chatOver(io: Io, link: DaemonLink, config: Config, options: ChatOptions): Promise<void> {
+async function chatOver(
+  io: Io,
+  link: DaemonLink,
+  history: InputHistory | undefined,
+  options: ChatOptions,
+): Promise<void> {
   const { as: speaker, multi = false, jsonl = false } = options;
   const { agent, about, channel, commands } = link.welcome;
   const mode = chooseMode(jsonl);
@@ -95,12 +108,12 @@ async function chatOver(io: Io, link: DaemonLink, config: Config, options: ChatO
     noColour: isColourUnwanted(),
     turns: link.turns,
     about: () => about,
-    history: mode === "interactive" ? openTypedHistory(config) : undefined,
+    history: mode === "interactive" ? history : undefined,
   });
-  link.turns.onSettled(({ outcome, reason }) => {
+  link.turns.on(({ type, news }) => {
     // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
-    if (mode !== "interactive" && outcome === "failed" && reason !== null)
-      io.stderr.write(`${displayable(reason)}\n`);
+    if (mode !== "interactive" && type === "settled" && news.outcome === "failed" && news.reason !== null)
+      io.stderr.write(`${displayable(news.reason)}\n`);
   });
   await terminal.start(link);
   const running = link.run({

@@ -1,6 +1,7 @@
 import { formatNumber } from "../text/format.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
+import { findChannel, timeFormatOf, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 import { describeSpending } from "../admin/cost-format.ts";
 import { type PriceOf, readCompactions, type SpentOnJobs } from "../admin/compaction-list.ts";
 import { type ModelSpending, totalSpending } from "../core/cost.ts";
@@ -15,7 +16,7 @@ export type CompactionsOptions = CommonOptions & { readonly json?: boolean; read
 
 /** `weir compactions CHANNEL`: what was summarised, when and by whom, with the summaries; the newest last. */
 export async function showCompactions(io: Io, name: string, options: CompactionsOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
     const time = timeFormatOf(config, channel.agent);

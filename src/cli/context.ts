@@ -12,7 +12,8 @@ import { loadPrompts, promptSources } from "../prompts/load.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { findChannel, onlyLooking, readConfig, timeFormatOf, withStore } from "./open.ts";
+import { findChannel, onlyLooking, timeFormatOf, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 import { findTurn, formatTurnContext, formatTurnTexts, readTurnTexts } from "./turn-context.ts";
 
 export type ContextOptions = CommonOptions & {
@@ -30,7 +31,7 @@ export type ContextOptions = CommonOptions & {
 export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
   if (options.text === true && options.turn === undefined)
     throw new OperatorError("--text goes with --turn: it shows what that turn had in view.");
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
     await (options.turn === undefined

@@ -15,6 +15,7 @@ import { ask, TIMES } from "./ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 
@@ -38,8 +39,8 @@ export interface NamedPerson {
  * @throws OperatorError if nobody is meant by that, or something is left
  */
 export async function forgetUser(io: Io, typed: string, options: ForgetUserOptions): Promise<void> {
-  const config = readConfig(io, options);
   const { yes: isDone = false } = options;
+  const config = isDone ? readConfig(io, options) : readConfigToLook(io, options);
   const { person, isThere, isPaired } = await withStore(io, config, async (store) => {
     const found = await findPerson(store, parsePerson(typed), isDone);
     const { platform, id } = found;

@@ -1,7 +1,8 @@
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
+import { findChannel, timeFormatOf, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 import type { Entry } from "../core/entry.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -23,7 +24,7 @@ export type LogOptions = CommonOptions & {
 export async function showLog(io: Io, name: string, options: LogOptions): Promise<void> {
   const { from: first = 1, to: last = Infinity } = options;
   if (first > last) throw new OperatorError(`--from ${first} comes behind --to ${last}.`);
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = await findChannel(store, name);
     const time = timeFormatOf(config, channel.agent);

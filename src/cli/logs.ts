@@ -9,7 +9,8 @@ import { logFiles } from "../telemetry/log-file.ts";
 import { formatLogLine, levelName, type LogRecord, parseLogLine } from "../telemetry/log-line.ts";
 import { LogTail } from "../telemetry/log-tail.ts";
 import type { CommonOptions, Io } from "./io.ts";
-import { logFileOf, readConfig } from "./open.ts";
+import { logFileOf } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type LogsOptions = CommonOptions & {
   readonly follow?: boolean;
@@ -30,7 +31,7 @@ interface Meant {
 
 /** `weir logs`: the last lines of the log for eyes, and with `-f` what comes. It asks no daemon and no database. */
 export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
-  const { path: file, maxFiles } = logFileOf(readConfig(io, options));
+  const { path: file, maxFiles } = logFileOf(readConfigToLook(io, options));
   const meant = chooser(options);
   const last: Meant[] = [];
   const keep = (line: string): void => {

@@ -5,7 +5,8 @@ import { counted } from "../text/text.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { findChannel, readConfig, timeFormatOf, withStore } from "./open.ts";
+import { findChannel, timeFormatOf, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 /** Memories that are listed at most. */
 const LIMIT = 10_000;
@@ -18,7 +19,7 @@ export type MemoriesOptions = CommonOptions & {
 
 /** `weir memories`: what is remembered, with the words that prove it; of all channels, or of one. */
 export async function showMemories(io: Io, options: MemoriesOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
     const filter = channel === undefined ? {} : { channel: channel.id };

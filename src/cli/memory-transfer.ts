@@ -19,6 +19,7 @@ import { tellingTerms } from "../text/terms.ts";
 import { counted } from "../text/text.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { findChannel, readConfig, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 /** Memories, or entries, that are read at once. */
 const PAGE = 500;
@@ -32,7 +33,7 @@ export type ExportOptions = CommonOptions & { readonly channel?: string };
  * @throws OperatorError if the file is there already, or cannot be written
  */
 export async function exportMemories(io: Io, file: string, options: ExportOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
     const out = file === "-" ? io.stdout : await createFile(file);

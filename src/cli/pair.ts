@@ -8,7 +8,8 @@ import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { assertHasRun, firstTimeFormat, readConfig, withStore } from "./open.ts";
+import { assertHasRun, firstTimeFormat, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type PairOptions = CommonOptions & {
   /** `platform:id` of who is to be let in no longer. */
@@ -27,7 +28,7 @@ const OPERATOR = "operator";
  * @throws OperatorError if nobody waits with the code, or nobody of that id was let in
  */
 export async function pair(io: Io, code: string | undefined, options: PairOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   const { remove, json = false } = options;
   if (code !== undefined && remove !== undefined)
     throw new OperatorError("Say a code, or --remove and a person: not both.");

@@ -47,10 +47,10 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 }
 
 /** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
-export async function chatAlone(io: Io, options: ChatOptions): Promise<void> {
+export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<void> {
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
-  await runSession(io, { config: readConfig(io, options), common: options, terminal, isDaemon: false });
+  await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
 /**
@@ -112,13 +112,10 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   // Who sits before a terminal reads it among the first lines there.
   if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   if (io.shutdown.aborted) return;
-  using connections = new ConnectionWatch(
-    () => daemon.vitals().platforms,
-    (line) => {
-      if (terminal === null) say(io, line);
-      terminals.remark(line);
-    },
-  );
+  using connections = new ConnectionWatch(served, (line) => {
+    if (terminal === null) say(io, line);
+    terminals.remark(line);
+  });
   if (terminal !== null) connections.start(true);
   await daemon.open();
   if (terminal === null) connections.start(false);

@@ -5,7 +5,8 @@ import type { Store } from "../store/store.ts";
 import { ask, TIMES } from "./ask-daemon.ts";
 import { listChannels } from "./channels.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { assertHasRun, firstTimeFormat, readConfig, withStore } from "./open.ts";
+import { assertHasRun, firstTimeFormat, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type StatusOptions = CommonOptions & { readonly json?: boolean };
 
@@ -14,7 +15,7 @@ const ANSWER_MS = 5000;
 
 /** `weir status`: the daemon, as it tells of itself, and what waits in the database, also where none runs. */
 export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await assertHasRun(config);
   const look = async (store: Store): Promise<void> => {
     const connected = await store.overview.daemons();

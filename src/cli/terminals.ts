@@ -8,9 +8,9 @@ import type { Daemon } from "../daemon.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { SharedTerminal } from "../platforms/terminal/attached/shared-terminal.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
-import type { SettledTurns } from "../platforms/terminal/settled-turns.ts";
+import type { TurnFeed, TurnNews } from "../platforms/terminal/turn-news.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
-import type { Events } from "../telemetry/events.ts";
+import type { Events, WeirEvent } from "../telemetry/events.ts";
 import type { ChatHost } from "../platforms/terminal/attached/attached-chat.ts";
 import { hostOf, placeAmong } from "./chat-host.ts";
 import { prepareChatSocket } from "./chat-socket.ts";
@@ -57,7 +57,7 @@ export class Terminals {
   /** @returns null: there is no terminal, and none can come */
   open(events: Events): Platform | null {
     const { config, agent, own, isDaemon, explain, log } = this.#options;
-    const turns = settledTurns(events, explain);
+    const turns = turnFeed(events, explain);
     if (own !== null) {
       this.#own = createProcessTerminal({
         channel: own.channel ?? agent,
@@ -98,27 +98,31 @@ export class Terminals {
   }
 }
 
-/** What the terminal wants to hear, out of all that happens. Whoever sits before it runs Weir, and is told why something failed. */
-function settledTurns(events: Events, explain: TerminalsOptions["explain"]): SettledTurns {
+/** What a terminal is told, out of all that happens. Whoever sits before it runs Weir, and is told why something failed. */
+function turnFeed(events: Events, explain: TerminalsOptions["explain"]): TurnFeed {
   return {
-    onSettled: (listener) =>
+    on: (listener) =>
       events.on((event) => {
-        if (event.type !== "turn_settled") return;
-        const { outcome, reason } = event;
-        const isToBeExplained = outcome === "failed" && reason !== null;
-        listener(isToBeExplained ? { ...event, reason: explain(reason) } : event);
-      }),
-    onEmergency: (listener) =>
-      events.on((event) => {
-        if (event.type === "emergency") listener(event);
-      }),
-    onCompaction: (listener) =>
-      events.on((event) => {
-        if (event.type === "compaction") listener(event);
-      }),
-    onRetry: (listener) =>
-      events.on((event) => {
-        if (event.type === "model_retry") listener(event);
+        const news = newsOf(event, explain);
+        if (news !== null) listener(news);
       }),
   };
+}
+
+function newsOf(event: WeirEvent, explain: TerminalsOptions["explain"]): TurnNews | null {
+  switch (event.type) {
+    case "turn_settled": {
+      const { channel, outcome, reason, inReplyTo } = event;
+      const why = outcome === "failed" && reason !== null ? explain(reason) : reason;
+      return { type: "settled", news: { channel, outcome, reason: why, inReplyTo } };
+    }
+    case "emergency":
+      return { type: "emergency", news: event };
+    case "compaction":
+      return { type: "compaction", news: event };
+    case "model_retry":
+      return { type: "retry", news: event };
+    default:
+      return null;
+  }
 }

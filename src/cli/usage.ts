@@ -3,7 +3,8 @@ import { OperatorError } from "../core/errors.ts";
 import { openModels } from "../llm/model-provider.ts";
 import type { UsageKey } from "../core/listings.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
-import { assertHasRun, onlyLooking, readConfig, withStore } from "./open.ts";
+import { assertHasRun, onlyLooking, withStore } from "./open.ts";
+import { readConfigToLook } from "./readable-config.ts";
 
 export type UsageOptions = CommonOptions & {
   readonly by: UsageKey;
@@ -24,7 +25,7 @@ export async function showUsage(io: Io, options: UsageOptions): Promise<void> {
     throw new OperatorError(
       `--since takes a length of time, such as 7d or 12h, or a day, such as 2026-11-01. ${JSON.stringify(options.since.slice(0, 60))} is neither.`,
     );
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   await assertHasRun(config);
   await withStore(io, config, async (store) => {
     await using models = await openModels(config.llm, { learned: onlyLooking(store) });

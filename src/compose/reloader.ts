@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { ConfigurationState } from "../admin/daemon-status.ts";
 import { type ReloadAnswer } from "../admin/reload-answer.ts";
-import { ConfigError, formatPlace } from "../config/config-error.ts";
+import { ConfigError } from "../config/config-error.ts";
 import type { Config } from "../config/config.ts";
 import { FileWatch } from "../config/file-watch.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
@@ -115,13 +115,7 @@ export class Reloader implements AsyncDisposable {
 
 /** The first problem on one line, and how many there are. No secret stands in it. */
 function firstProblem(error: unknown): [first: string, count: number] {
-  if (error instanceof ConfigError) {
-    const [first] = error.problems;
-    if (first !== undefined) {
-      const expected = first.expected === null ? "" : `; expected: ${first.expected}`;
-      return [`${formatPlace(first)}: ${first.message}${expected}`, error.problems.length];
-    }
-  }
+  if (error instanceof ConfigError) return [error.first, error.problems.length];
   if (error instanceof PromptError) return [error.problems[0] ?? error.message, error.problems.length];
   return [errorMessage(error).split("\n", 1)[0] ?? "", 1];
 }

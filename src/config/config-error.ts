@@ -1,4 +1,5 @@
 import { EXIT_CONFIGURATION, OperatorError } from "../core/errors.ts";
+import { counted } from "../text/text.ts";
 
 /** One thing that the operator has to change. No field ever holds a secret. */
 export interface ConfigProblem {
@@ -31,6 +32,15 @@ export class ConfigError extends OperatorError {
     super(formatProblems(problems, what));
     this.problems = problems;
   }
+
+  /** The first problem, on one line. */
+  get first(): string {
+    const [first] = this.problems;
+    if (first === undefined) return "";
+    const expected = first.expected === null ? "" : `; expected: ${first.expected}`;
+    const place = formatPlace(first);
+    return `${place === "" ? "" : `${place}: `}${first.message}${expected}`;
+  }
 }
 
 /** A problem of which only some fields are known. */
@@ -51,12 +61,11 @@ export function configProblem(
 }
 
 function formatProblems(problems: readonly ConfigProblem[], what: string): string {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return [`${what} has ${count}:`, ...problems.map(formatProblem)].join("\n\n");
+  return [`${what} has ${counted(problems.length, "problem")}:`, ...problems.map(formatProblem)].join("\n\n");
 }
 
 /** `config.toml:12:3  agents[0].model`; "": it has no place. */
-export function formatPlace({ file, line, column, key }: ConfigProblem): string {
+function formatPlace({ file, line, column, key }: ConfigProblem): string {
   const place = [file, line, column].filter((part) => part !== null).join(":");
   return [place, key].filter((part) => part !== null && part !== "").join("  ");
 }

@@ -1,26 +1,37 @@
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { readTextFile, type Outcome } from "./text-file.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** Variables by name, from the process or from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What was read of the environment. */
+export interface ReadEnvironment {
+  /** Where there are problems, what could be read all the same. */
+  readonly environment: Environment;
+  readonly problems: readonly ConfigProblem[];
+  /** Whether a variable that was not found may stand in what could not be read. */
+  readonly mayHave: (name: string) => boolean;
+}
 
 /**
  * The variables of the process over those of the `.env` file in a folder, if it has one. A variable that the
  * process has wins even where it is empty: `OPENAI_API_KEY= weir start` switches the key of the file off.
  * @param shownAs the `.env` file's name in problems
  */
-export function readEnvironment(
-  folder: string,
-  processEnv: Environment,
-  shownAs: string,
-): { readonly environment: Environment; readonly problems: readonly ConfigProblem[] } {
+export function readEnvironment(folder: string, processEnv: Environment, shownAs: string): ReadEnvironment {
   const file = readTextFile(join(folder, ".env"), shownAs);
-  if (file === null) return { environment: processEnv, problems: [] };
-  const parsed = "problem" in file ? file : parseDotEnv(file.value, shownAs);
-  if ("problem" in parsed) return { environment: processEnv, problems: [parsed.problem] };
-  return { environment: { ...parsed.value, ...processEnv }, problems: [] };
+  if (file === null) return { environment: processEnv, problems: [], mayHave: () => false };
+  if ("problem" in file)
+    return { environment: processEnv, problems: [file.problem], mayHave: (name) => !(name in processEnv) };
+  const { value: text } = file;
+  const problem = problemOfDotEnv(text, shownAs);
+  return {
+    environment: { ...parseEnv(text.replaceAll(/\r\n?/g, "\n")), ...processEnv },
+    problems: problem === null ? [] : [problem],
+    mayHave: (name) => problem !== null && !(name in processEnv) && text.includes(name),
+  };
 }
 
 /** @returns null if it is not set, or empty */
@@ -43,16 +54,15 @@ export function unusableVariable(name: string): string {
 }
 
 /** Node's parser skips what it does not understand; a line that is skipped is a setting that has no effect. */
-function parseDotEnv(text: string, shownAs: string): Outcome<Environment> {
+function problemOfDotEnv(text: string, shownAs: string): ConfigProblem | null {
   const lines = text.split(/\r\n|\n|\r/);
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
     if (/^\s*(#|$)/.test(line)) continue;
     const assignment = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(["'`]?)(.*)$/.exec(line);
     // The line itself is not shown: it may be a secret.
-    const problem = (message: string): Outcome<Environment> => ({
-      problem: configProblem({ file: shownAs, line: index + 1, message }),
-    });
+    const problem = (message: string): ConfigProblem =>
+      configProblem({ file: shownAs, line: index + 1, message });
     if (assignment === null) return problem("this line is not of the form NAME=value");
     const [, quote = "", rest = ""] = assignment;
     if (quote === "" || rest.includes(quote)) continue;
@@ -60,5 +70,5 @@ function parseDotEnv(text: string, shownAs: string): Outcome<Environment> {
     if (closing < 0) return problem("the closing quote of this value is missing");
     index = closing;
   }
-  return { value: parseEnv(lines.join("\n")) };
+  return null;
 }

@@ -8,12 +8,12 @@ import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
-import { resolveReferences } from "./references.ts";
+import { databaseVariable, resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
 import { redact } from "./redact.ts";
 import { readTextFile } from "./text-file.ts";
-import { parseToml } from "./toml-document.ts";
+import { parseReadableToml, parseToml, type TomlDocument } from "./toml-document.ts";
 import { copyTree, isTable, setAt, valueAt } from "./value-tree.ts";
 
 export interface LoadOptions {
@@ -39,15 +39,51 @@ export interface LoadOptions {
  * @throws ConfigError with all problems at once, none of which shows a secret
  */
 export function loadConfig(options: LoadOptions): Config {
+  const { config, problems } = readAll(options, readSource);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** A configuration for those who only look. */
+export interface ReadableConfig {
+  /** Where it is broken, what can be used of it: the rest has its defaults. Deeply frozen. */
+  readonly config: Config;
+  /** What is wrong with it; null: nothing. */
+  readonly error: ConfigError | null;
+}
+
+/**
+ * The same for a program that does not act by the configuration, and only has to know which database is meant: it takes what can be
+ * used of a broken one.
+ * @throws ConfigError where which database is meant stands, or may stand, in what is broken
+ */
+export function loadReadableConfig(options: LoadOptions): ReadableConfig {
+  const whole = readAll(options, readSource);
+  if (whole.problems.length === 0) return { config: whole.config, error: null };
+  const error = new ConfigError(whole.problems);
+  const { config, isPlaceKnown } = readAll(options, readableSource);
+  if (!isPlaceKnown) throw error;
+  return { config, error };
+}
+
+interface ReadAll {
+  readonly config: Config;
+  /** In the order of the file. */
+  readonly problems: readonly ConfigProblem[];
+  /** Nothing is wrong with what says which database is meant. */
+  readonly isPlaceKnown: boolean;
+}
+
+function readAll(options: LoadOptions, read: typeof readSource): ReadAll {
   const path = resolve(options.cwd, options.file ?? "config.toml");
-  const source = readSource(path, options);
+  const source = read(path, options);
   const folder = source.exists ? dirname(path) : options.cwd;
   const processEnv = { ...(options.env ?? process.env), ...options.more };
-  const { environment, problems: envProblems } = readEnvironment(
-    folder,
-    processEnv,
-    shownPath(join(folder, ".env"), options.cwd),
-  );
+  const {
+    environment,
+    problems: envProblems,
+    mayHave,
+  } = readEnvironment(folder, processEnv, shownPath(join(folder, ".env"), options.cwd));
   const { problemAt, checked } = source;
   const { references, problems: referenceProblems } = resolveReferences(
     checked.config,
@@ -70,8 +106,16 @@ export function loadConfig(options: LoadOptions): Config {
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkPlatforms(checked, references, problemAt) : []),
   ];
-  if (problems.length > 0) throw new ConfigError(problems.toSorted(byPlace));
-  return deepFreeze(config);
+  const variable = databaseVariable(checked.config);
+  const isUrlKnown =
+    references.databaseUrl !== null ||
+    variable === null ||
+    (!mayHave(variable) && !referenceProblems.some(({ message }) => message.includes(variable)));
+  return {
+    config: deepFreeze(config),
+    problems: problems.toSorted(byPlace),
+    isPlaceKnown: source.isPlaceKnown && isUrlKnown,
+  };
 }
 
 /** A value that is tried in place of what the file says. */
@@ -120,6 +164,8 @@ export function trySettings(
 interface Source {
   readonly exists: boolean;
   readonly isReadable: boolean;
+  /** Nothing is wrong with `[database]`, as far as the file goes. */
+  readonly isPlaceKnown: boolean;
   readonly checked: CheckedFile;
   readonly problemAt: ProblemAt | null;
   readonly problems: readonly ConfigProblem[];
@@ -140,23 +186,50 @@ function readSource(path: string, options: LoadOptions): Source {
     if (options.file !== undefined) {
       return unreadable(configProblem({ file: shownAs, message: "there is no such file (--config)" }));
     }
-    return { exists: false, isReadable: true, checked: NOTHING, problemAt: null, problems: [] };
+    return {
+      exists: false,
+      isReadable: true,
+      isPlaceKnown: true,
+      checked: NOTHING,
+      problemAt: null,
+      problems: [],
+    };
   }
   if ("problem" in text) return unreadable(text.problem);
   const parsed = parseToml(text.value, shownAs, isPublicKeyName);
-  if ("problem" in parsed) return unreadable(parsed.problem);
-  const problemAt = problemsIn(parsed.value, shownAs);
-  return {
-    exists: true,
-    isReadable: true,
-    checked: checkFile(parsed.value, problemAt),
-    problemAt,
-    problems: [],
-  };
+  return "problem" in parsed ? unreadable(parsed.problem) : checkedSource(parsed.value, shownAs);
+}
+
+/** The same of what can be read of a file that is no TOML. */
+function readableSource(path: string, options: LoadOptions): Source {
+  const whole = readSource(path, options);
+  const text = readTextFile(path, "");
+  if (whole.isReadable || text === null || "problem" in text) return whole;
+  const readable = parseReadableToml(text.value);
+  if (readable === null) return whole;
+  const source = checkedSource(readable.document, shownPath(path, options.cwd));
+  const isCut = readable.cut.some((table) => /^[^#\n]*\bdatabase\b/m.test(table));
+  return { ...source, isPlaceKnown: source.isPlaceKnown && !isCut };
+}
+
+function checkedSource(document: TomlDocument, shownAs: string): Source {
+  const problemAt = problemsIn(document, shownAs);
+  const checked = checkFile(document, problemAt);
+  // `[databse]` is what was meant for it.
+  const isMeant = checked.problems.some(({ suggestion }) => suggestion === "database");
+  const isPlaceKnown = !isMeant && !checked.isBroken(["database"]);
+  return { exists: true, isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
 }
 
 function unreadable(problem: ConfigProblem): Source {
-  return { exists: true, isReadable: false, checked: NOTHING, problemAt: null, problems: [problem] };
+  return {
+    exists: true,
+    isReadable: false,
+    isPlaceKnown: false,
+    checked: NOTHING,
+    problemAt: null,
+    problems: [problem],
+  };
 }
 
 /** As an operator would type it: relative where it is below the working directory. */

@@ -67,6 +67,18 @@ export function secretVariable(platform: ChatPlatform, option: string): string {
   return defaultVariable(["platforms", platform, option]);
 }
 
+/** The variable that the database's address comes from; null: it stands in the file itself. */
+export function databaseVariable(file: FileConfig): string | null {
+  return variableIn(REFERENCES.databaseUrl, file);
+}
+
+/** The variable that a value comes from; null: it stands in the file itself. */
+function variableIn({ path }: Reference, file: FileConfig): string | null {
+  const written = valueAt(file, path);
+  if (typeof written !== "string") return defaultVariable(path);
+  return written.startsWith("env:") ? written.slice("env:".length) : null;
+}
+
 /**
  * Follows `env:NAME`. A variable that the file names must be set; one that is only a default need not be.
  * @param problemAt null: there is no file
@@ -111,10 +123,9 @@ type Resolved =
 
 function resolveReference(reference: Reference, file: FileConfig, environment: Environment): Resolved {
   const value = valueAt(file, reference.path);
-  const written = typeof value === "string" ? value : undefined;
-  if (written !== undefined && !written.startsWith("env:")) return { value: written };
-  const name = written?.slice("env:".length) ?? defaultVariable(reference.path);
-  const isWritten = written !== undefined;
+  const name = variableIn(reference, file);
+  if (name === null) return { value: String(value) };
+  const isWritten = typeof value === "string";
   const found = variable(environment, name);
   const isOff = reference.isSwitch === true && name === defaultVariable(reference.path);
   if (found === null && isWritten && !isOff) {

@@ -48,6 +48,43 @@ export function parseToml(
   return { value: builder };
 }
 
+/** What can be read of a broken file. */
+export interface ReadableToml {
+  readonly document: TomlDocument;
+  /** The text that was left out, a table each. */
+  readonly cut: readonly string[];
+}
+
+/** Tables that are left out at most. */
+const MAX_CUTS = 50;
+
+/** Parses TOML, and leaves out the tables that cannot be read. @returns null: nothing is left to read */
+export function parseReadableToml(text: string): ReadableToml | null {
+  const cut: string[] = [];
+  for (let lines = text.split("\n"); cut.length <= MAX_CUTS;) {
+    const parsed = parseToml(lines.join("\n"), "", () => false);
+    if ("value" in parsed) return { document: parsed.value, cut };
+    const [from, to] = tableAt(lines, (parsed.problem.line ?? 0) - 1);
+    cut.push(lines.slice(from, to).join("\n"));
+    // Empty lines in its place: the others stand where they stood.
+    const left = lines.map((line, index) => (index >= from && index < to ? "" : line));
+    if (left.join() === lines.join()) return null;
+    lines = left;
+  }
+  return null;
+}
+
+/** `[defaults]`, also unfinished; no line of a list. */
+const TABLE_HEAD = /^\s*\[[^,]*$/;
+
+/** The lines of the table in which one stands. @returns first and end, from 0 */
+function tableAt(lines: readonly string[], line: number): readonly [from: number, to: number] {
+  const isHead = (text: string): boolean => TABLE_HEAD.test(text.replace(/#.*/, ""));
+  const from = lines.findLastIndex((text, index) => index <= line && isHead(text));
+  const to = lines.findIndex((text, index) => index > Math.max(from, line) && isHead(text));
+  return [Math.max(from, 0), to < 0 ? lines.length : to];
+}
+
 /** Keys and places in lists from the top of a file to a value; no setting has ten. */
 const MAX_DEPTH = 100;
 

@@ -1,3 +1,5 @@
+import { sliceWhole } from "./text.ts";
+
 /**
  * Text from a model or a person, made safe to show in a terminal: nothing in it is obeyed.
  *
@@ -20,6 +22,12 @@ export function displayable(text: string): string {
 /** {@link displayable} on one line: for names. */
 export function displayableLine(text: string): string {
   return displayable(text).replaceAll(/[\n\t]+/g, " ");
+}
+
+/** The beginning of a text on one line; ` …` stands for the rest. @param limit in UTF-16 units */
+export function firstWords(text: string, limit: number): string {
+  const line = displayableLine(text).trim();
+  return line.length <= limit ? line : `${sliceWhole(line, 0, limit).trimEnd()} …`;
 }
 
 /** JSON on one line or several that a terminal can't be made to obey: JSON itself lets DEL and the C1 controls through. */

@@ -4,14 +4,11 @@ import { once } from "node:events";
 import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
-import { PassThrough } from "node:stream";
 import { after, test } from "node:test";
 import { z } from "zod";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { findChatSocket } from "../../src/cli/chat-socket.ts";
-import { DaemonLink } from "../../src/platforms/terminal/attached/daemon-link.ts";
 import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
-import { TerminalPlatform } from "../../src/platforms/terminal/terminal-platform.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -19,7 +16,7 @@ import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { FakeScreen } from "../platforms/terminal/fake-screen.ts";
+import { attach } from "../platforms/terminal/attached/attached-harness.ts";
 import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
 
@@ -36,17 +33,17 @@ interface Scene extends AsyncDisposable {
 }
 
 /** A daemon without a terminal, and without any platform. */
-async function openScene(config = ""): Promise<Scene> {
+async function openScene(config = "", env: NodeJS.ProcessEnv = {}): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startModelServer());
   const home = stack.use(await openHome({ modelUrl: model.url, config, seed }));
-  const daemon = await startDaemon(home);
+  const daemon = await startDaemon(home, env);
   const kept = stack.move();
   return { model, home, daemon, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
-async function startDaemon(home: Home): Promise<TestProcess> {
-  const daemon = home.start("start");
+async function startDaemon(home: Home, env: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
+  const daemon = home.startWith(env, "start");
   await daemon.line("Weir is ready");
   return daemon;
 }
@@ -70,50 +67,13 @@ interface Person extends AsyncDisposable {
 
 /** A person at a terminal that is attached to the daemon of a home. */
 async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promise<Person> {
-  const input = new PassThrough();
-  const output = Object.assign(new PassThrough(), { columns: 200, rows: 50 });
-  const screen = new FakeScreen(output.columns);
-  output.setEncoding("utf8");
-  output.on("data", (chunk: string) => screen.write(chunk));
-  const link = await DaemonLink.open({
-    hello: { channel, agent: null, kind: "dm", opensAtOnce: true, streams: true },
-    findSocket: async () => findChatSocket(home.dataDir),
-    patienceMs: 60_000,
-  });
-  assert(link !== null, "a daemon takes the chat");
-  const { agent, about, commands } = link.welcome;
-  const terminal = new TerminalPlatform({
-    mode: "interactive",
-    input,
-    output,
-    channel,
-    agent,
-    speaker: "Ann",
-    multi: false,
-    colour: false,
-    turns: link.turns,
-    commands,
-    about: () => about,
-    onInterrupt: () => undefined,
-  });
-  await terminal.start(link);
-  const running = link.run({
-    show: async (id, message) => terminal.edit(id, message),
-    get awaited() {
-      return terminal.awaited;
-    },
-    said: (author, said) => terminal.overhear(author, said),
-    remark: (remark, isUrgent) => terminal.remark(`(${remark})`, isUrgent),
-  });
+  const how = { channel, speaker: "Ann", patienceMs: 60_000 };
+  const chat = await attach(async () => findChatSocket(home.dataDir), "interactive", how);
   return {
-    shown: () => screen.text,
-    shows: async (wanted) => until(`"${wanted}" on the screen`, () => screen.text.includes(wanted)),
-    type: (line) => void input.write(`${line}\r`),
-    async [Symbol.asyncDispose]() {
-      link.leave();
-      await terminal[Symbol.asyncDispose]();
-      await running;
-    },
+    shown: chat.shown,
+    shows: async (wanted) => until(`"${wanted}" on the screen`, () => chat.shown().includes(wanted)),
+    type: (line) => void chat.input.write(`${line}\r`),
+    [Symbol.asyncDispose]: async () => chat[Symbol.asyncDispose](),
   };
 }
 
@@ -469,8 +429,9 @@ test("in a rolling restart on a Postgres of one's own the chats go over to the n
 
 const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
 
-test("whoever sits before a terminal is told why an answer failed, also by /why", async () => {
-  await using scene = await openScene();
+test("whoever sits before a terminal is told why an answer failed, also by /why, in the time of this machine", async () => {
+  // Fourteen hours before UTC, all year.
+  await using scene = await openScene("", { TZ: "Pacific/Kiritimati" });
   const { home, model } = scene;
   model.respond(() => REFUSED_KEY);
   await using person = await attachPerson(home, "main");
@@ -480,6 +441,9 @@ test("whoever sits before a terminal is told why an answer failed, also by /why"
   person.type("/why");
   await person.shows("My last turn here failed");
   assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key \(.*HTTP 401\)/s);
+  const [, day = "", minute = ""] = /failed, at (\S+) (\d\d:\d\d)/.exec(person.shown()) ?? [];
+  const aheadHours = (Date.parse(`${day}T${minute}Z`) - Date.now()) / 3_600_000;
+  assert.ok(Math.abs(aheadHours - 14) < 2, `${day} ${minute}`);
   assert.doesNotMatch(person.shown(), /sk-e2e-secret/);
   const lines = home.start("chat", "--channel", "piped");
   lines.write("hello?\n");

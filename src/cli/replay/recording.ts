@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { InboundMessage } from "../../core/message.ts";
+import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { ZONED_TIME } from "../../text/time.ts";
 
 /** Recorded messages, ready to be received. */
@@ -46,7 +47,7 @@ export function readRecording(
     counts.set(name, count);
     messages.push({
       type: "message",
-      channel: { platform: "terminal", name },
+      channel: { platform: PLATFORM_NAME, name },
       kind: "channel",
       workspace: "",
       id: `${line.conversation_id}/${line.seq ?? index}`,

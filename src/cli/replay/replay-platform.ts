@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { Platform, PlatformCapabilities } from "../../platforms/platform.ts";
+import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 
 /** Takes replies and keeps none of them: a replay is about what happens on the way. */
 export class ReplayPlatform implements Platform {
-  readonly name = "terminal";
+  readonly name = PLATFORM_NAME;
   readonly capabilities: PlatformCapabilities;
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(channels: ReadonlySet<string>) {
     const serves = ({ platform, name }: ChannelAddress): boolean =>
-      platform === "terminal" && channels.has(name);
+      platform === PLATFORM_NAME && channels.has(name);
     this.capabilities = {
       streaming: false,
       takesIdempotencyKeys: false,

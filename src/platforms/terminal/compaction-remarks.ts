@@ -1,6 +1,6 @@
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
-import type { CompactionNews } from "./settled-turns.ts";
+import type { CompactionNews } from "./turn-news.ts";
 
 /** What goes on in the background, in a few words that stand beside the prompt. */
 export function describeRunning(news: CompactionNews): string {

@@ -1,6 +1,7 @@
 import { formatNumber } from "../../text/format.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import { answerText } from "../../core/card.ts";
+import { readForgetMe } from "../../core/forget-me.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { type PlatformInbox, STOPPED } from "../platform.ts";
 import { counted } from "../../text/text.ts";
@@ -15,7 +16,7 @@ import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
 import { saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
-import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "./turn-news.ts";
 import { ShownAnswers } from "./shown-answers.ts";
 import { createStyle, type Style } from "./style.ts";
 import { readTypedLine, SCREEN_HELP } from "./typed-line.ts";
@@ -27,8 +28,6 @@ const TICK_MS = 1000;
 const PAUSE_MS = 400;
 /** The command that tells where a conversation stands. */
 const RECAP = "recap";
-/** Of `/forget`: all that somebody has said goes, and with it what is kept of their typing. */
-const FORGETS_ALL = /^(?:(?:all|everything) about )?me\b.*\byes$/i;
 /** `/export print`: not into a file. */
 const PRINTED = "print";
 
@@ -314,7 +313,8 @@ export class InteractivePresenter implements Presenter {
     const near = nearestSessionCommand(name, this.#session.commands);
     if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
-    if (name === "forget" && FORGETS_ALL.test(argument)) {
+    // All that they have said goes, and with it what is kept of their typing.
+    if (name === "forget" && readForgetMe(argument)?.isConfirmed === true) {
       this.#session.history?.clear();
       this.#screen?.forgetHistory();
     }

@@ -15,7 +15,7 @@ import { JsonlRoutes } from "./jsonl-routes.ts";
 import { type InputLine, LineReader } from "./line-reader.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
-import type { CompactionNews, SettledTurn } from "./settled-turns.ts";
+import type { CompactionNews, SettledTurn } from "./turn-news.ts";
 
 /** Lines that are taken from the input and not durable yet, over all channels. */
 const MAX_IN_FLIGHT = 256;

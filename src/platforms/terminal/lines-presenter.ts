@@ -6,7 +6,7 @@ import { displayable, displayableLine } from "../../text/displayable.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { type InputLine, LineReader } from "./line-reader.ts";
 import type { Presenter, Session } from "./presenter.ts";
-import type { SettledTurn } from "./settled-turns.ts";
+import type { SettledTurn } from "./turn-news.ts";
 import { readTypedLine } from "./typed-line.ts";
 
 /** Piped lines: each is one message, and is answered before the next is sent. No prompt, no colour. */

@@ -1,4 +1,4 @@
-import type { SettledTurn } from "./settled-turns.ts";
+import type { SettledTurn } from "./turn-news.ts";
 
 /**
  * The addressed messages of this session that still wait for their end.

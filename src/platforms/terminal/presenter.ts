@@ -4,7 +4,7 @@ import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../pl
 import type { Output } from "./output.ts";
 import type { TerminalInput } from "./paste-filter.ts";
 import type { PendingMessages } from "./pending-messages.ts";
-import type { CompactionNews, RetryNews, SettledTurn } from "./settled-turns.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "./turn-news.ts";
 
 /** One way to hold a conversation over two streams. Channels are named without their platform here. */
 export interface Presenter {

@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import process from "node:process";
 import type { PlatformCommand } from "../platform.ts";
 import type { InputHistory } from "./presenter.ts";
-import type { SettledTurns } from "./settled-turns.ts";
+import type { TurnFeed } from "./turn-news.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 
 export interface ProcessTerminalOptions {
@@ -15,7 +15,7 @@ export interface ProcessTerminalOptions {
   readonly jsonl: boolean;
   /** NO_COLOR is set. */
   readonly noColour: boolean;
-  readonly turns: SettledTurns;
+  readonly turns: TurnFeed;
   /** See `TerminalOptions`. */
   readonly about?: () => readonly string[];
   /** What was typed before; default: nothing is kept. */

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import process from "node:process";
+import { errorCode } from "../../core/errors.ts";
 
 /**
  * Writes what was exported of a channel into a new file of the current folder, which only its owner may read.
@@ -18,7 +19,7 @@ export async function saveExport(
     await writeFile(path, `${text}\n`, { flag: "wx", mode: 0o600 });
     return `Written to ${path}.`;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const code = errorCode(error);
     const why = code === "EEXIST" ? "there is such a file already; name another: /export FILE" : code;
     return `Nothing was written to ${path}: ${why}.`;
   }

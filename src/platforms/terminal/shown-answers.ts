@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { cellWidth } from "../../text/columns.ts";
 import { displayable, displayableLine, heldBack } from "../../text/displayable.ts";
@@ -21,7 +22,7 @@ export class ShownAnswers {
   readonly #colour: boolean;
   readonly #style: Style;
   /** By the id of the answer. */
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new BoundedMap<Shown>(MAX_REMEMBERED);
   #isRaw = false;
 
   /** @param agent speaks where a message names nobody */
@@ -52,7 +53,7 @@ export class ShownAnswers {
       const mark = this.#style.quiet("(the answer starts again)");
       return `${row}${mark}\n${this.#begin(id, visible, message, place)}`;
     }
-    this.#remember(id, { ...last, text: visible });
+    this.#shown.set(id, { ...last, text: visible });
     const more = visible.slice(last.text.length);
     if (isGrowing) return draw(last.drawer, more, place, message.final);
     // It goes on below what was written meanwhile.
@@ -69,18 +70,11 @@ export class ShownAnswers {
 
   #begin(id: string, visible: string, message: OutboundMessage, place: Place): string {
     const drawer = this.#isRaw ? null : new MarkdownDrawer(this.#colour);
-    this.#remember(id, { text: visible, drawer });
+    this.#shown.set(id, { text: visible, drawer });
     const isNotice = message.kind === "notice";
     const label = isNotice ? "weir> " : `${displayableLine(message.speaker ?? this.#agent)}> `;
     const behind = { ...place, column: cellWidth(label) };
     return this.#style[isNotice ? "quiet" : "agent"](label) + draw(drawer, visible, behind, message.final);
-  }
-
-  #remember(id: string, shown: Shown): void {
-    this.#shown.delete(id);
-    this.#shown.set(id, shown);
-    const [oldest] = this.#shown.keys();
-    if (this.#shown.size > MAX_REMEMBERED && oldest !== undefined) this.#shown.delete(oldest);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
+import { BoundedMap } from "../../async/bounded-map.ts";
 import { unreachable } from "../../core/errors.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
@@ -18,7 +19,7 @@ import { Output, OutputClosedError } from "./output.ts";
 import { PendingMessages } from "./pending-messages.ts";
 import type { TerminalInput } from "./paste-filter.ts";
 import type { Presenter, Session } from "./presenter.ts";
-import type { SettledTurn, SettledTurns } from "./settled-turns.ts";
+import type { SettledTurn, TurnFeed, TurnNews } from "./turn-news.ts";
 
 /**
  * `interactive`: a person at a terminal. `lines`: piped text, answered line by line. `jsonl`: a script with many
@@ -40,7 +41,7 @@ export interface TerminalOptions {
   readonly multi: boolean;
   /** Only `interactive` uses colour. */
   readonly colour: boolean;
-  readonly turns: SettledTurns;
+  readonly turns: TurnFeed;
   readonly commands: readonly PlatformCommand[];
   readonly history?: Session["history"];
   /** Called when the person leaves `interactive`: a Ctrl-C that follows ends the process at once. */
@@ -62,12 +63,12 @@ export class TerminalPlatform implements Platform {
   readonly #presenter: Presenter;
   readonly #output: Output;
   readonly #pending = new PendingMessages();
-  readonly #turns: SettledTurns;
+  readonly #turns: TurnFeed;
   readonly #newId: () => string;
   readonly #closed = Promise.withResolvers<void>();
-  readonly #unsubscribe: (() => void)[] = [];
+  #unsubscribe = (): void => undefined;
   /** The ids of the latest messages that are out in their final form, with their texts. */
-  readonly #final = new Map<string, string>();
+  readonly #final = new BoundedMap<string>(MAX_REMEMBERED);
 
   constructor(options: TerminalOptions) {
     this.#output = new Output(options.output);
@@ -126,7 +127,7 @@ export class TerminalPlatform implements Platform {
 
   // oxlint-disable-next-line require-await -- an interface's method
   async start(inbox: PlatformInbox): Promise<void> {
-    this.#subscribe();
+    this.#unsubscribe = this.#turns.on((told) => this.#tell(told));
     void this.#output.closed.then(() => this.#closed.resolve());
     this.#presenter.run(inbox).then(this.#closed.resolve, (error: unknown) => {
       if (error instanceof OutputClosedError) this.#closed.resolve();
@@ -156,40 +157,15 @@ export class TerminalPlatform implements Platform {
       });
     }
     if (!message.final) return;
-    this.#remember(messageId, message.text);
+    this.#final.set(messageId, message.text);
     this.#pending.deliver(message.channel.name, message.inReplyTo);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    this.#unsubscribe();
     await this.#presenter.stopIntake();
     this.#output.release();
     this.#closed.resolve();
-  }
-
-  #remember(id: string, text: string): void {
-    this.#final.set(id, text);
-    const [oldest] = this.#final.keys();
-    if (this.#final.size > MAX_REMEMBERED && oldest !== undefined) this.#final.delete(oldest);
-  }
-
-  #subscribe(): void {
-    const presenter = this.#presenter;
-    this.#unsubscribe.push(
-      this.#turns.onSettled((turn) => this.#tell(turn.channel, (channel) => this.#settle(channel, turn))),
-      this.#turns.onEmergency((news) =>
-        this.#tell(news.channel, (channel) => presenter.emergency(channel, news.omitted)),
-      ),
-    );
-    const ofCompaction = this.#turns.onCompaction?.((news) =>
-      this.#tell(news.channel, (channel) => presenter.compaction(channel, news)),
-    );
-    if (ofCompaction !== undefined) this.#unsubscribe.push(ofCompaction);
-    const ofRetry = this.#turns.onRetry?.((news) =>
-      // oxlint-disable-next-line require-await -- what is told in an instant fails as what takes a while
-      this.#tell(news.channel, async (channel) => presenter.retrying(channel, news)),
-    );
-    if (ofRetry !== undefined) this.#unsubscribe.push(ofRetry);
   }
 
   async #settle(channel: string, turn: SettledTurn): Promise<void> {
@@ -201,12 +177,28 @@ export class TerminalPlatform implements Platform {
   }
 
   /** Tells the presenter of what happened in a channel that it shows. */
-  #tell(address: string, tell: (channel: string) => Promise<void>): void {
-    const channel = parseAddress(address);
+  #tell(told: TurnNews): void {
+    const channel = parseAddress(told.news.channel);
     if (!this.capabilities.serves(channel)) return;
-    tell(channel.name).catch((error: unknown) => {
+    this.#present(channel.name, told).catch((error: unknown) => {
       if (!(error instanceof OutputClosedError)) this.#closed.reject(error);
     });
+  }
+
+  async #present(channel: string, { type, news }: TurnNews): Promise<void> {
+    const presenter = this.#presenter;
+    switch (type) {
+      case "settled":
+        return await this.#settle(channel, news);
+      case "emergency":
+        return await presenter.emergency(channel, news.omitted);
+      case "compaction":
+        return await presenter.compaction(channel, news);
+      case "retry":
+        return presenter.retrying(channel, news);
+      default:
+        return unreachable(type);
+    }
   }
 }
 

@@ -21,32 +21,36 @@ export interface TypedLineContext {
   readonly multi: boolean;
 }
 
+const AS: PlatformCommand = {
+  name: "as",
+  help: "speak as somebody else from now on",
+  argument: { name: "name", form: "NAME", help: "who speaks" },
+};
+const RAW: PlatformCommand = {
+  name: "raw",
+  help: "show answers as they are written, without drawing their Markdown; again: draw it",
+  argument: null,
+};
+const QUIT: PlatformCommand = { name: "quit", help: "leave (so does Ctrl-D)", argument: null };
+
 /** What the session itself answers, beside the commands of every platform. */
-export const SESSION_COMMANDS: readonly PlatformCommand[] = [
-  {
-    name: "as",
-    help: "speak as somebody else from now on",
-    argument: { name: "name", form: "NAME", help: "who speaks" },
-  },
-  {
-    name: "raw",
-    help: "show answers as they are written, without drawing their Markdown; again: draw it",
-    argument: null,
-  },
-  { name: "quit", help: "leave (so does Ctrl-D)", argument: null },
-];
+export const SESSION_COMMANDS: readonly PlatformCommand[] = [AS, RAW, QUIT];
+
+function helpLine({ name, help, argument }: PlatformCommand): string {
+  return `/${name}${argument === null ? "" : ` ${argument.form}`}  ${help}`;
+}
 
 /** What people may type that the session itself answers. */
 export const SESSION_HELP = [
   "In this terminal there is more:",
-  "/as NAME  speak as somebody else from now on",
-  "/quit  leave (so does Ctrl-D)",
+  helpLine(AS),
+  helpLine(QUIT),
   "//text  say something that starts with a slash",
 ].join("\n");
 
 /** What there is beyond that where a person sees a line that can be edited. */
 export const SCREEN_HELP = [
-  "/raw  show answers as they are written, without drawing their Markdown; again: draw it",
+  helpLine(RAW),
   'text\\  go on in the next line; """ begins and ends a text of several lines',
   "/export [FILE | print]  the conversation as Markdown, into a new file of this folder, or onto the screen",
   "Ctrl-C  end the answer, or clear the line; twice: leave",

@@ -12,6 +12,9 @@ export const HTTP_TOKEN = "http.token";
 /** The folder of the socket by which chats attach. */
 export const CHAT_FOLDER = "chat";
 
+/** What was typed at this machine's terminals, and the file that replaces it where it has grown long. */
+export const TYPED_HISTORY = "history";
+
 /** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
 const FOLDERS: ReadonlySet<string> = new Set([
   "postgres",
@@ -28,6 +31,8 @@ const FILES: ReadonlySet<string> = new Set([
   "postgres.log.old",
   SIGNING_KEY,
   HTTP_TOKEN,
+  TYPED_HISTORY,
+  `${TYPED_HISTORY}.new`,
 ]);
 
 /** Older parts of the log. */

@@ -75,6 +75,17 @@ describe("/export", () => {
     assert.match(exported, /\n\n30 word/);
     assert.doesNotMatch(exported, /\n\n1 word/);
   });
+
+  test("has the newest message also where that alone is longer than all that is shown", async () => {
+    await using server = await startModelServer();
+    await using weir = await start(server);
+    await weir.say("an early word", { room: "longest", addressed: false });
+    await weir.say(`first ${"word ".repeat(4000)}last`, { room: "longest", addressed: false });
+    const exported = await command(weir, "longest", "export");
+    assert.ok(exported.length < 9000);
+    assert.match(exported, /: the newest 1 message of about 2 entries/);
+    assert.match(exported, /\n\nfirst word[^]*cut: \d+ characters in all[^]*word last$/);
+  });
 });
 
 test("/new starts afresh, as /reset does", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeCompaction, describeRunning } from "../../../src/platforms/terminal/compaction-remarks.ts";
-import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
+import type { CompactionNews } from "../../../src/platforms/terminal/turn-news.ts";
 
 const NEWS: CompactionNews = {
   channel: "terminal:main",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../src/core/message.ts";
-import type { CompactionNews } from "../../../src/platforms/terminal/settled-turns.ts";
+import type { CompactionNews } from "../../../src/platforms/terminal/turn-news.ts";
 import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
 import fc from "fast-check";
 import { CARD } from "../cards.ts";
@@ -335,8 +335,12 @@ describe("what the line editor of the interactive terminal knows", () => {
     await session.inbox.received(2);
     assert.deepEqual(session.inbox.said, ["ana: one\ntwo", "ana: older\nstill"]);
     assert.deepEqual(kept, ["one\ntwo", "older\nstill"]);
-    session.input.write("/forget me yes\r");
+    // It has words, which is all that the command makes of it.
+    session.input.write("/forget me and my boat yes\r");
     await session.writes(/did forget/);
+    assert.deepEqual(kept.length, 3);
+    session.input.write("/forget  ME everywhere  yes\r");
+    await session.writes(/did forget[^]*did forget/);
     assert.deepEqual(kept, []);
   });
 
@@ -395,7 +399,7 @@ describe("what else the interactive terminal tells", () => {
     session.input.write("hm\r");
     await session.inbox.received(1);
     session.turns.settle("skipped", ["id-1"], "small talk");
-    session.turns.emergency({ channel: "terminal:main", omitted: 1234 });
+    session.turns.tell({ type: "emergency", news: { channel: "terminal:main", omitted: 1234 } });
     await session.writes(/1,234 older/);
     await setImmediate();
     assert.match(session.seen(), /^ana> hm\n\(no answer: small talk\)\n\(1,234 older messages are out/);
@@ -408,7 +412,7 @@ describe("what else the interactive terminal tells", () => {
     session.input.write("hm\r");
     await session.inbox.received(1);
     now += 4200;
-    session.turns.retry({ channel: "terminal:main", attempt: 2, of: 4 });
+    session.turns.tell({ type: "retry", news: { channel: "terminal:main", attempt: 2, of: 4 } });
     await session.writes(/trying/);
     assert.match(
       session.seen().replaceAll("\n", ""),
@@ -429,18 +433,18 @@ describe("what the interactive terminal tells of summaries", () => {
   test("is what is being summarised, until it lands", async () => {
     await using session = await open();
     session.input.write("half a li");
-    session.turns.compaction(compaction("started"));
+    session.turns.tell({ type: "compaction", news: compaction("started") });
     await session.writes(/summarising/);
     assert.equal(session.seen().replaceAll("\n", ""), "(summarising 120 older messages) ana> half a li");
-    session.turns.compaction(compaction("committed"));
+    session.turns.tell({ type: "compaction", news: compaction("committed") });
     await session.writes(/120 older messages summarised/);
     await setImmediate();
     assert.match(
       session.seen(),
       /^\(120 older messages summarised: 8,200 →\n310 tokens, 3\.2 s, 4 memories\)\nana> half a li$/,
     );
-    session.turns.compaction(compaction("started"));
-    session.turns.compaction(compaction("failed"));
+    session.turns.tell({ type: "compaction", news: compaction("started") });
+    session.turns.tell({ type: "compaction", news: compaction("failed") });
     await setImmediate();
     assert.match(session.seen(), /memories\)\nana> half a li$/);
   });
@@ -448,8 +452,8 @@ describe("what the interactive terminal tells of summaries", () => {
   test("does not break into an answer that is being written", async () => {
     await using session = await open();
     const id = await session.send("The river", PIECE);
-    session.turns.compaction(compaction("started"));
-    session.turns.compaction(compaction("committed"));
+    session.turns.tell({ type: "compaction", news: compaction("started") });
+    session.turns.tell({ type: "compaction", news: compaction("committed") });
     await session.edit(id, "The river rises");
     assert.equal(session.seen(), "weirdo> The river\nana>");
     await session.edit(id, "The river rises.", true);

@@ -62,10 +62,10 @@ describe("JSON lines", () => {
     turns.settle("stopped", ["2"]);
     turns.settle("failed", ["3"], "the model is away");
     turns.settle("skipped", ["1"], "elsewhere", "discord:main");
-    turns.emergency({ channel: "terminal:main", omitted: 12 });
+    turns.tell({ type: "emergency", news: { channel: "terminal:main", omitted: 12 } });
     const range = { fromSeq: 1, toSeq: 9, tokensBefore: 900, tokensAfter: 90, memories: 2, ms: 5 };
     const job = { kind: "leaf", tier: "background", ...range } as const;
-    turns.compaction({ channel: "terminal:main", phase: "committed", ...job });
+    turns.tell({ type: "compaction", news: { channel: "terminal:main", phase: "committed", ...job } });
     await platform.send(reply("main", ["3"], "Sorry, that failed.", { kind: "notice" }));
     await platform.closed;
     assert.deepEqual(jsonLines(terminal.written()).slice(3), [

@@ -1,12 +1,6 @@
 import { PassThrough } from "node:stream";
 import { displayable } from "../../../src/text/displayable.ts";
-import type {
-  CompactionNews,
-  EmergencyNews,
-  RetryNews,
-  SettledTurn,
-  SettledTurns,
-} from "../../../src/platforms/terminal/settled-turns.ts";
+import type { SettledTurn, TurnFeed, TurnNews } from "../../../src/platforms/terminal/turn-news.ts";
 import {
   type TerminalMode,
   type TerminalOptions,
@@ -16,34 +10,20 @@ import type { PlatformHarness, Said } from "../contract.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
 
 /** A feed of turns that a test writes to. */
-export class ManualTurns implements SettledTurns {
-  readonly #settled = new Set<(turn: SettledTurn) => void>();
-  readonly #emergencies = new Set<(news: EmergencyNews) => void>();
-  readonly #compactions = new Set<(news: CompactionNews) => void>();
-  readonly #retries = new Set<(news: RetryNews) => void>();
+export class ManualTurns implements TurnFeed {
+  readonly #listeners = new Set<(news: TurnNews) => void>();
 
   get listeners(): number {
-    return this.#settled.size + this.#emergencies.size + this.#compactions.size + this.#retries.size;
+    return this.#listeners.size;
   }
 
-  onSettled(listener: (turn: SettledTurn) => void): () => void {
-    this.#settled.add(listener);
-    return () => this.#settled.delete(listener);
+  on(listener: (news: TurnNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  onEmergency(listener: (news: EmergencyNews) => void): () => void {
-    this.#emergencies.add(listener);
-    return () => this.#emergencies.delete(listener);
-  }
-
-  onCompaction(listener: (news: CompactionNews) => void): () => void {
-    this.#compactions.add(listener);
-    return () => this.#compactions.delete(listener);
-  }
-
-  onRetry(listener: (news: RetryNews) => void): () => void {
-    this.#retries.add(listener);
-    return () => this.#retries.delete(listener);
+  tell(news: TurnNews): void {
+    for (const listener of this.#listeners) listener(news);
   }
 
   settle(
@@ -52,19 +32,7 @@ export class ManualTurns implements SettledTurns {
     reason: string | null = null,
     channel = "terminal:main",
   ): void {
-    for (const listener of this.#settled) listener({ channel, outcome, reason, inReplyTo });
-  }
-
-  emergency(news: EmergencyNews): void {
-    for (const listener of this.#emergencies) listener(news);
-  }
-
-  retry(news: RetryNews): void {
-    for (const listener of this.#retries) listener(news);
-  }
-
-  compaction(news: CompactionNews): void {
-    for (const listener of this.#compactions) listener(news);
+    this.tell({ type: "settled", news: { channel, outcome, reason, inReplyTo } });
   }
 }
 

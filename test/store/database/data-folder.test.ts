@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { OperatorError } from "../../../src/core/errors.ts";
-import { closeDataFolder } from "../../../src/store/database/data-folder.ts";
+import { closeDataFolder, TYPED_HISTORY } from "../../../src/store/database/data-folder.ts";
 import { acquireDataLock } from "../../../src/store/database/data-lock.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 
@@ -70,7 +70,8 @@ describe("the data folder", () => {
   });
 
   test("is closed where an earlier version had left it open, with its files", async () => {
-    const files = ["lock", "daemon.pid", "weir.log", "postgres.log", "postgres.log.old"];
+    const typed = [TYPED_HISTORY, `${TYPED_HISTORY}.new`];
+    const files = ["lock", "daemon.pid", "weir.log", "postgres.log", "postgres.log.old", ...typed];
     await makeOpen(...files);
     await mkdir(path.join(dataDir, "postgres"));
     assert.equal(await closeDataFolder(dataDir), null);

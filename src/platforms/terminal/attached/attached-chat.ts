@@ -4,7 +4,7 @@ import type { OutboundMessage } from "../../../core/message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../intake.ts";
-import type { SettledTurn } from "../settled-turns.ts";
+import type { SettledTurn } from "../turn-news.ts";
 import { JsonLines } from "./json-lines.ts";
 import {
   type ChatLine,
@@ -33,7 +33,7 @@ export interface ChatHost {
 
 /** How a turn ended, and what of its answer was delivered. */
 export interface TurnEnding {
-  readonly turn: SettledTurn;
+  readonly settled: SettledTurn;
   /** The answer that was delivered; null: there is none, or it is still to be delivered. */
   readonly answer: { readonly id: string; readonly message: ShownText } | null;
 }
@@ -211,12 +211,7 @@ export class AttachedChat {
         return await inbox.command({ ...command, asker: { ...asker, roles: [] } });
       }
       case "outcomes":
-        return await Promise.all(
-          asked.of.map(async ({ channel, id }) => {
-            const end = await this.#host.endOf(channel, id);
-            return end === null ? null : { settled: end.turn, answer: end.answer };
-          }),
-        );
+        return await Promise.all(asked.of.map(async ({ channel, id }) => this.#host.endOf(channel, id)));
       default:
         return unreachable(asked);
     }

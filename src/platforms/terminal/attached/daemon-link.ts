@@ -9,13 +9,7 @@ import { errorCode, OperatorError, unreachable, WeirError } from "../../../core/
 import type { InboundEvent, OutboundMessage, Receipt } from "../../../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../intake.ts";
-import type {
-  CompactionNews,
-  RetryNews,
-  EmergencyNews,
-  SettledTurn,
-  SettledTurns,
-} from "../settled-turns.ts";
+import type { TurnFeed, TurnNews } from "../turn-news.ts";
 import { JsonLines, MAX_LINE_LENGTH } from "./json-lines.ts";
 import {
   commandAnswerSchema,
@@ -113,13 +107,10 @@ async function connect(path: string, hello: LinkOptions["hello"]): Promise<Conne
  * connects again, and asks again what was not answered: messages under their same ids, so that none is taken twice.
  */
 export class DaemonLink implements PlatformInbox {
-  readonly turns: SettledTurns;
+  readonly turns: TurnFeed;
   readonly #options: LinkOptions;
   readonly #questions = new Map<number, Question>();
-  readonly #settled = new Set<(turn: SettledTurn) => void>();
-  readonly #emergencies = new Set<(news: EmergencyNews) => void>();
-  readonly #compactions = new Set<(news: CompactionNews) => void>();
-  readonly #retries = new Set<(news: RetryNews) => void>();
+  readonly #listeners = new Set<(news: TurnNews) => void>();
   /** Channels in which the chat has spoken. */
   readonly #open = new Set<string>();
   readonly #leaving = new AbortController();
@@ -129,15 +120,11 @@ export class DaemonLink implements PlatformInbox {
   private constructor(options: LinkOptions, connected: Connected) {
     this.#options = options;
     this.#connected = connected;
-    const listen = <Listener>(all: Set<Listener>, one: Listener): (() => void) => {
-      all.add(one);
-      return () => all.delete(one);
-    };
     this.turns = {
-      onSettled: (listener) => listen(this.#settled, listener),
-      onEmergency: (listener) => listen(this.#emergencies, listener),
-      onCompaction: (listener) => listen(this.#compactions, listener),
-      onRetry: (listener) => listen(this.#retries, listener),
+      on: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
     };
     this.welcome = connected.welcome;
   }
@@ -256,7 +243,7 @@ export class DaemonLink implements PlatformInbox {
     const outcomes = (await asked.catch(() => null))?.value ?? [];
     for (const outcome of outcomes) {
       if (outcome === null) continue;
-      for (const listener of this.#settled) listener(outcome.settled);
+      this.#tell({ type: "settled", news: outcome.settled });
       const { answer } = outcome;
       if (answer !== null)
         await chat.show(answer.id, toOutbound(answer.id, answer.message)).catch(() => undefined);
@@ -309,17 +296,10 @@ export class DaemonLink implements PlatformInbox {
       case "failed":
         return this.#answered(said.n)?.reject(new RefusedError(said.why));
       case "settled":
-        for (const listener of this.#settled) listener(said.news);
-        return;
       case "emergency":
-        for (const listener of this.#emergencies) listener(said.news);
-        return;
       case "compaction":
-        for (const listener of this.#compactions) listener(said.news);
-        return;
       case "retry":
-        for (const listener of this.#retries) listener(said.news);
-        return;
+        return this.#tell(said);
       case "said":
         return chat.said(said.author, said.text);
       case "remark":
@@ -332,6 +312,10 @@ export class DaemonLink implements PlatformInbox {
       default:
         return unreachable(said);
     }
+  }
+
+  #tell(news: TurnNews): void {
+    for (const listener of this.#listeners) listener(news);
   }
 
   #answered(n: number): PromiseWithResolvers<unknown> | undefined {

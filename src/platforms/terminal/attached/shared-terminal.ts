@@ -12,7 +12,7 @@ import {
   type PlatformInbox,
 } from "../../platform.ts";
 import { PLATFORM_NAME } from "../intake.ts";
-import type { SettledTurns } from "../settled-turns.ts";
+import type { TurnFeed } from "../turn-news.ts";
 import type { TerminalPlatform } from "../terminal-platform.ts";
 import { AttachedChat, type ChatHost } from "./attached-chat.ts";
 import { ChatListener } from "./chat-listener.ts";
@@ -23,7 +23,7 @@ export interface SharedTerminalOptions {
   readonly own: TerminalPlatform | null;
   /** Finds the place where chats attach. */
   readonly socket: () => Promise<string>;
-  readonly turns: SettledTurns;
+  readonly turns: TurnFeed;
   readonly log: Logger;
 }
 
@@ -42,7 +42,7 @@ export class SharedTerminal implements Platform {
   readonly #connections = new Set<AttachedChat>();
   /** Those of them that have said what they want to be. */
   readonly #chats = new Set<AttachedChat>();
-  readonly #unsubscribe: (() => void)[] = [];
+  #unsubscribe = (): void => undefined;
   #listener: ChatListener | null = null;
   #host: ChatHost | null = null;
   #isOpen = false;
@@ -74,19 +74,7 @@ export class SharedTerminal implements Platform {
     await own?.start(this.#overheard(inbox, null));
     const host = this.#host;
     if (host === null) return;
-    const tell = (channel: string, line: DaemonLine): void => this.#tell(parseAddress(channel), line);
-    this.#unsubscribe.push(
-      turns.onSettled((news) => {
-        const { channel, outcome, reason, inReplyTo } = news;
-        tell(channel, { type: "settled", news: { channel, outcome, reason, inReplyTo: [...inReplyTo] } });
-      }),
-      turns.onEmergency((news) => tell(news.channel, { type: "emergency", news })),
-    );
-    const others = [
-      turns.onCompaction?.((news) => tell(news.channel, { type: "compaction", news })),
-      turns.onRetry?.((news) => tell(news.channel, { type: "retry", news })),
-    ];
-    this.#unsubscribe.push(...others.filter((one) => one !== undefined));
+    this.#unsubscribe = turns.on((told) => this.#tell(parseAddress(told.news.channel), told));
     try {
       const listener = new ChatListener(await socket(), (chat) => void this.#attach(chat, host, inbox));
       await listener.open();
@@ -132,7 +120,7 @@ export class SharedTerminal implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    this.#unsubscribe();
     await this.stopIntake(AbortSignal.abort());
     for (const chat of this.#connections) chat.end();
     await this.#options.own?.[Symbol.asyncDispose]();

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { PLATFORM_NAME } from "../intake.ts";
+import { settledTurnSchema, TURN_NEWS } from "../turn-news.ts";
 
 /**
  * What a chat and the daemon that it is attached to say to each other: JSON objects, one a line. Numbers tell which answer belongs to
@@ -11,7 +13,7 @@ export const PROTOCOL = 1;
 const count = z.number().int().nonnegative();
 const texts = z.array(z.string());
 const date = z.coerce.date();
-const address = z.object({ platform: z.literal("terminal"), name: z.string().min(1) });
+const address = z.object({ platform: z.literal(PLATFORM_NAME), name: z.string().min(1) });
 const where = z.object({ channel: address, kind: z.enum(["dm", "channel"]), workspace: z.literal("") });
 const timing = z.object({ turnMs: z.number(), modelMs: z.number() });
 
@@ -26,12 +28,12 @@ const inbound = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("edit"),
-    platform: z.literal("terminal"),
+    platform: z.literal(PLATFORM_NAME),
     id: z.string(),
     text: z.string(),
     at: date,
   }),
-  z.object({ type: z.literal("deletion"), platform: z.literal("terminal"), id: z.string(), at: date }),
+  z.object({ type: z.literal("deletion"), platform: z.literal(PLATFORM_NAME), id: z.string(), at: date }),
 ]);
 
 const command = z.object({
@@ -66,28 +68,6 @@ export const commandAnswerSchema = z.union([
   }),
 ]);
 
-const settled = z.object({
-  channel: z.string(),
-  outcome: z.enum(["answered", "skipped", "stopped", "failed"]),
-  reason: z.string().nullable(),
-  inReplyTo: texts,
-});
-const emergency = z.object({ channel: z.string(), omitted: z.number() });
-const compaction = z.object({
-  channel: z.string(),
-  phase: z.enum(["started", "written", "committed", "failed", "stale"]),
-  kind: z.enum(["leaf", "merge", "redo"]),
-  tier: z.enum(["background", "aggressive", "emergency", "forced"]),
-  fromSeq: z.number(),
-  toSeq: z.number(),
-  tokensBefore: z.number(),
-  tokensAfter: z.number().nullable(),
-  memories: z.number(),
-  ms: z.number(),
-});
-
-const retry = z.object({ channel: z.string(), attempt: z.number(), of: z.number() });
-
 const shown = z.object({
   channel: address,
   text: z.string(),
@@ -104,7 +84,7 @@ export type ShownText = z.output<typeof shown>;
 export const outcomesSchema = z.array(
   z
     .object({
-      settled,
+      settled: settledTurnSchema,
       /** The answer that was delivered; null: there is none, or it is on its way. */
       answer: z.object({ id: z.string(), message: shown }).nullable(),
     })
@@ -169,10 +149,7 @@ export const daemonLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("failed"), n: count, why: z.string() }),
   /** Waits for a `shown`. */
   z.object({ type: z.literal("show"), n: count, id: z.string(), message: shown }),
-  z.object({ type: z.literal("settled"), news: settled }),
-  z.object({ type: z.literal("emergency"), news: emergency }),
-  z.object({ type: z.literal("compaction"), news: compaction }),
-  z.object({ type: z.literal("retry"), news: retry }),
+  ...TURN_NEWS,
   /** Somebody else has said something in a channel that the chat has open. */
   z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
   z.object({ type: z.literal("remark"), text: z.string() }),

@@ -10,6 +10,7 @@ import { SharedTerminal } from "../../../../src/platforms/terminal/attached/shar
 import { type TerminalMode, TerminalPlatform } from "../../../../src/platforms/terminal/terminal-platform.ts";
 import type { PlatformHarness, Said } from "../../contract.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
+import { FakeScreen } from "../fake-screen.ts";
 import { jsonLines, ManualTurns } from "../terminal-harness.ts";
 
 /** The daemon's end of the socket, without a daemon behind it. */
@@ -70,29 +71,46 @@ export interface Chat extends AsyncDisposable {
   readonly output: PassThrough;
   readonly remarks: readonly string[];
   written(): string;
+  /** What is on the screen. */
+  shown(): string;
   /** Settles when the chat is over for good. */
   readonly running: Promise<void>;
 }
 
-export async function attach(socket: string, mode: TerminalMode, patienceMs = 10_000): Promise<Chat> {
+export interface AttachOptions {
+  readonly channel?: string;
+  readonly speaker?: string;
+  readonly patienceMs?: number;
+}
+
+/** @param socket its path, or what finds it */
+export async function attach(
+  socket: string | (() => Promise<string | null>),
+  mode: TerminalMode,
+  { channel: wanted, speaker = "ana", patienceMs = 10_000 }: AttachOptions = {},
+): Promise<Chat> {
   const link = await DaemonLink.open({
     hello: {
-      channel: null,
+      channel: wanted ?? null,
       agent: null,
       kind: mode === "jsonl" ? "channel" : "dm",
       opensAtOnce: true,
       streams: mode === "interactive",
     },
-    findSocket: async () => socket,
+    findSocket: typeof socket === "string" ? async () => socket : socket,
     patienceMs,
   });
   assert(link !== null, "somebody listens");
   const input = new PassThrough();
-  const output = new PassThrough();
+  const output = Object.assign(new PassThrough(), { columns: 200, rows: 50 });
+  const screen = new FakeScreen(output.columns);
   let text = "";
   output.setEncoding("utf8");
-  output.on("data", (chunk: string) => (text += chunk));
-  const { agent, channel, commands } = link.welcome;
+  output.on("data", (chunk: string) => {
+    text += chunk;
+    screen.write(chunk);
+  });
+  const { agent, channel, commands, about } = link.welcome;
   const terminal = new TerminalPlatform({
     mode,
     input,
@@ -100,10 +118,11 @@ export async function attach(socket: string, mode: TerminalMode, patienceMs = 10
     channel,
     agent,
     commands,
-    speaker: "ana",
+    speaker,
     multi: false,
     colour: false,
     turns: link.turns,
+    about: () => about,
     onInterrupt: () => undefined,
   });
   await terminal.start(link);
@@ -114,7 +133,10 @@ export async function attach(socket: string, mode: TerminalMode, patienceMs = 10
     get awaited() {
       return terminal.awaited;
     },
-    remark: (remark) => void remarks.push(remark),
+    remark(remark, isUrgent) {
+      remarks.push(remark);
+      terminal.remark(`(${remark})`, isUrgent);
+    },
   });
   return {
     link,
@@ -123,6 +145,7 @@ export async function attach(socket: string, mode: TerminalMode, patienceMs = 10
     output,
     remarks,
     written: () => text,
+    shown: () => screen.text,
     running,
     async [Symbol.asyncDispose]() {
       link.leave();

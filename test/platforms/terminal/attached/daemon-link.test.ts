@@ -70,10 +70,10 @@ test("a turn that ended while the chat was cut off is told with its answer, and 
   const message = { ...answer("told to another chat", ["shown elsewhere"]), speaker: null, timing: null };
   await using second = await first.revive({
     endOf: async (_channel, id) => {
-      if (id === "skipped") return { turn: turnOf(id, "skipped"), answer: null };
+      if (id === "skipped") return { settled: turnOf(id, "skipped"), answer: null };
       if (id === "open") return null;
       return {
-        turn: turnOf(id, "answered"),
+        settled: turnOf(id, "answered"),
         answer: {
           id: "k2",
           message: { ...message, channel: { platform: "terminal", name: "main" }, inReplyTo: [id] },
@@ -107,7 +107,7 @@ test("a command is not asked again: what was lost with it is said", async () => 
 
 test("a daemon that does not come back ends the chat in words, and so does what was said into the void", async () => {
   await using served = await serve();
-  await using chat = await attach(served.socket, "jsonl", 300);
+  await using chat = await attach(served.socket, "jsonl", { patienceMs: 300 });
   await served.die();
   await until("the loss", () => chat.remarks.length > 0);
   say(chat, "lost");

@@ -1,0 +1,27 @@
+import type { Config } from "../config/config.ts";
+import type { ConfigError } from "../config/config-error.ts";
+import { loadReadableConfig } from "../config/load.ts";
+import { displayable } from "../text/displayable.ts";
+import type { CommonOptions, Io } from "./io.ts";
+
+/**
+ * The configuration for a command that does not act by it: one that is broken is told of, and taken as far as it can be read. A daemon
+ * goes on by what it has read before, and whoever looks at it wants to know just now.
+ * @throws ConfigError where nobody can tell which database is meant
+ */
+export function readConfigToLook(io: Io, options: CommonOptions): Config {
+  const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  if (error !== null) tellOfBroken(io, error);
+  return config;
+}
+
+/** Says shortly what is wrong with the configuration, and that it is passed over here. */
+export function tellOfBroken({ stderr }: Io, { problems, first }: ConfigError): void {
+  const [what, more] =
+    problems.length === 1
+      ? ["has 1 problem", ""]
+      : [`has ${problems.length} problems`, "; weir config check shows them all"];
+  stderr.write(
+    `${displayable(`The configuration ${what}, and what can be read of it is used here: ${first}${more}`)}\n`,
+  );
+}
