@@ -1,6 +1,6 @@
 import { agentTexts, summariserOf } from "./agent-texts.ts";
 import type { Summariser } from "./compactor/summariser.ts";
-import type { AgentConfig, Config } from "./config/config.ts";
+import { type AgentConfig, answeringWith, choosableModels, type Config } from "./config/config.ts";
 import { OperatorError } from "./core/errors.ts";
 import { type Guests, NO_GUESTS } from "./channel/guests.ts";
 import type { Perspective } from "./context/render.ts";
@@ -11,7 +11,8 @@ import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts"
 import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
-import { createTools, type ToolNeeds } from "./tools/tools.ts";
+import { spawnAgent } from "./tools/spawn-agent.ts";
+import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -55,12 +56,29 @@ export class Agents implements AsyncDisposable {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
   readonly #prompts: Prompts;
-  /** Agents with others beside them, by the ids of all. */
+  readonly #models: Models;
+  /** Names of the models that may be chosen for a channel. */
+  readonly choosable: ReadonlySet<string>;
+  /** Agents with others beside them, or with another model, by the ids of all and its name. */
   readonly #staffs: Map<string, Together>;
 
   /** @param before those of the configuration before: what was made of the same agents is theirs */
-  constructor(agents: readonly [StaffedAgent, ...StaffedAgent[]], prompts: Prompts, before?: Agents) {
+  constructor(
+    agents: readonly [StaffedAgent, ...StaffedAgent[]],
+    {
+      prompts,
+      models,
+      choosable,
+    }: {
+      readonly prompts: Prompts;
+      readonly models: Models;
+      readonly choosable: readonly string[];
+    },
+    before?: Agents,
+  ) {
     this.first = agents[0];
+    this.#models = models;
+    this.choosable = new Set(choosable);
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
     this.#prompts = prompts;
     const known = before === undefined ? [] : [...before.#staffs];
@@ -145,23 +163,47 @@ export class Agents implements AsyncDisposable {
    * Who answers a channel that the log knows. A channel follows its binding with its next message; one whose agent has another id by
    * now does so at once.
    */
-  bound(id: AgentId, binding?: { readonly agent: AgentId; readonly also: readonly AgentId[] }): StaffedAgent {
+  bound(
+    { agent: id, model }: { readonly agent: AgentId; readonly model: { readonly name: string } | null },
+    binding?: { readonly agent: AgentId; readonly also: readonly AgentId[] },
+  ): StaffedAgent {
     const own = this.#byId.has(id) ? id : (binding?.agent ?? id);
-    return this.with(own, binding?.also ?? []);
+    return this.with(own, binding?.also ?? [], model?.name);
   }
 
-  /** The agent of a channel in which others answer as well. The same object for the same agents. */
-  with(id: AgentId, also: readonly AgentId[]): StaffedAgent {
-    const alone = this.of(id);
+  /**
+   * The agent of a channel in which others answer as well. The same object for the same agents and model.
+   * @param model that was chosen for the channel; left out, or one that may not be chosen (any more): the agent's own
+   */
+  with(id: AgentId, also: readonly AgentId[], model?: string): StaffedAgent {
+    const own = this.of(id);
     const team = this.teamOf(id, also);
-    if (team.length === 0) return alone;
-    const key = [alone.agent.config.id, ...team.map(({ agent }) => agent ?? "")].join(" ");
+    const { config } = own.agent;
+    const other = model === undefined || model === config.model || !this.choosable.has(model) ? null : model;
+    if (team.length === 0 && other === null) return own;
+    const key = JSON.stringify([config.id, ...team.map(({ agent }) => agent ?? ""), { other }]);
     const known = this.#staffs.get(key);
     if (known !== undefined) return known.staff;
     const guests = team.flatMap(({ agent }) => (agent === null ? [] : (this.#byId.get(agent) ?? [])));
-    const staff = this.#together(alone, team);
-    this.#staffs.set(key, { staff, of: [alone, ...guests] });
+    const alone = other === null ? own : this.#withModel(own, other);
+    const staff = team.length === 0 ? alone : this.#together(alone, team);
+    this.#staffs.set(key, { staff, of: [own, ...guests] });
     return staff;
+  }
+
+  /** The same agent, which answers with another model. Its folder, notes and servers are the same. */
+  #withModel(own: StaffedAgent, model: string): StaffedAgent {
+    const config = answeringWith(own.agent.config, model);
+    // What a subagent may use are its agent's models.
+    const withOwnModels: MoreTools = (tools) =>
+      tools.map((tool) => {
+        if (tool.spec.name !== "spawn_agent") return tool;
+        const names = toolsOfSubagents(tools, config.approvals.tools).map(({ spec }) => spec.name);
+        return spawnAgent({ ...subagentChoices(config), tools: names })(this.#prompts);
+      });
+    const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
+    const compactorAgent = summariserOf(agent, this.#models, this.#prompts, own.guests.nameOf);
+    return { ...own, agent, compactorAgent };
   }
 
   #together({ agent: host, compactorAgent, guests: { nameOf } }: StaffedAgent, team: Team): StaffedAgent {
@@ -221,7 +263,7 @@ export function createAgents(
     return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
   });
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
-  return new Agents([first, ...rest], prompts, before);
+  return new Agents([first, ...rest], { prompts, models, choosable: choosableModels(config) }, before);
 }
 
 /** What one agent is made with. */
@@ -311,6 +353,7 @@ function modelsOf(
   return {
     model: createRetryingModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
     resolve: async (configured) => models.resolve(configured),
+    nameOf: (configured) => models.nameOf(configured),
     windowOf: (name, configured) => models.windowOf(name, configured),
     learnWindow: (name, tokens, refusedBy) => models.learnWindow(name, tokens, refusedBy),
     factorOf: (name) => models.factorOf(name),

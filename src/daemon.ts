@@ -89,10 +89,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const { registry } = channels;
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
-  const { status, enter } = keeper;
   const reload = async (): Promise<ReloadAnswer> => (await reloader?.reload()) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status, reload }));
+  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status: keeper.status, reload }));
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
@@ -102,6 +101,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
+  const waiting = [channels.approvals, clock, channels.lostModels];
   const reloader = openReloader(options.source, { ...base, ...channels, router, goneNotes, clock });
   stack.use(reloader);
   stack.defer(async () => {
@@ -119,7 +119,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
-    status,
+    status: keeper.status,
     vitals: keeper.vitals,
     masked: secrets.masked,
     reload,
@@ -129,11 +129,10 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       router.erasures.begin();
       desk.open();
-      for (const waiting of [channels.approvals, clock, reloader]) waiting?.start();
-      enter("serving");
+      for (const one of [...waiting, reloader]) one?.start();
+      keeper.enter("serving");
     },
-    takeUp: async (name) =>
-      takeUpPlatform({ ...inForce.setup, registry, log }, name, [channels.approvals, clock]),
+    takeUp: async (name) => takeUpPlatform({ ...inForce.setup, registry, log }, name, waiting),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

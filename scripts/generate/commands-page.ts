@@ -28,6 +28,8 @@ that has all words of the query, and where several have, it shows them first. Wh
 reach what others and the agent have said, or the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
 deletion takes it.
 
+Everybody may see with \`/model\` what answers; to choose another is for owners: [a model for one channel](operate.md#a-model-for-one-channel).
+
 \`/compact FOCUS\` tells the summariser what to keep above all, in at most 200 characters; summaries that are written ahead already stay as they
 are. \`/export\` leaves out what was taken back, and the calls of tools; on Discord and Slack, where it comes as messages, it has the newest 8,000
 characters.

@@ -66,6 +66,10 @@ export interface CommandParts {
   readonly reminders: ReminderDesk;
   readonly pairing: Pick<PairingDesk, "letIn" | "open">;
   readonly agentOf: (channel: ChannelRow) => Agent;
+  /** The same as its row says it: an actor that is about to make way may still answer as before. */
+  readonly agentBy: (channel: ChannelRow) => Agent;
+  /** Names of the models that may be chosen for a channel. */
+  readonly modelNames: () => readonly string[];
   /** Other agents that answer there. */
   readonly guestsOf: (channel: ChannelRow) => Guests;
   /** Makes the extract that replaces a summary with a forgotten text in it. */

@@ -15,6 +15,7 @@ import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts
 import { remindCommand, remindersCommand } from "./remind.ts";
 import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
+import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./reset.ts";
 import { PAIR, pair } from "./pair.ts";
 import { skillCommand } from "./skill.ts";
@@ -46,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
   askCommand,
   agentsCommand,
   skillCommand,
+  modelCommand,
   approveCommand,
   denyCommand,
   approvalsCommand,

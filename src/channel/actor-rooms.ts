@@ -53,7 +53,9 @@ export function buildRooms(
     onLost,
   });
   const usage = new UsageAnchor(lastUsage);
-  const last = new LastRequest(lastUsage?.model ?? agent.config.model);
+  const { model } = agent.config;
+  // The last request may have gone to another model: to a fallback, or to the one before another was chosen.
+  const last = new LastRequest(agent.models.nameOf(model) ?? lastUsage?.model ?? model);
   const onRequest = (): void => compactor.consider();
   const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);
   const own = { ...parts, agent };

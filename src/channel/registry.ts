@@ -226,6 +226,19 @@ export class ChannelRegistry implements AsyncDisposable {
     void this.#replace(id, actor);
   }
 
+  /**
+   * Another model was chosen for a channel: its actor makes way for one that answers with it, here, also where another daemon had the
+   * channel. Returns once it is under way.
+   * @param row as it is now
+   * @throws WeirError if the log could not be read
+   */
+  async restaff(row: ChannelRow): Promise<void> {
+    const actor = await this.get(row.id);
+    const made = this.#made.get(actor);
+    if (made === undefined || actor.isLeaving || made.staffed === this.#parts.agentOf(row)) return;
+    void this.#replace(row.id, actor, true);
+  }
+
   #isOutdated(actor: ChannelActor): boolean {
     const made = this.#made.get(actor);
     if (made === undefined || actor.isLeaving) return false;
@@ -233,13 +246,14 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#parts.agentOf(channel) !== staffed || this.#parts.streams(channel) !== streams;
   }
 
-  async #replace(id: ChannelId, actor: ChannelActor): Promise<void> {
+  /** @param isWanted load the next one also where nothing is due: its window may be too full by now */
+  async #replace(id: ChannelId, actor: ChannelActor, isWanted = false): Promise<void> {
     await actor.leave();
     // Whoever was given this actor just now uses it first.
     await immediately();
     // Evicted, lost or drained meanwhile.
     if (this.#isClosed || this.#ready.get(id) !== actor) return;
-    const { hasWork } = actor;
+    const hasWork = isWanted || actor.hasWork;
     this.#forget(id);
     const closed = actor.close().catch((error: unknown) => {
       this.#parts.log.error({ id, why: errorMessage(error) }, "channel_not_closed");

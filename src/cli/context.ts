@@ -52,7 +52,11 @@ async function showNext(
   await agents.readFolders();
   await models.recallLearned();
   const also = config.bindings.filter(({ agent: own }) => own === channel.agent).flatMap((one) => one.also);
-  const { agent, guests, compactorAgent } = agents.with(channel.agent, [...new Set(also)]);
+  const { agent, guests, compactorAgent } = agents.with(
+    channel.agent,
+    [...new Set(also)],
+    channel.model?.name,
+  );
   const { digester } = compactorAgent;
   const report = await reportChannel(
     { store, agent, guests, digester, now: new Date(), isFresh: true },

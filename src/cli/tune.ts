@@ -174,6 +174,7 @@ function onlyWindow(models: Models, tokens: number): Models {
     configure: () => undefined,
     trying: (_, work) => work(),
     resolve: async (configured, signal) => models.resolve(configured, signal),
+    nameOf: (configured) => models.nameOf(configured),
     windowOf: () => tokens,
     learnWindow: () => undefined,
     factorOf: (name) => models.factorOf(name),

@@ -3,6 +3,7 @@ import { Budgets } from "../budget/budgets.ts";
 import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
+import { LostModels } from "../channel/lost-models.ts";
 import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
@@ -38,6 +39,7 @@ export interface Channels {
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
   readonly budgets: Budgets;
+  readonly lostModels: LostModels;
 }
 
 /**
@@ -94,5 +96,7 @@ export function createChannels(
     serves: base.serves,
     log,
   });
-  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals) };
+  const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
+  const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

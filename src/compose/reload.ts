@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
 import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
+import type { LostModels } from "../channel/lost-models.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
@@ -34,6 +35,7 @@ export interface ReloadParts extends SetupParts {
   readonly budgets: Budgets;
   readonly goneNotes: GoneNotesSweeper;
   readonly clock: Pick<ReminderClock, "replan">;
+  readonly lostModels: Pick<LostModels, "start">;
   readonly platforms: readonly Pick<Platform, "name">[];
   /** Who answers where by a configuration. @throws OperatorError where that is not possible */
   readonly bindingsOf: (config: Config) => readonly Binding[];
@@ -84,7 +86,8 @@ export class Reloading implements AsyncDisposable {
 
   /** Nothing here waits, and nothing fails. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { inForce, models, budgets, router, goneNotes, clock, registry, onConfigured } = this.#parts;
+    const { inForce, models, budgets, router, goneNotes, clock, lostModels, registry, onConfigured } =
+      this.#parts;
     const before = inForce.setup;
     models.configure(setup.config.llm.models);
     setup.agents.startServers();
@@ -94,6 +97,7 @@ export class Reloading implements AsyncDisposable {
     goneNotes.configure(setup.agents.noteKeepers());
     router.rebound();
     clock.replan();
+    lostModels.start();
     onConfigured(setup.config);
     const renewed = registry.renew();
     this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);

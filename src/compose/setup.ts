@@ -95,7 +95,7 @@ export function answeringOf(inForce: Readonly<InForce>, names: { readonly holds:
     bindingFor(inForce.setup.bindings, channel, (...name) => names.holds(...name));
   return {
     bindingOf,
-    staffOf: (channel) => inForce.setup.agents.bound(channel.agent, bindingOf(channel)),
+    staffOf: (channel) => inForce.setup.agents.bound(channel, bindingOf(channel)),
     digesterOf: ({ agent }) => inForce.setup.agents.of(agent).compactorAgent.digester,
   };
 }

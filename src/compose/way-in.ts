@@ -46,8 +46,8 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     teamOf,
     namesOf,
     commands: commandsOf(parts, { speakers, pairing, namesOf }),
-    seesImages: (agent) => {
-      const { config: one } = inForce.setup.agents.of(agent).agent;
+    seesImages: (channel) => {
+      const { config: one } = parts.staffOf(channel).agent;
       return one.seesImages && models.seesImages(one.model);
     },
     limits: new TurnRateLimit(() => performance.now()),
@@ -77,6 +77,8 @@ function commandsOf(
     approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
+    agentBy: (channel) => staffOf(channel).agent,
+    modelNames: () => [...inForce.setup.agents.choosable],
     guestsOf: (channel) => staffOf(channel).guests,
     digesterOf,
     get owners() {

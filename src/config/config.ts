@@ -50,7 +50,7 @@ export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | 
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
-  /** What `[models."NAME"]` says, of those of which it says anything. */
+  /** What `[models."NAME"]` says; one of which it says nothing may be chosen all the same. */
   readonly models: readonly ModelConfig[];
   /** Null: no embedding model is named. */
   readonly embeddings: EmbeddingsConfig | null;
@@ -75,6 +75,30 @@ export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
  */
 export function configuredWindow(models: readonly ModelConfig[], model: string, ofAgent: number): number {
   return models.find(({ name }) => name === model)?.contextWindow || ofAgent;
+}
+
+/**
+ * Names of the models that may be chosen for a channel: those of `[models]`, and those that agents answer with. Pure.
+ * @returns each once, the agents' before the others
+ */
+export function choosableModels({
+  agents,
+  llm,
+}: {
+  readonly agents: readonly Pick<AgentConfig, "model" | "fallbacks">[];
+  readonly llm: Pick<LlmConfig, "models"> & Partial<Pick<LlmConfig, "embeddings">>;
+}): string[] {
+  const answering = agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks]);
+  // What makes vectors writes no answers.
+  const others = llm.models.map(({ name }) => name).filter((name) => name !== llm.embeddings?.model);
+  return [...new Set([...answering, ...others])];
+}
+
+/** An agent as it answers with another model: its `context_window` is that of its own. Pure. */
+export function answeringWith(agent: AgentConfig, model: string): AgentConfig {
+  if (model === agent.model) return agent;
+  const compactorModel = agent.compactorModel === agent.model ? model : agent.compactorModel;
+  return { ...agent, model, contextWindow: 0, compactorModel };
 }
 
 /**

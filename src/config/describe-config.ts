@@ -98,7 +98,7 @@ function describeModel(model: ModelConfig): string {
     ...(seesImages ? [] : ["sent no pictures"]),
     ...(cacheMarkers === "auto" ? [] : [`requests ${cacheMarkers ? "with" : "without"} cache markers`]),
   ];
-  return `model  ${name}: ${said.join(", ")}`;
+  return `model  ${name}: ${said.length === 0 ? "may be chosen for a channel" : said.join(", ")}`;
 }
 
 function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known: KnownWindow): string[] {

@@ -83,11 +83,9 @@ function resolveEmbeddings(
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {
-  const nothing = JSON.stringify(modelSchema.parse({}));
-  return Object.entries(models)
-    .map(([name, written]) => ({ name, said: modelSchema.parse(written) }))
-    .filter(({ said }) => JSON.stringify(said) !== nothing)
-    .map(({ name, said }) => ({ name, ...camelCased(said) }));
+  return Object.entries(models).map(([name, written]) => {
+    return { name, ...camelCased(modelSchema.parse(written)) };
+  });
 }
 
 function mainAgent(): AgentId {

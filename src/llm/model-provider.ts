@@ -51,6 +51,8 @@ export interface Models extends AsyncDisposable {
    * @throws ModelError if the server has to be asked and does not answer; its message says what to do
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
+  /** The server's name for a configured model as far as it is known now; undefined: the server has to be asked. */
+  nameOf(configured: string): string | undefined;
   /**
    * Takes over what an earlier run has learned. To be called once the agents are made: that a window was learned to be
    * small is no reason not to start.
@@ -193,6 +195,10 @@ class OfflineModels extends KnownWindows implements Models {
     return Promise.resolve(OFFLINE_MODEL);
   }
 
+  nameOf(): string {
+    return OFFLINE_MODEL;
+  }
+
   askPrices(): Promise<void> {
     return Promise.resolve();
   }
@@ -277,9 +283,14 @@ class ServerModels extends KnownWindows implements Models {
     return `${originOf(this.#server.baseUrl)} (${key}; model "auto" is ${auto})`;
   }
 
+  nameOf(configured: string): string | undefined {
+    if (configured !== AUTO_MODEL) return configured;
+    return this.#server.isOpenAi ? OPENAI_AUTO_MODEL : this.#auto;
+  }
+
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
-    if (this.#server.isOpenAi) return configured === AUTO_MODEL ? OPENAI_AUTO_MODEL : configured;
-    const known = configured === AUTO_MODEL ? this.#auto : configured;
+    const known = this.nameOf(configured);
+    if (this.#server.isOpenAi && known !== undefined) return known;
     // The usual case: nothing to ask, and no call to end.
     if (known !== undefined && !this.#mayLearn(known, configured)) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);

@@ -56,8 +56,8 @@ export interface RouterParts {
   /** Runs slash commands; only the asker gets the answer. */
   readonly commands: Commands;
   readonly limits: TurnRateLimit;
-  /** Whether an agent sees pictures; none are kept for other agents. */
-  readonly seesImages: (agent: AgentId) => boolean;
+  /** Whether the agent of a channel sees pictures with its model there; none are kept for others. */
+  readonly seesImages: (channel: ChannelRow) => boolean;
   readonly notices: Notices;
   /** Open it before the intake. */
   readonly pairing: Pairing;
@@ -269,8 +269,7 @@ export class Router implements PlatformInbox {
       const id = await this.#channelIds.of(message, binding);
       registry.follow(id, binding.agent);
       // Before the message, whose turn may begin at once.
-      if (message.images !== undefined && this.#parts.seesImages(binding.agent))
-        await this.#keepImages(message, message.images);
+      if (message.images !== undefined) await this.#keepImages(message, message.images);
       const name = await speakers.nameIn(id, message.author, namesOf(binding.agent, binding.also));
       const said = { ...message, author: { ...message.author, name } };
       // A turn that begins with its message is the channel's own agent's.
@@ -301,6 +300,8 @@ export class Router implements PlatformInbox {
   async #keepImages({ channel, id }: InboundMessage, images: readonly InboundImage[]): Promise<void> {
     const { channels, attached } = this.#parts.store;
     const { platform } = channel;
+    const row = await channels.find(channel);
+    if (row === undefined || !this.#parts.seesImages(row)) return;
     if (!(await channels.wasTakenBack(platform, id))) await attached.keep(platform, id, images);
   }
 

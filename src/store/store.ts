@@ -4,6 +4,7 @@ import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { ApprovalRuleStore } from "./turns/approval-rules.ts";
 import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
+import { ChannelModelStore } from "./channels/channel-models.ts";
 import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
@@ -63,6 +64,7 @@ export interface Store {
   readonly sharedMemories: SharedMemoryStore;
   readonly notes: NoteStore;
   readonly skills: ActiveSkillStore;
+  readonly channelModels: ChannelModelStore;
   readonly wishes: WishStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
@@ -124,6 +126,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     sharedMemories: new SharedMemoryStore(db),
     notes: new NoteStore(db),
     skills: new ActiveSkillStore(db),
+    channelModels: new ChannelModelStore(db),
     wishes: new WishStore(db, signer),
     jobs: new JobStore(db, { signer, onUnsigned }),
     compactions: new CompactionStore(db),

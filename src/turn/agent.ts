@@ -16,6 +16,8 @@ export interface AgentModels {
   readonly model: Model;
   /** The server's name for a configured model (`auto` is looked up once). */
   resolve(configured: string): Promise<string>;
+  /** The same as far as it is known now; undefined: it has to be looked up. */
+  nameOf(configured: string): string | undefined;
   /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
   windowOf(model: string, configured: number): number;
   /** A refusal told how large the window is, and a request made for it was answered. */

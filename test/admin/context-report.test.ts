@@ -47,6 +47,7 @@ function report(
     address: { platform: "terminal", name: "main" },
     kind: "dm" as const,
     agent: agentId("main"),
+    model: null,
     workspace: "",
     place: null,
     isPrivate: null,

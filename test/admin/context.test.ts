@@ -32,6 +32,7 @@ function look({ history }: Conversation) {
     address,
     kind: "dm" as const,
     agent: agentId("main"),
+    model: null,
     workspace: "",
     place: null,
     isPrivate: null,

@@ -216,6 +216,8 @@ suite("[models]", () => {
     );
     assert.deepEqual(llm.models, [
       { ...UNSAID, name: "vendor/a_b.c:8b", contextWindow: 9000 },
+      // One of which nothing is said may be chosen for a channel.
+      { ...UNSAID, name: "__proto__" },
       { ...UNSAID, name: "plain", maxOutputTokens: 10 },
     ]);
     assert.equal({}.constructor, Object);

@@ -26,7 +26,10 @@ function settings(t: TestContext, toml: string): unknown {
   const cwd = folderWith(t, {});
   const { file, database, agentsDir, agents, ...others } = configFrom(t, toml, env);
   // The schedule that is shown is an example: nothing is done at a time by default.
-  const rest = { ...others, agents: agents.map((agent) => ({ ...agent, schedules: [] })) };
+  const unscheduled = agents.map((agent) => ({ ...agent, schedules: [] }));
+  // So is the model of which something may be said.
+  const models = others.llm.models.filter(({ name }) => name !== "NAME");
+  const rest = { ...others, agents: unscheduled, llm: { ...others.llm, models } };
   const { file: none, database: own, agentsDir: besides, ...defaults } = loadConfig({ cwd, env });
   assert.ok(file !== null && none === null);
   assert.equal(database.dataDir.slice(file.length - "config.toml".length), "data");

@@ -28,6 +28,7 @@ export function defaultAgent(): Agent {
         },
       },
       resolve: async (configured) => configured,
+      nameOf: (configured) => configured,
       windowOf: (_, configured) => configured,
       learnWindow: () => undefined,
       factorOf: () => UNCALIBRATED.factor,

@@ -190,6 +190,7 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     trying: (_, work) => work(),
     recallLearned: async () => [],
     resolve: async (name) => name,
+    nameOf: (name) => name,
     windowOf: (name, configured) =>
       Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity),
     learnWindow: (name, tokens) => {

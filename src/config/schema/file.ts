@@ -247,7 +247,7 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         "What is true of a model, whoever uses it: as an agent's model, as a fallback, or for summaries. NAME is what its server " +
-        'calls it, in quotes: [models."llama3.1:8b"].',
+        'calls it, in quotes: [models."llama3.1:8b"]. Owners may choose it for a channel with /model, also where the table is empty.',
     }),
 });
 

@@ -13,6 +13,15 @@ import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from 
 import { blankLateCalls } from "../memory/retold.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
+/** A model that somebody has chosen for a channel. */
+export interface ChosenModel {
+  /** As the configuration names it. */
+  readonly name: string;
+  /** The platform's id of the person. */
+  readonly by: string;
+  readonly at: Date;
+}
+
 /** A channel's row: who answers it, and its watermarks. */
 export interface ChannelRow {
   readonly id: ChannelId;
@@ -26,6 +35,8 @@ export interface ChannelRow {
   /** What is remembered of it is its workspace's, as long as it is public. */
   readonly sharesMemory: boolean;
   readonly agent: AgentId;
+  /** The model that was chosen for it; null: its agent's answers. The configuration may not have it any more. */
+  readonly model: ChosenModel | null;
   readonly lastSeq: Seq;
   readonly settledTo: Seq;
   readonly coveredTo: Seq;
@@ -43,6 +54,9 @@ export interface RawChannel {
   is_private: boolean | null;
   shares_memory: boolean;
   agent: string;
+  chosen_model: string | null;
+  chosen_by: string | null;
+  chosen_at: Date | null;
   last_seq: number;
   settled_to: number;
   covered_to: number;
@@ -51,7 +65,7 @@ export interface RawChannel {
 }
 
 const COLUMNS =
-  "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, last_seq, settled_to, covered_to, omitted_to, epoch";
+  "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, chosen_model, chosen_by, chosen_at, last_seq, settled_to, covered_to, omitted_to, epoch";
 
 export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
 
@@ -68,12 +82,17 @@ export function toChannel(row: RawChannel): ChannelRow {
     isPrivate: row.is_private,
     sharesMemory: row.shares_memory,
     agent: agentId(row.agent),
+    model: toModel(row),
     lastSeq: row.last_seq,
     settledTo: row.settled_to,
     coveredTo: row.covered_to,
     omittedTo: row.omitted_to,
     epoch: row.epoch,
   };
+}
+
+function toModel({ chosen_model: name, chosen_by: by, chosen_at: at }: RawChannel): ChosenModel | null {
+  return name === null || at === null ? null : { name, by: by ?? "", at };
 }
 
 /** A channel as an inbound message describes it. */

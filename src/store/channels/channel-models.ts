@@ -1,0 +1,82 @@
+import type { ChannelId } from "../../core/ids.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+import { type ChannelRow, type ChosenModel, COLUMNS_OF_C, type RawChannel, toChannel } from "./channels.ts";
+
+/** A channel whose chosen model is not configured any more. */
+export interface LostModel {
+  readonly channel: ChannelRow;
+  /** How often it was told of a loss before this one. */
+  readonly before: number;
+}
+
+/** Models that were chosen for channels. */
+export class ChannelModelStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @param chosen null: the agent's model answers again @returns the channel's row from now on */
+  async choose(channel: ChannelId, chosen: Pick<ChosenModel, "name" | "by"> | null): Promise<ChannelRow> {
+    const [row] = await this.#db.query<RawChannel>(
+      {
+        name: "channel_model_choose",
+        text: `update channels c
+                  set chosen_model = $2, chosen_by = $3, chosen_at = case when $2::text is null then null else clock_timestamp() end,
+                      model_loss_told = false
+                where c.id = $1 returning ${COLUMNS_OF_C}`,
+      },
+      [channel, chosen?.name ?? null, chosen === null ? null : storableText(chosen.by)],
+    );
+    if (row === undefined) throw new Error(`channel ${channel} does not exist`);
+    return toChannel(row);
+  }
+
+  /** The name under which somebody has last spoken in a channel; undefined: they have not. */
+  async nameOf(channel: ChannelId, person: string): Promise<string | undefined> {
+    const [row] = await this.#db.query<{ name: string }>(
+      {
+        name: "channel_model_by",
+        text: `select author_name as name from entries
+                where channel_id = $1 and author_id = $2 and kind = 'user' order by seq desc limit 1`,
+      },
+      [channel, person],
+    );
+    return row?.name;
+  }
+
+  /**
+   * Channels whose chosen model is none of these, and that were not told so. One whose model is back is told again should it go
+   * another time.
+   */
+  async lost(models: readonly string[]): Promise<LostModel[]> {
+    await this.#db.query(
+      {
+        name: "channel_models_back",
+        text: "update channels set model_loss_told = false where model_loss_told and chosen_model = any($1)",
+      },
+      [models],
+    );
+    const rows = await this.#db.query<RawChannel & { model_losses: number }>(
+      {
+        name: "channel_models_lost",
+        text: `select ${COLUMNS_OF_C}, c.model_losses from channels c where c.chosen_model <> all($1) and not c.model_loss_told order by c.id`,
+      },
+      [models],
+    );
+    return rows.map((row) => ({ channel: toChannel(row), before: row.model_losses }));
+  }
+
+  /** A channel was told that it lost its model, unless another was chosen meanwhile. */
+  async lossTold(channel: ChannelId, model: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "channel_model_loss_told",
+        text: "update channels set model_loss_told = true, model_losses = model_losses + 1 where id = $1 and chosen_model = $2",
+      },
+      [channel, model],
+    );
+  }
+}
