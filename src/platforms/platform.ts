@@ -271,6 +271,9 @@ export interface InboundCommand {
 /** The answer to a `/stop` that has ended something: the ended answer says so itself. */
 export const STOPPED = "Stopped.";
 
+/** The answer to a command that failed. Why is the log's matter: it may tell what is not the asker's. */
+export const COMMAND_FAILED = "That did not work. The log of Weir says why.";
+
 /** Who gives a command. */
 export interface Asker {
   /** The platform's identifier of the person. */

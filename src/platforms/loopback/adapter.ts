@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../async/deadline.ts";
 import type { Backoff } from "../../async/backoff.ts";
 import { z } from "zod";
 import { originOf } from "../../text/displayable.ts";
@@ -72,8 +73,9 @@ class LoopbackPlatform implements Platform {
     await this.#feed.start(inbox);
   }
 
-  async stopIntake(): Promise<void> {
+  async stopIntake(deadline: AbortSignal): Promise<void> {
     await this.#feed.stop();
+    await unlessAborted(this.#feed.idle(), deadline);
   }
 
   async send(message: OutboundMessage): Promise<string> {
@@ -101,8 +103,7 @@ class LoopbackPlatform implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#feed.stop();
-    await this.#feed.idle();
+    await this.stopIntake(AbortSignal.abort());
   }
 }
 

@@ -4,7 +4,14 @@ import { z } from "zod";
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import { type ConnectionState, notConnectedYet, PlatformError, type PlatformInbox } from "../platform.ts";
+import {
+  COMMAND_FAILED,
+  type ConnectionState,
+  type InboundCommand,
+  notConnectedYet,
+  PlatformError,
+  type PlatformInbox,
+} from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
 
@@ -178,19 +185,26 @@ export class EventFeed {
   async #runCommand(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): Promise<void> {
     const { id, name, argument, asker } = event;
     const channel = { platform: PLATFORM_NAME, name: event.channel };
+    const command = { channel, name, argument, asker: { id: asker, name: asker, roles: [] } };
     try {
-      const answer = await inbox.command({
-        channel,
-        name,
-        argument,
-        asker: { id: asker, name: asker, roles: [] },
-      });
-      await this.#answer(id, answer);
+      await this.#answer(id, await this.#resultOf(command, inbox));
     } catch (error) {
       this.#options.log.warn(
         { command: name, why: errorMessage(error) },
         "a loopback command was not answered",
       );
+    }
+  }
+
+  async #resultOf(command: InboundCommand, inbox: PlatformInbox): Promise<CommandAnswer> {
+    try {
+      return await inbox.command(command);
+    } catch (error) {
+      this.#options.log.warn(
+        { command: command.name, why: errorMessage(error) },
+        "a loopback command did not work",
+      );
+      return COMMAND_FAILED;
     }
   }
 

@@ -7,7 +7,9 @@ import type { Platform, PlatformCommand } from "../../../src/platforms/platform.
 import type { Fault } from "../../support/discord/faults.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
 import type { DiscordOptions } from "../../support/discord/state.ts";
-import type { PlatformHarness, SendFailure } from "../contract.ts";
+import { until } from "../../support/patience.ts";
+import type { CommandCall } from "../../support/discord/world.ts";
+import type { Asked, PlatformHarness, SendFailure } from "../contract.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
 
 export const COMMANDS: readonly PlatformCommand[] = [
@@ -100,6 +102,13 @@ const FAULTS: Readonly<Record<SendFailure, Fault>> = {
   reset_after: { kind: "reset", when: "after" },
 };
 
+function asked(call: CommandCall): Asked {
+  return {
+    answer: async () =>
+      call.responses().find(({ isLoading, isEphemeral }) => !isLoading && isEphemeral)?.text ?? null,
+  };
+}
+
 /** In a DM, where everything said is meant for the bot. */
 export async function openDiscordHarness(): Promise<PlatformHarness> {
   const { discord, platform, inbox, ann, ...scene } = await openDiscordScene();
@@ -113,7 +122,26 @@ export async function openDiscordHarness(): Promise<PlatformHarness> {
       discord.world.say(ann, dm, text);
     },
     shown: async () => discord.answers(dm),
+    edit: async (id, text) => discord.world.edit(id, text),
+    delete: async (id) => discord.world.remove(id),
     moderate: async (id) => discord.world.remove(id),
+    deliverTwice: () => discord.gateway.deliveries.duplicate("MESSAGE_CREATE"),
+    interrupt: async (meanwhile) => {
+      // The session is over: what was missed is not replayed.
+      discord.gateway.invalidate(false);
+      await meanwhile();
+      await until("another session", () => discord.journal.dispatched("READY").length === 2);
+    },
+    command: async (name, argument) => {
+      await until("the commands", () => discord.commands().length === COMMANDS.length);
+      return asked(discord.world.command(ann, dm, name, argument === "" ? {} : { part: argument }));
+    },
+    press: async (id, label) => asked(discord.world.press(ann, id, label)),
+    sign: async () => ({
+      channel: dm,
+      isShown: () => discord.journal.calls("POST", "/channels/:channel/typing").length > 0,
+    }),
+    reactions: (id) => Object.keys(discord.messages(dm).find((one) => one.id === id)?.reactions ?? {}).length,
     // Discord's limit is the outbox's business; an adapter that is handed more shows what fits.
     looks: (text) => storableText(text).slice(0, 2000),
     fail: async (how) => discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: FAULTS[how] }),

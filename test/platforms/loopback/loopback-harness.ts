@@ -67,6 +67,20 @@ export async function openLoopbackHarness(): Promise<PlatformHarness> {
     delete: async (id) => {
       await person.ask("DELETE", `/channels/main/messages/${id}`);
     },
+    interrupt: async (meanwhile) => {
+      for (const fault of ["reset_before", "status", "reset_after"] as const)
+        await person.fault({ operation: "events", fault, times: 2 });
+      await meanwhile();
+    },
+    command: async (name, argument) => {
+      const { id } = await person.ask("POST", "/channels/main/commands", { name, argument, asker: "ana" });
+      return {
+        answer: async () => {
+          const { answer } = await person.ask("GET", `/commands/${String(id)}`);
+          return typeof answer === "string" ? answer : null;
+        },
+      };
+    },
     shown: async () => {
       const messages = await person.list("/channels/main", "messages");
       return messages.flatMap(({ from, text }) => (from === "bot" && typeof text === "string" ? [text] : []));

@@ -9,7 +9,9 @@ import type { ScriptedFault } from "../../support/slack/faults.ts";
 import type { SlackChannel, SlackUser } from "../../support/slack/model.ts";
 import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
 import { escapeText } from "../../support/slack/world.ts";
-import type { PlatformHarness, SendFailure } from "../contract.ts";
+import { buttonsOf } from "../../support/slack/blocks.ts";
+import type { Interaction } from "../../support/slack/interactions.ts";
+import type { Asked, PlatformHarness, SendFailure } from "../contract.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
 
 export const COMMANDS: readonly PlatformCommand[] = [
@@ -106,6 +108,10 @@ const FAULTS: Readonly<Record<SendFailure, ScriptedFault>> = {
   reset_after: { method: "chat.postMessage", fault: "reset_after" },
 };
 
+function asked(interaction: Interaction): Asked {
+  return { answer: async () => interaction.posts.find(({ type }) => type === "ephemeral")?.text ?? null };
+}
+
 /** In a DM, where everything said is meant for the bot. */
 export async function openSlackHarness(): Promise<PlatformHarness> {
   const { slack, platform, inbox, ana, ...scene } = await openSlackScene();
@@ -119,7 +125,34 @@ export async function openSlackHarness(): Promise<PlatformHarness> {
       slack.world.say(ana, dm, escapeText(text));
     },
     shown: async () => botTexts(slack, dm),
+    edit: async (id, text) => slack.world.edit(dm, tsOf(id), escapeText(text)),
+    delete: async (id) => slack.world.remove(dm, tsOf(id)),
     moderate: async (id) => slack.world.remove(dm, tsOf(id)),
+    deliverTwice: () => slack.deliveries.duplicateNext(1),
+    interrupt: async (meanwhile) => {
+      slack.deliveries.hold();
+      await meanwhile();
+      slack.deliveries.release(() => []);
+      slack.sockets.cut();
+      await slack.journal.until("another socket", () => slack.journal.sockets.at(-1)?.socket === 2);
+    },
+    command: async (name, argument) => {
+      const given = slack.world.command(ana, dm, "/weir", `${name} ${argument}`);
+      await given.acknowledged;
+      return asked(given);
+    },
+    press: async (id, label) => {
+      const message = slack.messages(dm).find(({ ts }) => ts === tsOf(id));
+      const button = buttonsOf(message?.blocks).get(label);
+      if (button === undefined) throw new Error(`The message has no button ${label}.`);
+      return asked(slack.world.click(ana, dm, tsOf(id), button));
+    },
+    sign: async () => {
+      // Slack shows it in threads alone.
+      const channel = `${dm.id}/${slack.world.say(ana, dm, "root")}`;
+      return { channel, isShown: () => (slack.statuses.get(channel) ?? "") !== "" };
+    },
+    reactions: (id) => slack.messages(dm).find(({ ts }) => ts === tsOf(id))?.reactions.size ?? 0,
     // Slack's JSON has no lone surrogates, and Postgres takes no NUL.
     looks: (text) => text.toWellFormed(),
     fail: async (how) => slack.faults.next(FAULTS[how]),

@@ -13,7 +13,7 @@ import { answerText, type Card, type CommandAnswer } from "../../../core/card.ts
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { commandOfPress } from "../../shared/pressed-command.ts";
-import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
+import { COMMAND_FAILED, PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { type DiscordApi, DiscordRefusal, PLATFORM_NAME } from "../rest/api.ts";
 import { assertDrawn, toEmbed } from "../outbound/card.ts";
 import { toDiscord } from "../outbound/content.ts";
@@ -55,7 +55,6 @@ const registeredCommands = z.array(registeredCommand);
 /** Maximum messages of an answer. */
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
-const FAILED = "That did not work. The log of Weir says why.";
 
 /** A command that somebody has called, or for which a button stands that somebody has pressed. */
 interface Called {
@@ -158,7 +157,7 @@ export class SlashCommands {
     const { inbox, reader, log } = this.#parts;
     const { member, guild_id: guildId, channel_id: channelId = "" } = interaction;
     const user = member?.user ?? interaction.user;
-    if (user === undefined) return FAILED;
+    if (user === undefined) return COMMAND_FAILED;
     const { id, name, roles = [], roleNames = [] } = reader.person(user, member, guildId);
     try {
       return await inbox.command({
@@ -168,7 +167,7 @@ export class SlashCommands {
       });
     } catch (error) {
       log.warn({ platform: PLATFORM_NAME, command: called.name, why: errorMessage(error) }, "command_failed");
-      return FAILED;
+      return COMMAND_FAILED;
     }
   }
 

@@ -120,47 +120,7 @@ function troubled(options: SceneOptions): void {
     }
     assert.equal(lines.filter((line) => line.includes("card_refused")).length, 2);
   });
-
-  test("that fail say so", async () => {
-    await using scene = await openSlackScene(options);
-    const { slack, ana, general, inbox } = scene;
-    inbox.onCommand = () => {
-      throw new Error("secret detail");
-    };
-    const command = slack.world.command(ana, general, "/weir", "status");
-    await command.acknowledged;
-    assert.deepEqual(
-      command.posts.map(({ text }) => text),
-      ["/weir status did not work just now. Please try again."],
-    );
-  });
 }
-
-test("the intake stops with the answers to commands that are under way, or at the deadline without them", async () => {
-  await using scene = await openSlackScene();
-  const { slack, ana, general, inbox, platform } = scene;
-  const { promise, resolve } = Promise.withResolvers<string>();
-  inbox.onCommand = async () => promise;
-  const command = slack.world.command(ana, general, "/weir", "status");
-  await command.acknowledged;
-  await platform.stopIntake(AbortSignal.timeout(50));
-  assert.deepEqual(command.posts, []);
-  const stopping = platform.stopIntake(new AbortController().signal);
-  resolve("at last");
-  await stopping;
-  assert.deepEqual(
-    command.posts.map(({ text }) => text),
-    ["at last"],
-  );
-});
-
-test("an adapter that is closed waits for no command", async () => {
-  await using scene = await openSlackScene();
-  const { slack, ana, general, inbox, platform } = scene;
-  inbox.onCommand = async () => new Promise(() => undefined);
-  await slack.world.command(ana, general, "/weir", "status").acknowledged;
-  await platform[Symbol.asyncDispose]();
-});
 
 async function posts(
   { slack }: SlackScene,
