@@ -107,6 +107,7 @@ async function chatOver(
     commands,
     noColour: isColourUnwanted(),
     turns: link.turns,
+    isAttached: true,
     about: () => about,
     history: mode === "interactive" ? history : undefined,
   });

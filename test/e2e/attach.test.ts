@@ -239,6 +239,27 @@ test("an answer that nobody was there for does not hold up the end of the daemon
   assert.deepEqual(await alone.finish(), { code: 0, signal: null });
 });
 
+test("a chat that was stopped (Ctrl-Z) does not hold up the end of the daemon, also not with an answer on its way to it", async () => {
+  await using scene = await openScene("[daemon]\ndrain_deadline_ms = 1000\n");
+  const { daemon, home, model } = scene;
+  const gate = new Gate();
+  model.reply(gate.between("This", " never arrives."));
+  const chat = home.start("chat");
+  chat.write("tell me\n");
+  await model.received(1);
+  chat.signal("SIGSTOP");
+  gate.open();
+  await daemon.errorLine('"turn_settled"');
+  daemon.signal("SIGTERM");
+  await daemon.until("its end", () => daemon.isOver);
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+  await chat.kill();
+  // The next one shows it.
+  const next = home.start("chat");
+  await next.line("This never arrives.");
+  assert.deepEqual(await next.finish(), { code: 0, signal: null });
+});
+
 test("who answers is the daemon's matter, and a chat that asks for somebody else is told", async () => {
   const agents = `[[agents]]\nid = "main"\n[[agents]]\nid = "helper"\nname = "Helper"\n`;
   await using scene = await openScene(agents);

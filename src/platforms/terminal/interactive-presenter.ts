@@ -256,10 +256,10 @@ export class InteractivePresenter implements Presenter {
     if (!this.#isStopped) onInterrupt();
     const left = pending.size;
     if (left > 0) {
-      const what = counted(left, "answer");
-      this.#inBackground(
-        this.#remark(`(finishing ${what}; Ctrl-C ends at once, and the next start goes on)`),
-      );
+      const remark = this.#session.isAttached
+        ? `(Weir goes on with ${counted(left, "answer")}, for the next chat here)`
+        : `(finishing ${counted(left, "answer")}; Ctrl-C ends at once, and the next start goes on)`;
+      this.#inBackground(this.#remark(remark));
     }
     this.#ended.resolve();
   }

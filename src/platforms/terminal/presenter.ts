@@ -60,6 +60,8 @@ export interface Session {
   readonly speaker: string;
   /** Several people share the terminal. */
   readonly multi: boolean;
+  /** It leaves a Weir behind that goes on. */
+  readonly isAttached: boolean;
   /** What people can ask with a slash on every platform. */
   readonly commands: readonly PlatformCommand[];
   readonly colour: boolean;

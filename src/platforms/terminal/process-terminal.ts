@@ -18,13 +18,14 @@ export interface ProcessTerminalOptions {
   readonly turns: TurnFeed;
   /** See `TerminalOptions`. */
   readonly about?: () => readonly string[];
+  readonly isAttached?: boolean;
   /** What was typed before; default: nothing is kept. */
   readonly history?: InputHistory | undefined;
 }
 
 /** The terminal platform over the process's own standard streams. */
 export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
-  const { channel, agent, multi, commands, turns, history } = options;
+  const { channel, agent, multi, commands, turns, history, isAttached = false } = options;
   const mode = chooseMode(options.jsonl);
   return new TerminalPlatform({
     mode,
@@ -33,6 +34,7 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
     multi,
     commands,
     turns,
+    isAttached,
     ...(options.about !== undefined && { about: options.about }),
     history,
     input: process.stdin,

@@ -39,6 +39,8 @@ export interface TerminalOptions {
   readonly speaker: string;
   /** Several people share the terminal: `name: text` speaks as that name. */
   readonly multi: boolean;
+  /** It is attached to a Weir that goes on when it leaves. Default: it ends with its Weir. */
+  readonly isAttached?: boolean;
   /** Only `interactive` uses colour. */
   readonly colour: boolean;
   readonly turns: TurnFeed;
@@ -80,6 +82,7 @@ export class TerminalPlatform implements Platform {
       screen: options.output,
       pending: this.#pending,
       about: options.about ?? (() => []),
+      isAttached: options.isAttached ?? false,
       now: options.now ?? (() => new Date()),
       newId: this.#newId,
     };

@@ -238,6 +238,15 @@ describe("Ctrl-C and Ctrl-D in the interactive terminal", () => {
     assert.ok(session.written().includes("\u001B[?2004l"));
   });
 
+  test("whoever leaves a Weir that goes on is told that it does, and who is shown the answer", async () => {
+    await using session = await open({ isAttached: true });
+    session.input.write("hm\r");
+    await session.inbox.received(1);
+    session.input.write("\u0004");
+    await session.writes(/\(Weir goes on with 1 answer, for the/);
+    assert.doesNotMatch(session.seen(), /finishing/);
+  });
+
   test("Ctrl-C ends the answer that is being written, else drops the line; a second one leaves", async () => {
     let interrupts = 0;
     await using session = await open({ onInterrupt: () => interrupts++ });

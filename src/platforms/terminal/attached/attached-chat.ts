@@ -38,6 +38,8 @@ export interface TurnEnding {
   readonly answer: { readonly id: string; readonly message: ShownText } | null;
 }
 
+/** Texts that a chat does not read, UTF-8 bytes: one that was stopped (Ctrl-Z) for so long is cut off, and attaches again. */
+const MAX_UNREAD = 32 * 1024 * 1024;
 /** What a chat says of itself is short, and comes at once. */
 const MAX_HELLO_BYTES = 64 * 1024;
 const HELLO_MS = 10_000;
@@ -67,7 +69,7 @@ export class AttachedChat {
   constructor(socket: Socket, host: ChatHost) {
     this.#socket = socket;
     this.#host = host;
-    this.#lines = new JsonLines(socket);
+    this.#lines = new JsonLines(socket, MAX_UNREAD);
   }
 
   /** It shows answers while they are written. */

@@ -15,6 +15,8 @@ export class ChatListener implements AsyncDisposable {
   readonly #server: Server;
   /** Of the socket, to know it from a later daemon's in the same place. */
   #inode = 0n;
+  #opening: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
 
   constructor(path: string, onChat: (socket: Socket) => void) {
     this.#path = path;
@@ -24,6 +26,11 @@ export class ChatListener implements AsyncDisposable {
 
   /** @throws Error if the socket cannot be made */
   async open(): Promise<void> {
+    this.#opening = this.#open();
+    await this.#opening;
+  }
+
+  async #open(): Promise<void> {
     const unfinished = `${this.#path}.${randomBytes(4).toString("hex")}`;
     this.#server.listen(unfinished);
     await once(this.#server, "listening");
@@ -36,6 +43,13 @@ export class ChatListener implements AsyncDisposable {
 
   /** Takes no more chats; those that are there stay. */
   async [Symbol.asyncDispose](): Promise<void> {
+    // Once: what is in its place later is another daemon's, and may have the same number.
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
     this.#server.close();
     const there = await stat(this.#path, { bigint: true }).catch(() => null);
     if (there?.ino === this.#inode) await rm(this.#path, { force: true });

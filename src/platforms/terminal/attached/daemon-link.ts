@@ -76,13 +76,18 @@ interface Question {
 }
 
 /**
- * @returns null: nobody listens on that socket
+ * @param signal ends it
+ * @returns null: nobody listens on that socket, or it was ended
  * @throws OperatorError if the daemon does not take this chat, in its words; or if it is another account's
  */
-async function connect(path: string, hello: LinkOptions["hello"]): Promise<Connected | null> {
+async function connect(
+  path: string,
+  hello: LinkOptions["hello"],
+  signal?: AbortSignal,
+): Promise<Connected | null> {
   const socket = createConnection(path);
   try {
-    await once(socket, "connect");
+    await once(socket, "connect", { signal });
   } catch (error) {
     socket.destroy();
     if (errorCode(error) !== "EACCES") return null;
@@ -92,10 +97,11 @@ async function connect(path: string, hello: LinkOptions["hello"]): Promise<Conne
   }
   const lines = new JsonLines(socket);
   lines.send({ type: "hello", protocol: PROTOCOL, ...hello });
-  const line = await withDeadline(lines.next(), WELCOME_MS);
+  const line = await withDeadline(lines.next(), WELCOME_MS, signal);
   const said = line === null || line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
-  if (said?.type === "welcome") return { lines, welcome: said };
+  if (said?.type === "welcome" && signal?.aborted !== true) return { lines, welcome: said };
   lines[Symbol.dispose]();
+  if (signal?.aborted === true) return null;
   if (said?.type === "refused") throw new OperatorError(said.why);
   // It has ended meanwhile.
   if (line === null) return null;
@@ -224,7 +230,7 @@ export class DaemonLink implements PlatformInbox {
       await pause(jittered(backoffMs(BACKOFF, failures)), this.#leaving.signal);
       if (this.#leaving.signal.aborted) return null;
       const path = await findSocket().catch(() => null);
-      const connected = path === null ? null : await connect(path, hello);
+      const connected = path === null ? null : await connect(path, hello, this.#leaving.signal);
       if (connected !== null) return connected;
     }
     return null;
@@ -241,8 +247,13 @@ export class DaemonLink implements PlatformInbox {
     const asked = this.#ask("outcomes", { of: awaited }, outcomesSchema, false);
     // A connection that is cut again is mended, and this is asked again.
     const outcomes = (await asked.catch(() => null))?.value ?? [];
+    /** Of a turn that owned several of the messages there is one for each. */
+    const told = new Set<string>();
     for (const outcome of outcomes) {
       if (outcome === null) continue;
+      const turn = JSON.stringify(outcome.settled);
+      if (told.has(turn)) continue;
+      told.add(turn);
       this.#tell({ type: "settled", news: outcome.settled });
       const { answer } = outcome;
       if (answer !== null)

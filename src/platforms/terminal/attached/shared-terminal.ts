@@ -46,6 +46,8 @@ export class SharedTerminal implements Platform {
   #listener: ChatListener | null = null;
   #host: ChatHost | null = null;
   #isOpen = false;
+  /** Settles once nothing of what chats have said is on its way into the log. */
+  #chatsStopped: Promise<unknown> | null = null;
 
   constructor(options: SharedTerminalOptions) {
     this.#options = options;
@@ -76,9 +78,11 @@ export class SharedTerminal implements Platform {
     if (host === null) return;
     this.#unsubscribe = turns.on((told) => this.#tell(parseAddress(told.news.channel), told));
     try {
-      const listener = new ChatListener(await socket(), (chat) => void this.#attach(chat, host, inbox));
-      await listener.open();
-      this.#listener = listener;
+      const place = await socket();
+      // It may have been told to end meanwhile.
+      if (!this.#isOpen) return;
+      this.#listener = new ChatListener(place, (chat) => void this.#attach(chat, host, inbox));
+      await this.#listener.open();
     } catch (error) {
       // Everything else of the daemon does without it.
       log.warn({ why: errorMessage(error) }, "chats_cannot_attach");
@@ -88,8 +92,9 @@ export class SharedTerminal implements Platform {
   async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#isOpen = false;
     await this.#listener?.[Symbol.asyncDispose]();
-    const chats = Promise.all([...this.#chats].map(async (chat) => chat.stopIntake()));
-    await Promise.all([this.#options.own?.stopIntake(), unlessAborted(chats, deadline)]);
+    // Each chat is told once.
+    this.#chatsStopped ??= Promise.all([...this.#chats].map(async (chat) => chat.stopIntake()));
+    await Promise.all([this.#options.own?.stopIntake(), unlessAborted(this.#chatsStopped, deadline)]);
   }
 
   async send(message: OutboundMessage): Promise<string> {

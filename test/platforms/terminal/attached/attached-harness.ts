@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
@@ -7,6 +8,7 @@ import { pino } from "pino";
 import type { ChatHost } from "../../../../src/platforms/terminal/attached/attached-chat.ts";
 import { DaemonLink } from "../../../../src/platforms/terminal/attached/daemon-link.ts";
 import { SharedTerminal } from "../../../../src/platforms/terminal/attached/shared-terminal.ts";
+import { PROTOCOL } from "../../../../src/platforms/terminal/attached/wire.ts";
 import { type TerminalMode, TerminalPlatform } from "../../../../src/platforms/terminal/terminal-platform.ts";
 import type { PlatformHarness, Said } from "../../contract.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
@@ -25,6 +27,16 @@ export interface Served extends AsyncDisposable {
   revive(host?: Partial<ChatHost>): Promise<Served>;
 }
 
+/** A daemon that knows nothing, and answers everywhere. */
+export const HOST: ChatHost = {
+  pid: 4711,
+  commands: [{ name: "help", help: "this list", argument: null }],
+  about: () => ["models  none"],
+  placeOf: ({ channel }) => ({ channel: channel ?? "main", agent: "weirdo" }),
+  takeUp: async () => undefined,
+  endOf: async () => null,
+};
+
 export async function serve(host: Partial<ChatHost> = {}, inbox = new RecordingInbox()): Promise<Served> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-attach-"));
   return open(path.join(folder, "socket"), host, inbox, folder);
@@ -39,15 +51,7 @@ async function open(
   const turns = new ManualTurns();
   const log = pino({ level: "silent" });
   const shared = new SharedTerminal({ own: null, socket: async () => socket, turns, log });
-  shared.hostedBy({
-    pid: 4711,
-    commands: [{ name: "help", help: "this list", argument: null }],
-    about: () => ["models  none"],
-    placeOf: ({ channel }) => ({ channel: channel ?? "main", agent: "weirdo" }),
-    takeUp: async () => undefined,
-    endOf: async () => null,
-    ...host,
-  });
+  shared.hostedBy({ ...HOST, ...host });
   await shared.start(inbox);
   return {
     shared,
@@ -63,6 +67,18 @@ async function open(
   };
 }
 
+/** A chat by hand, and what it was told. */
+export function sayHello(socket: string): { readonly chat: Socket; readonly told: () => string } {
+  const chat = createConnection(socket);
+  let told = "";
+  chat.setEncoding("utf8");
+  chat.on("error", () => undefined);
+  chat.on("data", (chunk: string) => (told += chunk));
+  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
+  chat.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
+  return { chat, told: () => told };
+}
+
 /** A chat that is attached to it. */
 export interface Chat extends AsyncDisposable {
   readonly link: DaemonLink;
@@ -71,7 +87,7 @@ export interface Chat extends AsyncDisposable {
   readonly output: PassThrough;
   readonly remarks: readonly string[];
   written(): string;
-  /** What is on the screen. */
+  /** What is on the screen of an interactive one. */
   shown(): string;
   /** Settles when the chat is over for good. */
   readonly running: Promise<void>;
@@ -108,7 +124,7 @@ export async function attach(
   output.setEncoding("utf8");
   output.on("data", (chunk: string) => {
     text += chunk;
-    screen.write(chunk);
+    if (mode === "interactive") screen.write(chunk);
   });
   const { agent, channel, commands, about } = link.welcome;
   const terminal = new TerminalPlatform({
@@ -122,6 +138,7 @@ export async function attach(
     multi: false,
     colour: false,
     turns: link.turns,
+    isAttached: true,
     about: () => about,
     onInterrupt: () => undefined,
   });

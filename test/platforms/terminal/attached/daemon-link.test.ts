@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { createConnection } from "node:net";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
-import type { OutboundMessage } from "../../../../src/core/message.ts";
+import type { OutboundMessage, Receipt } from "../../../../src/core/message.ts";
 import { OperatorError } from "../../../../src/core/errors.ts";
 import { PlatformError } from "../../../../src/platforms/platform.ts";
-import { PROTOCOL } from "../../../../src/platforms/terminal/attached/wire.ts";
+import type { TurnEnding } from "../../../../src/platforms/terminal/attached/attached-chat.ts";
 import { until } from "../../../support/patience.ts";
 import { jsonLines } from "../terminal-harness.ts";
-import { attach, type Chat, serve } from "./attached-harness.ts";
+import { attach, type Chat, sayHello, serve } from "./attached-harness.ts";
 
 function answer(text: string, inReplyTo: readonly string[], key = `key of ${text}`): OutboundMessage {
   return {
@@ -138,10 +139,8 @@ test("a text counts as delivered when one chat of its channel has confirmed it, 
     return error instanceof PlatformError && error.kind === "unavailable";
   });
   // One that attaches and then reads nothing any more.
-  const frozen = createConnection(served.socket);
+  const { chat: frozen } = sayHello(served.socket);
   frozen.pause();
-  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
-  frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
   await until("its welcome", () => shared.capabilities.serves({ platform: "terminal", name: "main" }));
   assert.deepEqual(shared.capabilities.streaming, { intervalMs: 0 });
   await using chat = await attach(served.socket, "lines");
@@ -160,11 +159,8 @@ test("a text counts as delivered when one chat of its channel has confirmed it, 
 test("a chat that reads nothing for long is cut off before it fills the memory", async () => {
   await using served = await serve();
   const { shared } = served;
-  const frozen = createConnection(served.socket);
-  frozen.on("error", () => undefined);
+  const { chat: frozen } = sayHello(served.socket);
   frozen.pause();
-  const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
-  frozen.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
   const main = { platform: "terminal", name: "main" };
   await until("its welcome", () => shared.capabilities.serves(main));
   const megabytes = "x".repeat(4_000_000);
@@ -175,4 +171,74 @@ test("a chat that reads nothing for long is cut off before it fills the memory",
   assert.ok(outcomes.every(({ status }) => status === "rejected"));
   assert.equal(shared.capabilities.serves(main), false);
   frozen.destroy();
+});
+
+test("a turn that answered several messages while the chat was cut off is told once", async () => {
+  await using first = await serve();
+  await using chat = await attach(first.socket, "jsonl");
+  say(chat, "m1");
+  say(chat, "m2");
+  say(chat, "m3");
+  await untilWritten(chat, '"id":"m3"');
+  await first.die();
+  const skipped = (inReplyTo: readonly string[]): TurnEnding => ({
+    settled: { channel: "terminal:main", outcome: "skipped", reason: null, inReplyTo },
+    answer: null,
+  });
+  await using _second = await first.revive({
+    endOf: async (_channel, id) => (id === "m3" ? skipped(["m3"]) : skipped(["m1", "m2"])),
+  });
+  await until("the end of all", () => chat.terminal.awaited.length === 0);
+  const told = jsonLines(chat.written()).filter(({ type }) => type === "skipped");
+  assert.deepEqual(told.map((line) => String(line["in_reply_to"])).toSorted(), ["m1,m2", "m3"]);
+});
+
+test("a chat may have more on its way to the daemon than a daemon keeps for a chat that reads nothing", async () => {
+  await using served = await serve();
+  await using chat = await attach(served.socket, "jsonl");
+  const receive = async (id: string): Promise<Receipt> =>
+    chat.link.receive({
+      type: "message",
+      channel: { platform: "terminal", name: "main" },
+      kind: "channel",
+      workspace: "",
+      id,
+      author: { id: "ana", name: "ana", isBot: false },
+      text: id.repeat(8_000_000),
+      at: new Date(),
+      addressed: false,
+    });
+  const receipts = await Promise.all(["a", "b", "c", "d", "e"].map(receive));
+  assert.deepEqual(new Set(receipts.map(({ outcome }) => outcome)), new Set(["accepted"]));
+  assert.deepEqual(chat.remarks, []);
+  assert.equal(served.inbox.events.length, 5);
+});
+
+test("a text that is longer than what is kept for a chat reaches one that reads", async () => {
+  await using served = await serve();
+  await using chat = await attach(served.socket, "lines");
+  await served.shared.send(answer("y".repeat(33_000_000), []));
+  assert.deepEqual(chat.remarks, []);
+});
+
+test("a chat that is left while it connects again is over, whatever the daemon says then", async () => {
+  const first = await serve();
+  await using chat = await attach(first.socket, "lines");
+  await first.shared[Symbol.asyncDispose]();
+  const connected = Promise.withResolvers<Socket>();
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => connected.resolve(socket));
+  });
+  server.listen(first.socket);
+  const socket = await connected.promise;
+  chat.link.leave();
+  const welcome = { type: "welcome", pid: 1, channel: "main", agent: "weirdo", about: [], commands: [] };
+  socket.write(`${JSON.stringify(welcome)}\n`);
+  await chat.running;
+  assert.doesNotMatch(chat.remarks.join("\n"), /Attached to Weir again/);
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  await first[Symbol.asyncDispose]();
 });
