@@ -10,8 +10,10 @@ export function secretsOf({
   llm,
   platforms,
   http,
+  telemetry = null,
   agents = [],
-}: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
+}: Pick<Config, "database" | "llm" | "platforms" | "http"> &
+  Partial<Pick<Config, "agents" | "telemetry">>): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
@@ -24,6 +26,7 @@ export function secretsOf({
     discord?.token,
     slack?.botToken,
     http?.token,
+    ...Object.values(telemetry?.headers ?? {}),
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
     intake?.mode === "socket" ? intake.appToken : intake?.signingSecret,
   ];

@@ -30,6 +30,7 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["Discord", describeDiscord(platforms)],
     ["Slack", describeSlack(platforms)],
     ["log level", config.log.level],
+    ["spans", config.telemetry === null ? "off" : `to ${originOf(config.telemetry.endpoint)}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const head = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);

@@ -2,7 +2,7 @@ import type { ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { type FileConfig } from "./schema/file.ts";
-import { isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
+import { COLLECTOR_ADDRESS, isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
 import { defaultAt } from "./schema-walk.ts";
 import { type KeyPath, valueAt } from "./value-tree.ts";
 
@@ -18,6 +18,8 @@ export interface References {
   readonly slackAppToken: string | null;
   readonly slackSigningSecret: string | null;
   readonly httpToken: string | null;
+  readonly collectorUrl: string | null;
+  readonly collectorHeaders: string | null;
 }
 
 interface Reference {
@@ -58,7 +60,34 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
     isUsable: (value) => /^[\u0021-\u007e]{16,}$/.test(value),
     expected: "a token of at least 16 plain ASCII characters, without white space",
   },
+  collectorUrl: {
+    path: ["telemetry", "endpoint"],
+    isSwitch: true,
+    isUsable: isPlainHttpUrl,
+    expected: COLLECTOR_ADDRESS,
+  },
+  collectorHeaders: {
+    path: ["telemetry", "headers"],
+    isSwitch: true,
+    isUsable: (value) => headersFrom(value) !== null,
+    expected: "NAME=VALUE, with a comma before the next one",
+  },
 };
+
+/** Headers as OpenTelemetry's variables have them: values in percent encoding; null: that is not what the text is. Pure. */
+export function headersFrom(text: string): Readonly<Record<string, string>> | null {
+  const pairs = text.split(",").map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([\t -~]*?)\s*$/.exec(pair));
+  try {
+    const read = pairs.map((pair) =>
+      pair === null ? null : [pair[1] ?? "", decodeURIComponent(pair[2] ?? "")],
+    );
+    return read.some((pair) => pair === null)
+      ? null
+      : Object.fromEntries(read.filter((pair) => pair !== null));
+  } catch {
+    return null;
+  }
+}
 
 /** The environment variable that is read even if the file says nothing of it. */
 export function defaultVariable(name: keyof References): string {
@@ -94,6 +123,8 @@ export function resolveReferences(
     slackAppToken: resolve("slackAppToken"),
     slackSigningSecret: resolve("slackSigningSecret"),
     httpToken: resolve("httpToken"),
+    collectorUrl: resolve("collectorUrl"),
+    collectorHeaders: resolve("collectorHeaders"),
   };
   return { references, problems };
 }
