@@ -11,8 +11,10 @@ export function secretsOf({
   llm,
   platforms,
   http,
+  telemetry = null,
   agents = [],
-}: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
+}: Pick<Config, "database" | "llm" | "platforms" | "http"> &
+  Partial<Pick<Config, "agents" | "telemetry">>): string[] {
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
@@ -21,6 +23,7 @@ export function secretsOf({
     decoded(databaseUrl?.password ?? ""),
     databaseUrl?.searchParams.get("password"),
     http?.token,
+    ...Object.values(telemetry?.headers ?? {}),
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
     ...CHAT_PLATFORMS.flatMap((key) => platforms[key]?.secrets),
   ];

@@ -85,6 +85,7 @@ export function billLine(
     model,
     outcome,
     ...tokens,
+    firstTokenMs: record.firstTokenMs ?? null,
     totalMs,
   });
   budgets?.count({

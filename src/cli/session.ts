@@ -10,7 +10,9 @@ import { createLoopback } from "../platforms/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { chooseMode } from "../platforms/terminal/process-terminal.ts";
 import type { TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
+import { modelServerOf } from "../llm/provider-name.ts";
 import type { Events } from "../telemetry/events.ts";
+import { openTraces } from "../telemetry/traces/open.ts";
 import { FolderTakenError } from "../store/database/data-lock.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { logFileOf, logSecrets, openDaemonLog, openLog, readConfig } from "./open.ts";
@@ -58,10 +60,9 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
  * @throws OperatorError behind the drain, where its database has ended for good
  */
 async function runSession(io: Io, options: SessionOptions): Promise<void> {
-  const { config, terminal } = options;
+  const { config, terminal, isDaemon } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
-  const { isDaemon } = options;
   const levelOf = ({ log: { level } }: Config): string =>
     mode === "lines" && level === "info" ? "warn" : level;
   // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
@@ -75,12 +76,9 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const served = isDaemon ? await openChatPlatforms(config, log) : [];
   const platforms = (events: Events): Platform[] => {
-    const list: Platform[] = [...served];
     const { loopback } = config.platforms;
-    if (loopback !== null) list.push(createLoopback({ ...loopback, log }));
-    const shown = terminals.open(events);
-    if (shown !== null) list.push(shown);
-    return list;
+    const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
+    return [...served, ...local.filter((one) => one !== null)];
   };
   const bindingsBy = (next: Config): Binding[] => {
     const first = findAgent(next, terminal?.agent);
@@ -102,10 +100,14 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
   await using http = isDaemon ? await openHttp(io, config, log) : null;
+  // Also what the daemon does while it ends is sent.
+  const { telemetry, llm } = config;
+  await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
   const bindings = bindingsBy(config);
   await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, source, ...patience });
   reload = () => void daemon.reload();
   http?.watch(daemon);
+  traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));
   terminals.watch(daemon);
   const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });

@@ -25,6 +25,7 @@ export function takeUp(started: Config, next: Config): Config {
     ...next,
     database: started.database,
     daemon: started.daemon,
+    telemetry: started.telemetry,
     http: started.http,
     agentsDir: started.agentsDir,
     llm: { ...next.llm, baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings },
@@ -82,6 +83,7 @@ function valuesOf({
   database,
   llm,
   log,
+  telemetry,
   daemon,
   http,
   prompts,
@@ -99,6 +101,7 @@ function valuesOf({
   const { models, embeddings, ...server } = llm;
   for (const [table, of] of Object.entries({ database, llm: server, log, daemon, prompts }))
     putAll(table, of);
+  putAll("telemetry", telemetry ?? { endpoint: null });
   putAll("llm.embeddings", embeddings ?? { model: "" });
   const { host = "", port = 0, ...service } = http ?? {};
   putAll("http", { listen: [host, port], ...service });

@@ -20,6 +20,8 @@ export interface Config extends Pick<Complete, "log" | "terminal" | "daemon"> {
   /** Absolute path of the file it came from; null: no file, built-in defaults. */
   readonly file: string | null;
   readonly database: DatabaseConfig;
+  /** Null: nobody named a collector. */
+  readonly telemetry: TelemetryConfig | null;
   readonly llm: LlmConfig;
   readonly prompts: {
     /** Name of a folder under the shipped `prompts/`. */
@@ -43,6 +45,13 @@ export interface DatabaseConfig {
   readonly url: string | null;
   /** Absolute. */
   readonly dataDir: string;
+}
+
+export interface TelemetryConfig {
+  readonly endpoint: string;
+  /** Never print their values. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
 }
 
 export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings"> {

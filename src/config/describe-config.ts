@@ -30,6 +30,7 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
     ...PLATFORM_ROWS.map((row): [string, string] => [row.title, describePlatform(row, platforms[row.key])]),
     ["log level", config.log.level],
+    ["spans", config.telemetry === null ? "off" : `to ${originOf(config.telemetry.endpoint)}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const head = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);

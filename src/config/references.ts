@@ -2,7 +2,7 @@ import type { ProblemAt } from "./check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { type FileConfig } from "./schema/file.ts";
-import { isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
+import { COLLECTOR_ADDRESS, isPlainHttpUrl, MODEL_SERVER_ADDRESS } from "./schema/values.ts";
 import { type ChatPlatform, CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { defaultAt, secretOptions } from "./schema-walk.ts";
 import { type KeyPath, valueAt } from "./value-tree.ts";
@@ -17,6 +17,8 @@ export interface References {
   readonly httpToken: string | null;
   /** Secrets of the chat platforms, by the platform's key and the option as the file names it. */
   readonly platforms: Readonly<Record<string, PlatformSecrets>>;
+  readonly collectorUrl: string | null;
+  readonly collectorHeaders: string | null;
 }
 
 type PlatformSecrets = Readonly<Record<string, string | null>>;
@@ -55,7 +57,34 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
     isUsable: (value) => /^[\u0021-\u007e]{16,}$/.test(value),
     expected: "a token of at least 16 plain ASCII characters, without white space",
   },
+  collectorUrl: {
+    path: ["telemetry", "endpoint"],
+    isSwitch: true,
+    isUsable: isPlainHttpUrl,
+    expected: COLLECTOR_ADDRESS,
+  },
+  collectorHeaders: {
+    path: ["telemetry", "headers"],
+    isSwitch: true,
+    isUsable: (value) => headersFrom(value) !== null,
+    expected: "NAME=VALUE, with a comma before the next one",
+  },
 };
+
+/** Headers as OpenTelemetry's variables have them: values in percent encoding; null: that is not what the text is. Pure. */
+export function headersFrom(text: string): Readonly<Record<string, string>> | null {
+  const pairs = text.split(",").map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([\t -~]*?)\s*$/.exec(pair));
+  try {
+    const read = pairs.map((pair) =>
+      pair === null ? null : [pair[1] ?? "", decodeURIComponent(pair[2] ?? "")],
+    );
+    return read.some((pair) => pair === null)
+      ? null
+      : Object.fromEntries(read.filter((pair) => pair !== null));
+  } catch {
+    return null;
+  }
+}
 
 /** The environment variable that is read even if the file says nothing of the option. */
 function defaultVariable(path: KeyPath): string {
@@ -113,6 +142,8 @@ export function resolveReferences(
     embeddingsKey: resolve("embeddingsKey"),
     platforms: Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, secretsOf(key)])),
     httpToken: resolve("httpToken"),
+    collectorUrl: resolve("collectorUrl"),
+    collectorHeaders: resolve("collectorHeaders"),
   };
   return { references, problems };
 }

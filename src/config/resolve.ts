@@ -12,8 +12,9 @@ import type {
   HttpConfig,
   ModelConfig,
   PlatformsConfig,
+  TelemetryConfig,
 } from "./config.ts";
-import type { References } from "./references.ts";
+import { headersFrom, type References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
 import { agentSchema, isAgentId } from "./schema/agents.ts";
 import { modelSchema } from "./schema/models.ts";
@@ -40,7 +41,7 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, terminal, daemon, http, prompts, platforms } = camelCased(
+  const { database, llm, log, telemetry, terminal, daemon, http, prompts, platforms } = camelCased(
     fileSchema.parse(rest),
   );
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
@@ -57,6 +58,7 @@ export function resolveConfig(
       embeddings: resolveEmbeddings(llm.embeddings, references),
     },
     log,
+    telemetry: resolveTelemetry(telemetry, references),
     terminal,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
@@ -174,6 +176,14 @@ function resolvePlatform(
     secrets: Object.values(set).filter((value) => value !== null),
   };
   return { ...own, ...chat };
+}
+
+function resolveTelemetry(
+  { serviceName }: CamelCased<CompleteFile>["telemetry"],
+  { collectorUrl: endpoint, collectorHeaders }: References,
+): TelemetryConfig | null {
+  if (endpoint === null) return null;
+  return { endpoint, headers: headersFrom(collectorHeaders ?? "") ?? {}, serviceName };
 }
 
 function resolveHttp(

@@ -3,7 +3,29 @@ import type { Logger } from "pino";
 /** What happens in Weir that a person or a program may want to know of. One word, one meaning. */
 export type WeirEvent =
   | { type: "message_accepted"; channel: string; seq: number; messageId: string; addressed: boolean }
-  | { type: "turn_started"; channel: string; turn: number; fromSeq: number; toSeq: number; attempt: number }
+  | {
+      type: "turn_started";
+      channel: string;
+      turn: number;
+      fromSeq: number;
+      toSeq: number;
+      attempt: number;
+      /** Who answers, and its model as it is configured. */
+      agent: string;
+      model: string;
+    }
+  /** What a turn looked for before its first model call, and how long it waited for that. */
+  | { type: "recalled"; channel: string; turn: number; entries: number; memories: number; ms: number }
+  /** `tool`: "unknown" where the model has made the name up. */
+  | {
+      type: "tool_called";
+      channel: string;
+      turn: number;
+      tool: string;
+      callId: string;
+      outcome: "done" | "failed";
+      ms: number;
+    }
   | {
       type: "turn_settled";
       channel: string;
@@ -72,6 +94,8 @@ export type WeirEvent =
       /** Part of `promptTokens`. */
       cachedTokens: number | null;
       completionTokens: number | null;
+      /** Null: no text came. */
+      firstTokenMs?: number | null;
       totalMs: number;
     }
   /** A turn's model has failed, and is asked again; `attempt`: 2 or more. */

@@ -1,3 +1,4 @@
+import { steadyNow } from "../async/clock.ts";
 import { abortedAfter } from "../async/deadline.ts";
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -33,6 +34,15 @@ export interface ToolRun {
   readonly handOff: HandOff | null;
 }
 
+/** One call of a tool that was run. */
+export interface ToolCallRecord {
+  /** "unknown" where there is no such tool: the model may have made the name of what people said. */
+  readonly tool: string;
+  readonly callId: string;
+  readonly outcome: "done" | "failed";
+  readonly ms: number;
+}
+
 export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
@@ -44,6 +54,8 @@ export interface ToolRunParts {
   readonly held?: ReadonlyMap<string, string>;
   /** Called for every call that failed, in words for a log. */
   readonly onFailure: (tool: string, why: string) => void;
+  /** Called for every call that was run. Default: nobody listens. */
+  readonly onCall?: (call: ToolCallRecord) => void;
 }
 
 /** `text`: what the model is told. */
@@ -123,6 +135,23 @@ async function runOne(
 ): Promise<ToolOutcome | Failure> {
   const told = parts.held?.get(call.id);
   if (told !== undefined) return { kind: "result", text: told, references: [] };
+  const startedAt = steadyNow();
+  const outcome = await runCall(call, effectKey, parts);
+  const isKnown = parts.tools.some(({ spec }) => spec.name === call.name);
+  parts.onCall?.({
+    tool: isKnown ? call.name : "unknown",
+    callId: call.id,
+    outcome: outcome.kind === "failure" ? "failed" : "done",
+    ms: steadyNow() - startedAt,
+  });
+  return outcome;
+}
+
+async function runCall(
+  call: ToolCall,
+  effectKey: string,
+  parts: ToolRunParts,
+): Promise<ToolOutcome | Failure> {
   const tool = parts.tools.find(({ spec }) => spec.name === call.name);
   if (tool === undefined) {
     const known = parts.tools.map(({ spec }) => spec.name).join(", ");

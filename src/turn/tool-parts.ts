@@ -27,5 +27,6 @@ export function toolRunParts(
       useSkill,
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),
+    onCall: (call) => channel.onToolCall?.(call),
   };
 }

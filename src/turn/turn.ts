@@ -1,3 +1,4 @@
+import { steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { IMAGE_TOKENS, type ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
@@ -28,7 +29,14 @@ import { isQuestion } from "../memory/recall-worth.ts";
 import { failureKind } from "./failure-kind.ts";
 import { firstRecall } from "./first-recall.ts";
 import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
-import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
+import {
+  madeCalls,
+  runToolCalls,
+  SKIP,
+  storableCalls,
+  type ToolCallRecord,
+  type ToolRunParts,
+} from "./tool-calls.ts";
 import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import { askWithinWindow, type SentRequest } from "./window-retry.ts";
@@ -92,6 +100,10 @@ export interface TurnChannel {
   /** Called for every model call. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
+  /** Called once for what the turn looked for by itself. Must not throw or wait. Default: nobody listens. */
+  onRecalled?(found: { readonly entries: number; readonly memories: number }, ms: number): void;
+  /** Called for every call of a tool that was run. Must not throw or wait. Default: nobody listens. */
+  onToolCall?(call: ToolCallRecord): void;
 }
 
 /** What a request was made of. */
@@ -248,6 +260,7 @@ class TurnRun {
   async #lookUp(history: History): Promise<LookedUp> {
     const { config } = this.#agent;
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, config.memory.recall);
+    const startedAt = steadyNow();
     const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
@@ -257,6 +270,10 @@ class TurnRun {
       this.#orElse([], this.#channel.activeSkills()),
       this.#orElse([], this.#channel.subagents()),
     ]);
+    if (entries + memories > 0) {
+      const found = { entries: recalled.length, memories: remembered.length };
+      this.#channel.onRecalled?.(found, steadyNow() - startedAt);
+    }
     const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
     return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };

@@ -13,6 +13,8 @@ test("the example of a .env sets nothing as it is, and names what Weir reads", a
     "DISCORD_TOKEN",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
     "SLACK_APP_TOKEN",
     "SLACK_BOT_TOKEN",
     "WEIR_HTTP_TOKEN",

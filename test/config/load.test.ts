@@ -130,6 +130,7 @@ suite("without a file", () => {
         models: [],
         embeddings: null,
       },
+      telemetry: null,
       terminal: { history: true },
       log: { level: "info", format: "auto", fileMaxBytes: 10_000_000, files: 5 },
       daemon: {

@@ -3,7 +3,7 @@ import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
-import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
+import { type ChannelAddress, formatAddress, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
@@ -162,12 +162,19 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.sent.answered(record);
       parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
-    ...tellFailures(events, channel),
+    ...tellSteps(events, channel, turn.id),
   };
 }
 
-function tellFailures(events: Events, channel: string): Pick<TurnChannel, "onRetry" | "onToolFailure"> {
+function tellSteps(
+  events: Events,
+  channel: string,
+  turn: TurnId,
+): Pick<TurnChannel, "onRetry" | "onToolFailure" | "onRecalled" | "onToolCall"> {
   return {
+    onRecalled: (found, ms) => events.emit({ type: "recalled", channel, turn, ...found, ms: Math.round(ms) }),
+    onToolCall: ({ ms, ...call }) =>
+      events.emit({ type: "tool_called", channel, turn, ...call, ms: Math.round(ms) }),
     onRetry: (attempt, of) => events.emit({ type: "model_retry", channel, attempt, of }),
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };

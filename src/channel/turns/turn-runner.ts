@@ -264,7 +264,8 @@ export class TurnRunner {
     using _ = showTyping(platform, address, asked.inReplyTo);
     const channel = formatAddress(address);
     const { fromSeq, toSeq, attempts: attempt } = turn;
-    events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt });
+    const { id: agent, model } = by.parts.agent.config;
+    events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt, agent, model });
     try {
       const result = await this.#run(turn, { asked, draft, bill, recall, sent, by }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.

@@ -7,6 +7,7 @@ import { bindingSchema, platformTables } from "./platforms.ts";
 import {
   HOUR_MS,
   WEEK_MS,
+  collectorUrl,
   flag,
   httpUrl,
   listenAddress,
@@ -112,6 +113,24 @@ export const fileSchema = z.strictObject({
     ),
     files: option(whole(1, 20, "files"), 5, "How many of these files are kept, weir.log included."),
   }),
+  telemetry: table(
+    "telemetry",
+    {
+      endpoint: startOption(
+        collectorUrl,
+        "env:OTEL_EXPORTER_OTLP_ENDPOINT",
+        "The collector that takes OTLP over HTTP; /v1/traces is put behind it. Without the variable nothing is measured, and nothing sent. " +
+          "The packages that send are installed apart: docs/operate.md.",
+      ),
+      headers: startOption(
+        secret,
+        "env:OTEL_EXPORTER_OTLP_HEADERS",
+        "What is sent with it, as OpenTelemetry has it: NAME=VALUE, with a comma before the next one.",
+      ),
+      service_name: startOption(text("a name", 100), "weir", "What the spans call this Weir: service.name."),
+    },
+    "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups. Nothing that people have said is in it.",
+  ),
   terminal: table("terminal", {
     history: option(
       flag,

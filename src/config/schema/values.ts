@@ -102,6 +102,14 @@ export const httpUrl = z
   .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
   .describe(`${MODEL_SERVER_ADDRESS}; or "env:NAME"`);
 
+export const COLLECTOR_ADDRESS =
+  'an address such as "http://127.0.0.1:4318", without user, password and query: a key belongs in OTEL_EXPORTER_OTLP_HEADERS';
+
+export const collectorUrl = z
+  .string()
+  .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .describe(`${COLLECTOR_ADDRESS}; or "env:NAME"`);
+
 export const loopbackUrl = z
   .string()
   .refine((value) => value === "" || isPlainHttpUrl(value))
@@ -174,6 +182,7 @@ export const argument = z.string().max(4096).describe("a text, in quotes");
 export const HIDDEN: ReadonlySet<unknown> = new Set([
   secret,
   httpUrl,
+  collectorUrl,
   loopbackUrl,
   mcpUrl,
   header,

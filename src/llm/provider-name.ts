@@ -1,0 +1,52 @@
+import type { LlmConfig } from "../config/config.ts";
+import { OLLAMA_ORIGIN } from "./catalog/ollama.ts";
+import { OPENAI_URL } from "./model-provider.ts";
+
+/** Who answers, in the words of OpenTelemetry's conventions for generative AI. */
+export interface ModelServer {
+  /** `gen_ai.provider.name`: one of its well-known names, or one of ours. */
+  readonly provider: string;
+  /** Null: nobody is asked over a network. */
+  readonly address: string | null;
+  readonly port: number | null;
+}
+
+/** Its well-known names (its registry, read in November 2026), by the end of a server's name. */
+const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
+  ["openai.azure.com", "azure.ai.openai"],
+  ["services.ai.azure.com", "azure.ai.inference"],
+  ["amazonaws.com", "aws.bedrock"],
+  ["generativelanguage.googleapis.com", "gcp.gemini"],
+  ["aiplatform.googleapis.com", "gcp.vertex_ai"],
+  ["anthropic.com", "anthropic"],
+  ["cohere.com", "cohere"],
+  ["cohere.ai", "cohere"],
+  ["deepseek.com", "deepseek"],
+  ["groq.com", "groq"],
+  ["mistral.ai", "mistral_ai"],
+  ["moonshot.ai", "moonshot_ai"],
+  ["moonshot.cn", "moonshot_ai"],
+  ["perplexity.ai", "perplexity"],
+  ["x.ai", "x_ai"],
+];
+
+/**
+ * What spans say of a configuration's model server. Of a server that it does not know it says `openai`, whose protocol it speaks: the
+ * address tells which one it is. Pure.
+ * @param isOffline the built-in stand-in answers
+ */
+export function modelServerOf(
+  { baseUrl, apiKey }: Pick<LlmConfig, "baseUrl" | "apiKey">,
+  isOffline: boolean,
+): ModelServer {
+  if (isOffline) return { provider: "weir", address: null, port: null };
+  const isOllama = baseUrl === null && apiKey === null;
+  const { hostname, port, protocol } = new URL(baseUrl ?? (isOllama ? OLLAMA_ORIGIN : OPENAI_URL));
+  const known = PROVIDERS.find(([host]) => hostname === host || hostname.endsWith(`.${host}`));
+  const provider = isOllama ? "ollama" : (known?.[1] ?? "openai");
+  return {
+    provider,
+    address: hostname,
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+  };
+}

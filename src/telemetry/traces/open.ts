@@ -1,0 +1,34 @@
+import { OperatorError } from "../../core/errors.ts";
+import type { Traces, TracesOptions } from "./traces.ts";
+
+/** What is installed to send spans; the same as under peerDependencies in package.json. */
+export const PACKAGES: Readonly<Record<string, string>> = {
+  "@opentelemetry/api": "1.10.x",
+  "@opentelemetry/exporter-trace-otlp-http": "0.301.x",
+  "@opentelemetry/resources": "3.1.x",
+  "@opentelemetry/sdk-trace": "3.1.x",
+};
+
+/**
+ * Reads OpenTelemetry's SDK, where a collector is named.
+ * @param options null: none is, and nothing is read
+ * @throws OperatorError where the SDK is not installed
+ */
+export async function openTraces(options: TracesOptions | null): Promise<Traces | null> {
+  if (options === null) return null;
+  try {
+    const { createTraces } = await import("./traces.ts");
+    return createTraces(options);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    const names = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
+    throw new OperatorError(
+      "telemetry.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT) names a collector, and what sends spans to it is not installed. " +
+        `Install it beside Weir, or leave the endpoint out:\n\n  npm install --no-save ${names.join(" ")}`,
+    );
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+}

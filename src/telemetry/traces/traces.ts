@@ -1,0 +1,96 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { Logger } from "pino";
+import { withDeadline } from "../../async/deadline.ts";
+import { errorMessage } from "../../core/errors.ts";
+import type { Events } from "../events.ts";
+import { type SpanMaker, type SpanServer, TurnSpans } from "./turn-spans.ts";
+
+/** Longest wait for the collector, for one batch and at the end, ms. */
+const SEND_MS = 5000;
+
+export interface TracesOptions {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+/** Sends what a daemon does as spans. Disposing sends what is left, and waits for that for a moment. */
+export interface Traces extends AsyncDisposable {
+  /** Makes spans of the events from now on. */
+  watch(events: Events, server: SpanServer): void;
+}
+
+/** Only `open.ts` imports this: nothing else of Weir reads OpenTelemetry's SDK. */
+export function createTraces(options: TracesOptions): Traces {
+  const { endpoint, headers, serviceName, version, log } = options;
+  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  const inner = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS });
+  const told = new Outage(log);
+  const exporter: SpanExporter = {
+    export(spans, done) {
+      inner.export(spans, (result) => {
+        const code: number = result.code;
+        told.note(code === 0 ? null : errorMessage(result.error), spans.length);
+        done(result);
+      });
+    },
+    forceFlush: async () => inner.forceFlush(),
+    shutdown: async () => inner.shutdown(),
+  };
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  });
+  const maker: SpanMaker = {
+    tracer: provider.getTracer("weir", version),
+    kinds: SpanKind,
+    root: ROOT_CONTEXT,
+    within: (span) => trace.setSpan(ROOT_CONTEXT, span),
+    failed: { code: SpanStatusCode.ERROR },
+  };
+  let end = (): void => undefined;
+  return {
+    watch(events, server) {
+      const spans = new TurnSpans(maker, server);
+      const stop = events.on((event) => spans.note(event));
+      end = () => {
+        stop();
+        spans.endAll();
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      end();
+      await withDeadline(
+        provider.shutdown().catch(() => undefined),
+        SEND_MS,
+      );
+    },
+  };
+}
+
+/** Tells the log once that nothing can be sent, and once that it can be again. */
+class Outage {
+  readonly #log: Logger;
+  #lost = 0;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** @param why null: they were sent */
+  note(why: string | null, spans: number): void {
+    if (why === null) {
+      if (this.#lost > 0) this.#log.info({ lost: this.#lost }, "spans_sent_again");
+      this.#lost = 0;
+      return;
+    }
+    if (this.#lost === 0)
+      this.#log.warn({ why }, "spans_not_sent: what comes until the collector answers is lost");
+    this.#lost += spans;
+  }
+}

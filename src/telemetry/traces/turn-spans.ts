@@ -1,0 +1,185 @@
+import type { Attributes, Context, Span, SpanKind, SpanStatus, Tracer } from "@opentelemetry/api";
+import type { WeirEvent } from "../events.ts";
+
+/** What spans are made with, of OpenTelemetry's interface. */
+export interface SpanMaker {
+  readonly tracer: Tracer;
+  readonly kinds: Pick<typeof SpanKind, "INTERNAL" | "CLIENT">;
+  /** No span is around one that is made in it. */
+  readonly root: Context;
+  /** Where the children of a span are made. */
+  readonly within: (span: Span) => Context;
+  /** What says that a span has failed. */
+  readonly failed: SpanStatus;
+}
+
+/** Who answers the model calls: `gen_ai.provider.name`, `server.address`, `server.port`. */
+export interface SpanServer {
+  readonly provider: string;
+  readonly address: string | null;
+  readonly port: number | null;
+}
+
+interface OpenTurn {
+  readonly span: Span;
+  readonly channel: string;
+  /** How the last model call has failed; null: it has not. */
+  lastFailure: string | null;
+}
+
+type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
+
+/**
+ * Makes spans of events, by OpenTelemetry's conventions for generative AI (gen-ai 0.1, in development): `invoke_agent` for a turn, and in
+ * it `retrieval`, `chat` and `execute_tool`. A call for a summary or by a subagent is a trace of its own. Nothing that people or models
+ * have said is in them. What is told after it has happened gets its beginning by its duration.
+ */
+export class TurnSpans {
+  readonly #maker: SpanMaker;
+  readonly #server: SpanServer;
+  readonly #now: () => number;
+  /** By the turn's number. */
+  readonly #open = new Map<number, OpenTurn>();
+
+  /** @param now the time of a span, ms since 1970 */
+  constructor(maker: SpanMaker, server: SpanServer, now: () => number = Date.now) {
+    this.#maker = maker;
+    this.#server = server;
+    this.#now = now;
+  }
+
+  note(event: WeirEvent): void {
+    switch (event.type) {
+      case "turn_started":
+        return this.#begin(event);
+      case "recalled":
+        return this.#recalled(event);
+      case "model_call":
+        return this.#asked(event);
+      case "tool_called":
+        return this.#called(event);
+      case "turn_settled":
+        return this.#end(event.turn, { outcome: event.outcome, ...tokensOf(event) });
+      case "channel_lost":
+        for (const [turn, { channel }] of this.#open)
+          if (channel === event.channel) this.#end(turn, { outcome: "lost" });
+        return;
+      default:
+    }
+  }
+
+  /** Ends what is still open: another process goes on with it. */
+  endAll(): void {
+    for (const turn of this.#open.keys()) this.#end(turn, { outcome: "left" });
+  }
+
+  #begin({ turn, channel, agent, model, attempt }: Of<"turn_started">): void {
+    // Its messages have changed meanwhile.
+    this.#end(turn, { outcome: "begun_again" });
+    const { tracer, kinds, root } = this.#maker;
+    const attributes = {
+      ...this.#operation("invoke_agent", channel),
+      "gen_ai.agent.name": agent,
+      "gen_ai.request.model": model,
+      "weir.turn.id": turn,
+      "weir.turn.attempt": attempt,
+    };
+    const options = { kind: kinds.INTERNAL, attributes, startTime: this.#now() };
+    const span = tracer.startSpan(`invoke_agent ${agent}`, options, root);
+    this.#open.set(turn, { span, channel, lastFailure: null });
+  }
+
+  #recalled({ turn, channel, entries, memories, ms }: Of<"recalled">): void {
+    this.#record("retrieval log", this.#open.get(turn), ms, {
+      ...this.#operation("retrieval", channel),
+      "gen_ai.data_source.id": "log",
+      "weir.recalled.entries": entries,
+      "weir.recalled.memories": memories,
+    });
+  }
+
+  #asked(event: Of<"model_call">): void {
+    const { channel, model, outcome, purpose, totalMs, firstTokenMs = null } = event;
+    const turn = purpose === "turn" && event.turn != null ? this.#open.get(event.turn) : undefined;
+    const failure = outcome === "answered" ? null : outcome;
+    if (turn !== undefined) turn.lastFailure = failure;
+    const attributes = {
+      ...this.#operation("chat", channel),
+      ...this.#place(),
+      "gen_ai.request.model": model,
+      "gen_ai.request.stream": true,
+      "weir.purpose": purpose,
+      ...(failure === null && { "gen_ai.response.model": model }),
+      ...(firstTokenMs !== null && { "gen_ai.response.time_to_first_chunk": firstTokenMs / 1000 }),
+      ...(event.promptTokens !== null && { "gen_ai.usage.input_tokens": event.promptTokens }),
+      ...(event.cachedTokens !== null && { "gen_ai.usage.cache_read.input_tokens": event.cachedTokens }),
+      ...(event.completionTokens !== null && { "gen_ai.usage.output_tokens": event.completionTokens }),
+    };
+    this.#record(`chat ${model}`, turn, totalMs, attributes, { isCall: true, failure });
+  }
+
+  #called({ turn, channel, tool, callId, outcome, ms }: Of<"tool_called">): void {
+    const attributes = {
+      ...this.#operation("execute_tool", channel),
+      "gen_ai.tool.name": tool,
+      "gen_ai.tool.call.id": callId,
+      "gen_ai.tool.type": "function",
+    };
+    const failure = outcome === "failed" ? "tool_failed" : null;
+    this.#record(`execute_tool ${tool}`, this.#open.get(turn), ms, attributes, { failure });
+  }
+
+  #operation(name: string, channel: string): Attributes {
+    return {
+      "gen_ai.operation.name": name,
+      "gen_ai.provider.name": this.#server.provider,
+      "gen_ai.conversation.id": channel,
+    };
+  }
+
+  #place(): Attributes {
+    const { address, port } = this.#server;
+    return {
+      ...(address !== null && { "server.address": address }),
+      ...(port !== null && { "server.port": port }),
+    };
+  }
+
+  /** A span of something that is over. @param inside undefined: a trace of its own */
+  #record(
+    name: string,
+    inside: OpenTurn | undefined,
+    ms: number,
+    attributes: Attributes,
+    { isCall = false, failure = null }: { readonly isCall?: boolean; readonly failure?: string | null } = {},
+  ): void {
+    const { tracer, kinds, root, within } = this.#maker;
+    const endTime = this.#now();
+    const kind = isCall ? kinds.CLIENT : kinds.INTERNAL;
+    const around = inside === undefined ? root : within(inside.span);
+    const span = tracer.startSpan(name, { kind, attributes, startTime: endTime - ms }, around);
+    if (failure !== null) this.#fail(span, failure);
+    span.end(endTime);
+  }
+
+  #fail(span: Span, why: string): void {
+    span.setAttribute("error.type", why);
+    span.setStatus(this.#maker.failed);
+  }
+
+  #end(turn: number, { outcome, ...tokens }: { readonly outcome: string } & Attributes): void {
+    const open = this.#open.get(turn);
+    if (open === undefined) return;
+    this.#open.delete(turn);
+    open.span.setAttributes({ "weir.turn.outcome": outcome, ...tokens });
+    if (outcome === "failed") this.#fail(open.span, open.lastFailure ?? "_OTHER");
+    open.span.end(this.#now());
+  }
+}
+
+function tokensOf({ tokensIn, tokensOut }: Of<"turn_settled">): Attributes {
+  return {
+    ...(tokensIn !== undefined && { "gen_ai.usage.input_tokens": tokensIn }),
+    ...(tokensOut !== undefined && { "gen_ai.usage.output_tokens": tokensOut }),
+  };
+}
