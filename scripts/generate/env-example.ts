@@ -14,6 +14,10 @@ const REST = `# A Postgres of your own instead of the one that Weir keeps in ./d
 
 # What a client of [http] has to show, instead of a token that Weir makes (docs/operate.md)
 # WEIR_HTTP_TOKEN=
+
+# A collector for spans, over OTLP/HTTP (docs/operate.md)
+# OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
+# OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY
 `;
 
 /** The text of `.env.example`. Of a platform it names what `weir init` asks for. */

@@ -61,8 +61,8 @@ const statusSchema = z.object({
   /** Left out: it reads its configuration once. */
   configuration: z
     .object({
-      /** When what is in force was read. */
-      loadedAt: date,
+      /** When a reload has last changed something; null: what is in force is of the start. Daemons of before do not tell. */
+      reloadedAt: date.nullable().default(null),
       /** Keys that are others in the file, and take effect at the next start. */
       atStart: z.array(z.string()),
       /** Why the file that is there is not in force; null: it is. */
@@ -95,7 +95,7 @@ export interface StatusParts {
   readonly platforms: readonly Pick<Platform, "name" | "connection">[];
   readonly models: Pick<Models, "describe">;
   readonly breaker: Pick<Breaker, "states">;
-  readonly budgets: Pick<Budgets, "low"> | null;
+  readonly budgets: Pick<Budgets, "low">;
   readonly registry: { readonly size: number };
   readonly events: Events;
   /** Where the log goes, in words; default: it does not tell. */
@@ -156,7 +156,7 @@ export class StatusKeeper {
       startedAt: this.#startedAt,
       server: models.describe(),
       ...(logPlace !== undefined && { log: logPlace }),
-      budgets: (budgets?.low() ?? []).slice(0, MOST_BUDGETS),
+      budgets: budgets.low().slice(0, MOST_BUDGETS),
       ...this.vitals(),
     };
   };

@@ -51,8 +51,17 @@ export class KnownSecrets {
   #all: readonly string[] = [];
   #mask = maskOf([]);
 
+  /** Those of a configuration. */
+  static of(config: Parameters<typeof secretsOf>[0]): KnownSecrets {
+    const known = new KnownSecrets();
+    known.add(secretsOf(config));
+    return known;
+  }
+
+  /** In a line of JSON one may stand with escapes: that is hidden as well. */
   add(secrets: readonly string[]): void {
-    this.#all = [...new Set([...this.#all, ...secrets])];
+    const escaped = secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
+    this.#all = [...new Set([...this.#all, ...secrets, ...escaped])];
     this.#mask = maskOf(this.#all);
   }
 

@@ -172,15 +172,15 @@ function daemonLines(
 
 /** Nothing, where the file is in force as it was at the start. */
 function configurationLines(
-  { configuration, startedAt }: DaemonStatus,
+  { configuration }: Pick<DaemonStatus, "configuration">,
   at: (date: Date) => string,
 ): (readonly [string, string])[] {
   if (configuration === undefined) return [];
-  const { loadedAt, atStart } = configuration;
+  const { reloadedAt, atStart } = configuration;
   const refusal = describeRefusal(configuration, at);
   const texts = [
     ...(refusal === null ? [] : [displayableLine(refusal)]),
-    ...(loadedAt > startedAt ? [`reloaded at ${at(loadedAt)}`] : []),
+    ...(reloadedAt === null ? [] : [`reloaded at ${at(reloadedAt)}`]),
     ...(atStart.length === 0
       ? []
       : [displayableLine(`takes effect at the next start: ${atStart.join(", ")}`)]),

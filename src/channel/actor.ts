@@ -148,7 +148,8 @@ export class ChannelActor {
 
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
-    if (this.#isLeaving) this.#isWanted.resolve();
+    // A wake-up alone is no message: a reload wakes all, and the compaction that runs is still to be finished.
+    if (this.#isLeaving && this.#isAwaited) this.#isWanted.resolve();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
     // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;

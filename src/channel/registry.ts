@@ -41,6 +41,10 @@ export class ChannelRegistry implements AsyncDisposable {
   readonly #ready = new Map<ChannelId, ChannelActor>();
   /** What each actor was made of. */
   readonly #made = new WeakMap<ChannelActor, Made>();
+  /** Each resolves when an actor that had to make way has ended. */
+  readonly #replacing = new Set<Promise<void>>();
+  /** Channels that had something to do while their actor made way: the next one is loaded for it. */
+  readonly #owed = new Set<ChannelId>();
   /** Actors that are being closed: the next one is loaded when they are. */
   readonly #closing = new Map<ChannelId, Promise<void>>();
   readonly #epochs = new Map<ChannelId, number>();
@@ -211,11 +215,16 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /**
    * Who answers may be another by now. An actor of which that is so ends: the turn that runs goes on to its end with what it began
-   * with, and the next one is the next actor's. Resolves when all of them have ended. Must not throw.
+   * with, and the next one is the next actor's. Resolves when nobody is at work any more who began before: actors that make way, since
+   * whatever reload, and subagents. Must not throw.
    */
   async renew(): Promise<void> {
-    const outdated = [...this.#ready].filter(([, actor]) => this.#isOutdated(actor));
-    await Promise.all(outdated.map(async ([id, actor]) => this.#replace(id, actor)));
+    for (const [id, actor] of this.#ready) if (this.#isOutdated(actor)) this.#replace(id, actor);
+    // One that is being loaded finds out by itself that it is outdated.
+    await Promise.allSettled(this.#actors.values());
+    await Promise.all(this.#replacing);
+    // Last: a turn that has just ended may have begun some.
+    await this.#parts.subagents?.atWork();
   }
 
   /** A channel is another agent's by its binding: its actor, if there is one, makes way for that agent's. Returns at once. */
@@ -223,7 +232,7 @@ export class ChannelRegistry implements AsyncDisposable {
     const actor = this.#ready.get(id);
     if (actor === undefined || actor.isLeaving || this.#visited.has(actor)) return;
     if (actor.agent.config.id === agent) return;
-    void this.#replace(id, actor);
+    this.#replace(id, actor);
   }
 
   /**
@@ -236,7 +245,9 @@ export class ChannelRegistry implements AsyncDisposable {
     const actor = await this.get(row.id);
     const made = this.#made.get(actor);
     if (made === undefined || actor.isLeaving || made.staffed === this.#parts.agentOf(row)) return;
-    void this.#replace(row.id, actor, true);
+    // The next one is loaded also where nothing is due: its window may be too full by now.
+    this.#owed.add(row.id);
+    this.#replace(row.id, actor);
   }
 
   #isOutdated(actor: ChannelActor): boolean {
@@ -246,14 +257,21 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#parts.agentOf(channel) !== staffed || this.#parts.streams(channel) !== streams;
   }
 
-  /** @param isWanted load the next one also where nothing is due: its window may be too full by now */
-  async #replace(id: ChannelId, actor: ChannelActor, isWanted = false): Promise<void> {
+  /** Returns at once; it begins nothing any more. */
+  #replace(id: ChannelId, actor: ChannelActor): void {
+    const replaced = this.#makeWay(id, actor).finally(() => this.#replacing.delete(replaced));
+    this.#replacing.add(replaced);
+  }
+
+  /** Must not throw. */
+  async #makeWay(id: ChannelId, actor: ChannelActor): Promise<void> {
     await actor.leave();
     // Whoever was given this actor just now uses it first.
     await immediately();
+    const isOwed = this.#owed.delete(id);
     // Evicted, lost or drained meanwhile.
     if (this.#isClosed || this.#ready.get(id) !== actor) return;
-    const hasWork = isWanted || actor.hasWork;
+    const hasWork = actor.hasWork || isOwed;
     this.#forget(id);
     const closed = actor.close().catch((error: unknown) => {
       this.#parts.log.error({ id, why: errorMessage(error) }, "channel_not_closed");
@@ -272,8 +290,9 @@ export class ChannelRegistry implements AsyncDisposable {
   async #takeUp(id: ChannelId): Promise<void> {
     const loaded = this.#ready.get(id);
     // One that is loaded now reads what is undelivered by itself.
-    if (loaded === undefined) await this.#wake(id);
-    else loaded.takeUp();
+    if (loaded === undefined) return this.#wake(id);
+    if (loaded.isLeaving) this.#owed.add(id);
+    loaded.takeUp();
   }
 
   async #wake(id: ChannelId): Promise<void> {
@@ -391,7 +410,7 @@ export class ChannelRegistry implements AsyncDisposable {
     }
     this.#ready.set(id, actor);
     // Who answers may have changed while it was loaded.
-    if (this.#isOutdated(actor)) void this.#replace(id, actor);
+    if (this.#isOutdated(actor)) this.#replace(id, actor);
     const ms = Math.round(steadyNow() - startedAt);
     events.emit({
       type: "channel_loaded",

@@ -1,6 +1,8 @@
 import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
+import type { Store } from "../store/store.ts";
+import type { Io } from "./io.ts";
 
 /** How long is waited for a daemon. */
 export interface RequestTimes {
@@ -44,6 +46,27 @@ export async function ask<Answer>(
       );
     }
     await pause(times.pollMs, shutdown);
+  }
+}
+
+/**
+ * Asks the daemon on this database for what needs no more than its name.
+ * @param answerMs how long it may take to answer, ms
+ * @returns null if no daemon took it
+ * @throws OperatorError if it was taken and is not answered in time
+ */
+export async function askDaemon<Answer>(
+  { requests }: Pick<Store, "requests">,
+  kind: Parameters<RequestStore["addForDaemon"]>[0],
+  { shutdown }: Pick<Io, "shutdown">,
+  answerMs: number,
+  parse: (value: unknown) => Answer | undefined,
+): Promise<Answer | null> {
+  const id = await requests.addForDaemon(kind);
+  try {
+    return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse);
+  } finally {
+    await requests.remove(id);
   }
 }
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Logger } from "pino";
-import { KnownSecrets, secretsOf } from "../admin/secrets.ts";
+import { KnownSecrets } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
@@ -34,7 +34,7 @@ export function openLog(
   io: Io,
   config: Config,
   level: string = config.log.level,
-  { masked }: Pick<KnownSecrets, "masked"> = logSecrets(config),
+  { masked }: Pick<KnownSecrets, "masked"> = KnownSecrets.of(config),
 ): Logger {
   return createLog(level, { ...stderrOf(io, config), mask: masked });
 }
@@ -62,12 +62,6 @@ export async function openDaemonLog(
     return log;
   }
   return createLog(config.log.level, { ...stderr, file: logFileOf(config), mask: secrets.masked });
-}
-
-/** What is hidden in a log. In a line of JSON a secret may stand with escapes. */
-export function logSecrets(config: Config, known = new KnownSecrets()): KnownSecrets {
-  known.add(secretsOf(config).flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
-  return known;
 }
 
 export function logFileOf({ database, log }: Config): LogFileOptions {

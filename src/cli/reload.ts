@@ -2,7 +2,7 @@ import { formatReloaded, parseReloadAnswer } from "../admin/reload-answer.ts";
 import { OperatorError } from "../core/errors.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
 import type { Store } from "../store/store.ts";
-import { ask, TIMES } from "./ask-daemon.ts";
+import { askDaemon } from "./ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { assertHasRun, readConfig, withStore } from "./open.ts";
 
@@ -22,20 +22,14 @@ export async function reload(io: Io, options: CommonOptions): Promise<void> {
 
 async function askToReload(io: Io, { requests, overview }: Store): Promise<void> {
   if ((await overview.daemons()) === null) throw new OperatorError(NOBODY);
-  const id = await requests.addForDaemon("reload");
-  try {
-    const times = { ...TIMES, answerMs: ANSWER_MS };
-    const answer = await ask(requests, id, io.shutdown, times, parseReloadAnswer);
-    if (answer === null)
-      throw new OperatorError(
-        "No daemon took this: it starts, ends, or is of an older version. weir status tells more.",
-      );
-    if (answer.kind === "refused")
-      throw new OperatorError(`${answer.problems}\n\nWhat the daemon has read before stays in force.`);
-    say(io, formatReloaded(answer));
-  } finally {
-    await requests.remove(id);
-  }
+  const answer = await askDaemon({ requests }, "reload", io, ANSWER_MS, parseReloadAnswer);
+  if (answer === null)
+    throw new OperatorError(
+      "No daemon took this: it starts, ends, or is of an older version. weir status tells more.",
+    );
+  if (answer.kind === "refused")
+    throw new OperatorError(`${answer.problems}\n\nWhat the daemon has read before stays in force.`);
+  say(io, formatReloaded(answer));
 }
 
 const NOBODY = "No Weir runs on this database: it reads its configuration when it starts.";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { explainFailure } from "../admin/explain-failure.ts";
 import { tellOwnersOfFailures } from "../admin/failure-notes.ts";
+import { KnownSecrets } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -15,7 +16,7 @@ import type { Events } from "../telemetry/events.ts";
 import { openTraces } from "../telemetry/traces/open.ts";
 import { FolderTakenError } from "../store/database/data-lock.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { logFileOf, logSecrets, openDaemonLog, openLog, readConfig } from "./open.ts";
+import { logFileOf, openDaemonLog, openLog, readConfig } from "./open.ts";
 import { readVersion } from "../admin/version.ts";
 import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
 import type { Binding } from "../router/bindings.ts";
@@ -63,11 +64,15 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const { config, terminal, isDaemon } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  // Whoever asks before there is a daemon is not forgotten: the end of a start looks at all files once more.
+  let reload = (): void => undefined;
+  // Without a terminal nobody has hung up: it is asked to read its configuration.
+  if (mode === null) io.onHangUp(() => reload());
   const levelOf = ({ log: { level } }: Config): string =>
     mode === "lines" && level === "info" ? "warn" : level;
   // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
   const hasFile = mode === "interactive" || (isDaemon && mode === null);
-  const secrets = logSecrets(config);
+  const secrets = KnownSecrets.of(config);
   const log = hasFile
     ? await openDaemonLog(io, config, secrets, mode === null)
     : openLog(io, config, levelOf(config), secrets);
@@ -88,23 +93,18 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const source = configurationSource(io, options.common, {
     started: config,
     bindingsOf: bindingsBy,
-    onConfigured: (next) => {
-      log.level = levelOf(next);
-      logSecrets(next, secrets);
-    },
+    onConfigured: (next) => (log.level = levelOf(next)),
   });
-  let reload = (): void => undefined;
-  // Without a terminal nobody has hung up: it is asked to read its configuration.
-  if (mode === null) io.onHangUp(() => reload());
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience = terminal === null ? { waitUntil: io.shutdown } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
-  await using http = isDaemon ? await openHttp(io, config, log) : null;
+  await using http = isDaemon ? await openHttp(io, config, { log, secrets }) : null;
   // Also what the daemon does while it ends is sent.
   const { telemetry, llm } = config;
   await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
   const bindings = bindingsBy(config);
-  await using daemon = await buildDaemon({ config, log, logPlace, platforms, bindings, source, ...patience });
+  const found = { config, bindings, source, secrets };
+  await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, ...patience });
   reload = () => void daemon.reload();
   http?.watch(daemon);
   traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));
@@ -128,11 +128,15 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
 }
 
 /** Nothing of the service is read where none is configured. @returns null: none is */
-async function openHttp(io: Io, config: Config, log: Logger): Promise<HttpService | null> {
+async function openHttp(
+  io: Io,
+  config: Config,
+  parts: { readonly log: Logger; readonly secrets: KnownSecrets },
+): Promise<HttpService | null> {
   const { http } = config;
   if (http === null) return null;
   const { startHttpService } = await import("../http/service.ts");
-  const service = await startHttpService({ config, http, version: readVersion(), log });
+  const service = await startHttpService({ config, http, version: readVersion(), ...parts });
   const { newToken } = service;
   if (newToken !== null)
     say(

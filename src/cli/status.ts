@@ -1,8 +1,8 @@
-import { type DaemonStatus, parseDaemonStatus } from "../admin/daemon-status.ts";
+import { parseDaemonStatus } from "../admin/daemon-status.ts";
 import { formatStatus, summariseChannels } from "../admin/status-report.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
 import type { Store } from "../store/store.ts";
-import { ask, TIMES } from "./ask-daemon.ts";
+import { askDaemon } from "./ask-daemon.ts";
 import { listChannels } from "./channels.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "./open.ts";
@@ -19,7 +19,8 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
   await assertHasRun(config);
   const look = async (store: Store): Promise<void> => {
     const connected = await store.overview.daemons();
-    const daemon = connected === null ? null : await askStatus(store, io.shutdown);
+    const daemon =
+      connected === null ? null : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus);
     const [overviews, waiting] = await Promise.all([store.overview.channels(), store.overview.waiting()]);
     const listed = await listChannels(config, store, overviews);
     const report = {
@@ -36,17 +37,4 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
   };
   // A database at rest is only read.
   await withStore(io, config, look, (await mayHaveDaemon(config.database)) ? "asker" : "reader");
-}
-
-/** @returns null: whoever is connected did not take the question */
-async function askStatus(
-  { requests }: Pick<Store, "requests">,
-  shutdown: AbortSignal,
-): Promise<DaemonStatus | null> {
-  const id = await requests.addForDaemon("status");
-  try {
-    return await ask(requests, id, shutdown, { ...TIMES, answerMs: ANSWER_MS }, parseDaemonStatus);
-  } finally {
-    await requests.remove(id);
-  }
 }

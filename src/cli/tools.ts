@@ -33,6 +33,7 @@ export async function showTools(io: Io, agent: string | undefined, options: Comm
 }
 
 async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
+  serverTools?.start();
   const connections = serverTools?.connections ?? [];
   await Promise.all(connections.map(lookAtServer));
   const { tools } = agent;

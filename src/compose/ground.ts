@@ -16,6 +16,7 @@ import {
   type Setup,
   type SetupParts,
   sharedMemoriesOf,
+  warnOfApprovers,
 } from "./setup.ts";
 
 /** A database that has been reached and is then restarted under the start is waited for, for 25 s. */
@@ -74,6 +75,8 @@ async function beginAgents({ agents }: Setup, models: Models, log: Logger): Prom
 /** What a daemon is started with. */
 export interface GroundOptions extends Pick<Setup, "config" | "bindings"> {
   readonly log: Logger;
+  /** What is hidden in the log, and in whatever else is told; a reload adds to it. Default: what the configuration has. */
+  readonly secrets?: KnownSecrets;
   /** A database that cannot be reached at the start is waited for until this is aborted; default: no wait. */
   readonly waitUntil?: AbortSignal;
 }
@@ -89,7 +92,7 @@ export interface Ground extends SetupParts {
 export async function openGround(options: GroundOptions, stack: AsyncDisposableStack): Promise<Ground> {
   const { config, bindings, log } = options;
   const prompts = readPrompts(config, log);
-  const secrets = new KnownSecrets();
+  const { secrets = new KnownSecrets() } = options;
   secrets.add(secretsOf(config));
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
@@ -97,6 +100,7 @@ export async function openGround(options: GroundOptions, stack: AsyncDisposableS
   const models = stack.use(await openLearningModels(config, store, log));
   const made = { models, secrets, log };
   const inForce: InForce = { setup: await makeSetup({ config, bindings, prompts }, made) };
+  warnOfApprovers(inForce.setup, log);
   stack.defer(async () => inForce.setup.agents[Symbol.asyncDispose]());
   await beginAgents(inForce.setup, models, log);
   return { ...made, opened, store, inForce };

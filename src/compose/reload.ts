@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
@@ -22,6 +23,7 @@ import {
   type Setup,
   type SetupParts,
   sharedMemoriesOf,
+  warnOfApprovers,
 } from "./setup.ts";
 import type { Store } from "../store/store.ts";
 
@@ -53,11 +55,13 @@ export interface Reloaded extends Changes {
  * assignment, before which everything is made and after which nothing can fail. A turn and a compaction that run keep what they began
  * with; their channel's next one has the new setup, as after a restart.
  */
-export class Reloading implements AsyncDisposable {
+export class Reloading {
   readonly #parts: ReloadParts;
   readonly #started: Config;
   /** What goes on behind a reload: actors end, and servers of the setup before. */
   #behind: Promise<void> = Promise.resolve();
+  /** The database did not answer behind a reload: the next one looks again, also where nothing has changed. */
+  #isOwed = false;
 
   constructor(parts: ReloadParts) {
     this.#parts = parts;
@@ -65,7 +69,7 @@ export class Reloading implements AsyncDisposable {
   }
 
   /**
-   * Puts a configuration in force, but for what only a start can change. One at a time.
+   * Puts a configuration in force, but for what only a start can change. One at a time. Where nothing has changed nothing is done.
    * @throws OperatorError with what is wrong with it, WeirError if the database does not answer: nothing has changed
    */
   async put(next: Config): Promise<Reloaded> {
@@ -76,11 +80,14 @@ export class Reloading implements AsyncDisposable {
     const bindings = this.#parts.bindingsOf(config);
     const prompts = readPrompts(config, this.#parts.log, before.prompts);
     const setup = await makeSetup({ config, bindings, prompts }, this.#parts, before);
+    const { atStart } = changesBetween(config, next);
+    if (isSameSetup(before, setup) && !this.#isOwed && names.areConfirmed)
+      return { live: [], atStart, prompts: false };
+    warnOfApprovers(setup, this.#parts.log);
     await store.sharedMemories.open(sharedMemoriesOf(config));
     const confirm = await names.prepare({ bindings, ownerRoles: ownerRolesOf(config) });
     this.#swap(setup, confirm);
     const { live } = changesBetween(before.config, config);
-    const { atStart } = changesBetween(config, next);
     return { live, atStart, prompts: isOtherwiseChanged(before, setup) };
   }
 
@@ -99,16 +106,13 @@ export class Reloading implements AsyncDisposable {
     clock.replan();
     lostModels.start();
     onConfigured(setup.config);
+    this.#isOwed = false;
     const renewed = registry.renew();
     this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);
   }
 
   /** Resolves when nothing is left of the setups before. */
   async idle(): Promise<void> {
-    await this.#behind;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
     await this.#behind;
   }
 
@@ -126,6 +130,7 @@ export class Reloading implements AsyncDisposable {
         mostRawMessages(setup.config),
       );
     } catch (error) {
+      this.#isOwed = true;
       log.warn({ why: errorMessage(error) }, "reload_looks_again_later");
     }
     await renewed;
@@ -147,8 +152,16 @@ export async function tellOfLostAgents(
     );
 }
 
+function isSameSetup(before: Setup, setup: Setup): boolean {
+  return isSameConfig(before, setup) && !isOtherwiseChanged(before, setup);
+}
+
+function isSameConfig(before: Setup, setup: Setup): boolean {
+  return isDeepStrictEqual(before.config, setup.config);
+}
+
 function isOtherwiseChanged(before: Setup, setup: Setup): boolean {
   if (before.prompts !== setup.prompts) return true;
-  const isSame = JSON.stringify(before.config) === JSON.stringify(setup.config);
-  return isSame && [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
+  const hasOther = [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
+  return hasOther && isSameConfig(before, setup);
 }

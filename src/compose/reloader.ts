@@ -37,8 +37,10 @@ export interface ReloaderParts {
 export class Reloader implements AsyncDisposable {
   readonly #parts: ReloaderParts;
   readonly #watch: FileWatch;
-  #state: ConfigurationState = { loadedAt: new Date(), atStart: [], refused: null };
-  #working: Promise<unknown> = Promise.resolve();
+  #state: ConfigurationState = { reloadedAt: null, atStart: [], refused: null };
+  readonly #started = Promise.withResolvers<void>();
+  #working: Promise<unknown> = this.#started.promise;
+  #isClosed = false;
 
   constructor(parts: ReloaderParts) {
     this.#parts = parts;
@@ -52,12 +54,13 @@ export class Reloader implements AsyncDisposable {
     return this.#state;
   }
 
-  /** Reloads from now on what is saved. */
+  /** Reloads from now on what is saved, and what was saved since the configuration was read. */
   start(): void {
-    this.#watch.start();
+    this.#started.resolve();
+    this.#watch.start(false);
   }
 
-  /** Reads the configuration anew, and puts it in force. One after the other. Never rejects. */
+  /** Reads the configuration anew, and puts it in force. One after the other, and none before the start is over. Never rejects. */
   async reload(): Promise<ReloadAnswer> {
     const answer = this.#working.then(async () => this.#reload());
     this.#working = answer;
@@ -70,12 +73,15 @@ export class Reloader implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     this.#watch[Symbol.dispose]();
+    this.#started.resolve();
     await this.#working;
   }
 
   async #reload(): Promise<ReloadAnswer> {
     const { source, reloading } = this.#parts;
+    if (this.#isClosed) return ENDS;
     try {
       const { live, atStart, prompts } = await reloading.put(source.read());
       return this.#loaded({ kind: "reloaded", live: [...live], atStart: [...atStart], prompts });
@@ -90,8 +96,8 @@ export class Reloader implements AsyncDisposable {
     const { log } = this.#parts;
     const { live, atStart, prompts } = answer;
     const { refused, atStart: before } = this.#state;
-    const isNews = live.length > 0 || prompts || atStart.join() !== before.join();
-    this.#state = { loadedAt: isNews ? new Date() : this.#state.loadedAt, atStart, refused: null };
+    const isNews = live.length > 0 || prompts;
+    this.#state = { reloadedAt: isNews ? new Date() : this.#state.reloadedAt, atStart, refused: null };
     if (refused !== null) log.info("configuration_mended");
     if (isNews) log.info({ changed: live, ...(prompts && { prompts }) }, "configuration_reloaded");
     if (atStart.length > 0 && atStart.join() !== before.join())
@@ -124,6 +130,11 @@ function firstProblem(error: unknown): [first: string, count: number] {
 export const NOT_RELOADED: ReloadAnswer = {
   kind: "refused",
   problems: "This Weir reads its configuration once, at its start.",
+};
+
+const ENDS: ReloadAnswer = {
+  kind: "refused",
+  problems: "This Weir ends: its next start reads the configuration.",
 };
 
 /** @returns undefined: there is nothing to read a changed configuration from */

@@ -65,10 +65,14 @@ export async function makeSetup(
     createAgents(config, models, prompts, told, before?.agents),
   );
   await agents.readFolders();
+  return { ...configured, agents };
+}
+
+/** Tells the log of agents whose calls wait for somebody whom nobody has named. */
+export function warnOfApprovers({ agents, config }: Setup, log: Logger): void {
   for (const { agent } of agents.all())
     for (const platform of withoutApprovers(agent, config.platforms))
       log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
-  return { ...configured, agents };
 }
 
 /** Who is told of what happens to agents: the log. A function of its own: its functions live as long as an agent, and hold no other. */

@@ -1,8 +1,9 @@
-import { camelToSnake } from "./camel-case.ts";
-import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
-import type { ChatPlatformConfig, ChatPlatformConfigs, Config } from "./config.ts";
+import { camelCased, camelToSnake } from "./camel-case.ts";
+import type { Config, ModelConfig } from "./config.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { modelSchema } from "./schema/models.ts";
 import { isForStart } from "./schema-walk.ts";
-import { isTable } from "./value-tree.ts";
+import { isTable, type KeyPath } from "./value-tree.ts";
 
 /** What differs between two configurations, by keys as the file has them. No value is ever told. */
 export interface Changes {
@@ -12,41 +13,71 @@ export interface Changes {
   readonly atStart: readonly string[];
 }
 
-/** Tables of which a Weir that runs keeps what it was started with, but for what is read whenever somebody asks. */
-type LivePlatform = Pick<ChatPlatformConfig, "dm" | "allow" | "owners" | "ownerRoles">;
+/** What a configuration has under another name than the file, with the keys of that table that it is made of. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  host: [".listen"],
+  port: [".listen"],
+  ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries("madeOf" in row ? row.madeOf : {}))),
+};
+/** The key that switches a table on; a table that is off is null in a configuration. */
+const SWITCHES: Readonly<Record<string, string>> = {
+  http: ".listen",
+  "llm.embeddings": ".model",
+  telemetry: ".endpoint",
+  "platforms.loopback": ".url",
+  ...Object.fromEntries(PLATFORM_ROWS.map(({ key, token }) => [`platforms.${key}`, `.${token}`])),
+};
+/** The secrets of a platform once more, as a list: each is an option of its own. */
+const ALL_SECRETS = "secrets";
+/** A table of an agent: what is a table in it has names that people choose, and is told as one. */
+const IN_AN_AGENT = /^agents\.[^.]+\./;
+/** What holds of a model of which the file says nothing. */
+const OF_ANY_MODEL = camelCased(modelSchema.parse({}));
 
 /**
- * The configuration that a Weir that runs can take up: that of now, but for what only a start can change. Pure.
+ * The configuration that a Weir that runs can take up: that of now, but for what only a start can change by the marks of the schema. Pure.
  * @param started what it was started with
  */
 export function takeUp(started: Config, next: Config): Config {
-  const { baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings } = started.llm;
-  return {
-    ...next,
-    database: started.database,
-    daemon: started.daemon,
-    telemetry: started.telemetry,
-    http: started.http,
-    agentsDir: started.agentsDir,
-    llm: { ...next.llm, baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings },
-    platforms: { ...started.platforms, ...livePlatforms(started, next) },
-  };
+  const kept = keepMarked([], started, next);
+  const models = keepMarkedOfModels(started.llm.models, next.llm.models);
+  return { ...kept, agentsDir: started.agentsDir, llm: { ...kept.llm, models } };
 }
 
-function livePlatforms(started: Config, next: Config): ChatPlatformConfigs {
-  const chats = CHAT_PLATFORMS.map((key) => {
-    const before = started.platforms[key];
-    return [key, before === null ? null : { ...before, ...liveOf(next.platforms[key]) }];
+/** A table with the values of the start where the schema says so. Lists are never kept in part. */
+function keepMarked<Table extends object>(path: KeyPath, started: Table, next: Table): Table {
+  const before = new Map(Object.entries(started));
+  const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
+    const place = [...path, camelToSnake(key)];
+    const was = before.get(key);
+    if (isKept(path, key)) return [key, was];
+    // What is off at the start stays off, and what is off in the file goes on as it was: of that the file tells nothing.
+    if (place.join(".") in SWITCHES && (was === null || value === null)) return [key, was];
+    return [key, isTable(was) && isTable(value) ? keepMarked(place, was, value) : value];
   });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key keeps what it had
-  return Object.fromEntries(chats) as ChatPlatformConfigs;
+  return { ...next, ...Object.fromEntries(kept) };
 }
 
-/** Of a platform that is off in the file, and so goes on as it was, nothing is known. */
-function liveOf(platform: ChatPlatformConfig | null): LivePlatform | null {
-  if (platform === null) return null;
-  const { dm, allow, owners, ownerRoles } = platform;
-  return { dm, allow, owners, ownerRoles };
+function isKept(path: KeyPath, key: string): boolean {
+  if (key === ALL_SECRETS) return true;
+  return keysOf(key).every((option) => isForStart([...path, option.slice(1)]));
+}
+
+/** Under which keys of its table the file has it. */
+function keysOf(name: string): readonly string[] {
+  return MADE_OF[name] ?? [`.${camelToSnake(name)}`];
+}
+
+/** What was said of a model at the start holds on where nothing is said of it any more. */
+function keepMarkedOfModels(started: readonly ModelConfig[], next: readonly ModelConfig[]): ModelConfig[] {
+  const names = new Set([...next, ...started].map(({ name }) => name));
+  const models = Array.from(names, (name) => {
+    const [was, now] = [started, next].map((all) => all.find((one) => one.name === name));
+    const nothing = { name, ...OF_ANY_MODEL };
+    const kept = keepMarked(["models", name], was ?? nothing, now ?? nothing);
+    return now === undefined && JSON.stringify(kept) === JSON.stringify(nothing) ? [] : [kept];
+  });
+  return models.flat();
 }
 
 /** Pure. */
@@ -55,7 +86,7 @@ export function changesBetween(before: Config, after: Config): Changes {
   const all = [...new Set([...a.keys(), ...b.keys()])];
   // Of what is off in one of them only the switch is told.
   const keys = all.filter((key) => a.get(key) !== b.get(key) && (isNamed(key) || (a.has(key) && b.has(key))));
-  const named = new Set(keys.map((key) => whole(key, a, b)));
+  const named = new Set(keys.map((key) => (isOfStart(key) ? key : whole(key, a, b))));
   const atStart = [...named].filter((key) => isOfStart(key));
   return { live: [...named].filter((key) => !atStart.includes(key)), atStart };
 }
@@ -80,47 +111,28 @@ function isOfStart(key: string): boolean {
 
 /** Each option that can differ, by its key, as a text to compare. */
 function valuesOf({
-  database,
-  llm,
-  log,
-  telemetry,
-  daemon,
-  http,
-  prompts,
-  platforms,
-  bindings,
+  file: _file,
+  agentsDir: _agentsDir,
   agents,
+  llm: { models, ...llm },
+  ...rest
 }: Config): Map<string, string> {
   const values = new Map<string, string>();
-  const put = (key: string, value: unknown): void => {
-    values.set(key, JSON.stringify(value) ?? "");
+  const putAll = (path: string, table: object): void => {
+    for (const [name, value] of Object.entries(table)) {
+      if (name === ALL_SECRETS) continue;
+      const place = `${path}${keysOf(name)[0]}`.replace(/^\./, "");
+      if (isTable(value) && !IN_AN_AGENT.test(path)) {
+        putAll(name in MADE_OF ? path : place, value);
+        continue;
+      }
+      const key = place in SWITCHES ? `${place}${SWITCHES[place]}` : place;
+      // Several parts of one option are compared together.
+      values.set(key, (values.get(key) ?? "") + (JSON.stringify(value) ?? ""));
+    }
   };
-  const putAll = (table: string, of: object): void => {
-    for (const [name, value] of Object.entries(of)) put(`${table}.${camelToSnake(name)}`, value);
-  };
-  const { models, embeddings, ...server } = llm;
-  for (const [table, of] of Object.entries({ database, llm: server, log, daemon, prompts }))
-    putAll(table, of);
-  putAll("telemetry", telemetry ?? { endpoint: null });
-  putAll("llm.embeddings", embeddings ?? { model: "" });
-  const { host = "", port = 0, ...service } = http ?? {};
-  putAll("http", { listen: [host, port], ...service });
+  putAll("", { ...rest, llm });
   for (const { name, ...model } of models) putAll(`models.${JSON.stringify(name)}`, model);
-  putAll("platforms.loopback", platforms.loopback ?? { url: "" });
-  for (const { key, token, ...row } of PLATFORM_ROWS) {
-    const config = platforms[key];
-    if (config === null) put(`platforms.${key}.${token}`, null);
-    else {
-      const { secrets: _, ...options } = row.optionsOf?.(config) ?? config;
-      putAll(`platforms.${key}`, options);
-    }
-  }
-  put("bindings", bindings);
-  for (const { id, ...agent } of agents)
-    for (const [name, value] of Object.entries(agent)) {
-      const key = `agents.${id}.${camelToSnake(name)}`;
-      if (isTable(value)) putAll(key, value);
-      else put(key, value);
-    }
+  for (const { id, ...agent } of agents) putAll(`agents.${id}`, agent);
   return values;
 }

@@ -25,6 +25,8 @@ export interface WatchTiming {
 
 const TIMING: WatchTiming = { soonMs: 100, restMs: 250, emptyMs: 1000, pollMs: 5000, blindMs: 1000 };
 const ABSENT = "-";
+/** As if there were no paths. */
+const NOTHING: Look = { marks: new Map(), text: "[]", empty: new Set() };
 
 interface Look {
   /** By path: what tells one state of a file from another. */
@@ -55,15 +57,15 @@ export class FileWatch implements Disposable {
     this.#timing = { ...TIMING, ...parts.timing };
   }
 
-  /** What is there now counts as known. */
-  start(): void {
-    this.#told = this.#read();
-    this.#arm();
+  /** @param isKnown what is there now; default: it is. What is not known is told of once it is at rest. */
+  start(isKnown = true): void {
+    this.#told = isKnown ? this.#read() : NOTHING;
+    this.#look();
   }
 
   /** Tells of what is there now once more, with the next look. */
   again(): void {
-    this.#told = { marks: new Map(), text: "", empty: new Set() };
+    this.#told = NOTHING;
   }
 
   [Symbol.dispose](): void {

@@ -3,7 +3,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Config, HttpConfig } from "../config/config.ts";
 import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
-import { maskOf, secretsOf } from "../admin/secrets.ts";
+import type { KnownSecrets } from "../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
 import { nameInUrl } from "../platforms/loopback/local-only.ts";
 import { createApp } from "./app.ts";
@@ -23,10 +23,12 @@ export interface HttpService extends AsyncDisposable {
 }
 
 export interface HttpServiceOptions {
-  readonly config: Pick<Config, "database" | "llm" | "platforms" | "http" | "agents">;
+  readonly config: Pick<Config, "database">;
   readonly http: HttpConfig;
   readonly version: string;
   readonly log: Logger;
+  /** Its token is added. */
+  readonly secrets: KnownSecrets;
 }
 
 /** All headers of a request, and its path, bytes. */
@@ -49,7 +51,7 @@ const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const { config, http, version, log } = options;
+  const { config, http, version, log, secrets } = options;
   await using stack = new AsyncDisposableStack();
   const server = createLimitedServer();
   const listening = { host: http.host, port: await listen(server, http) };
@@ -61,15 +63,14 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
   const channels = new ChannelReports();
-  const own = maskOf([...secretsOf(config), token.text]);
-  let ofDaemon = (text: string): string => text;
+  secrets.add([token.text]);
   const app = createApp({
     readiness,
     metrics,
     channels,
     version,
     token: token.text,
-    mask: (text) => ofDaemon(own(text)),
+    mask: secrets.masked,
     hosts: allowedHosts(listening, http.hosts),
     log,
   });
@@ -88,7 +89,6 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
       readiness.watch(daemon);
       metrics.watch(daemon);
       channels.watch(daemon);
-      ofDaemon = daemon.masked;
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };

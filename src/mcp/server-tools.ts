@@ -34,8 +34,6 @@ const FRAME_TOKENS = 8;
 export class ServerTools implements AsyncDisposable {
   readonly connections: readonly McpConnection[];
   readonly #parts: Omit<ServerToolsParts, "before">;
-  /** Connections of the configuration before. */
-  readonly #adopted: readonly McpConnection[];
   #current: readonly Tool[];
   #leftOut: readonly string[] = [];
   /** Null: nobody has started them, or it is over. */
@@ -51,10 +49,6 @@ export class ServerTools implements AsyncDisposable {
     this.connections = parts.servers.map(
       (config) => before?.connectionOf(config) ?? new McpConnection({ config, log, mask, timing }),
     );
-    this.#adopted = this.connections.filter(
-      (connection) => before?.connections.includes(connection) === true,
-    );
-    this.#listen(this.connections.filter((connection) => !this.#adopted.includes(connection)));
   }
 
   /** The connection to a server, if it is configured exactly so. */
@@ -73,22 +67,18 @@ export class ServerTools implements AsyncDisposable {
     return this.#leftOut;
   }
 
-  /** Starts the servers. Must not throw or wait: the agent answers without their tools until they come. */
+  /** Starts the servers, and listens to them. Must not throw or wait: the agent answers without their tools until they come. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    // Those of the configuration before are only listened to once this one is in force.
-    this.#listen(this.#adopted);
+    for (const connection of this.connections)
+      this.#listening.push(connection.subscribe(() => this.#merge()));
     if (this.connections.some(({ listing }) => listing !== null)) this.#merge();
     const opened = Promise.all(this.connections.map(async (connection) => connection.opened()));
     this.#beginning = withDeadline(opened, BEGIN_MS).then(() => undefined);
     void this.#beginning.finally(() => {
       this.#beginning = null;
     });
-  }
-
-  #listen(connections: readonly McpConnection[]): void {
-    for (const connection of connections) this.#listening.push(connection.subscribe(() => this.#merge()));
   }
 
   whenBegun(): Promise<void> | null {

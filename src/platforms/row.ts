@@ -45,8 +45,8 @@ export interface PlatformRow<
   resolve(section: Section<Options>, secrets: Secrets<Options>): Own<Configured> | null;
   /** Of a platform that has its token: what else has to be set, and is not; null: nothing. Default: the token is all. */
   lacks?(section: Section<Options>, secrets: Secrets<Options>): Lacking<Options> | null;
-  /** The configuration by its options, where it has other properties than these. Default: it has none. */
-  optionsOf?(config: Configured): Readonly<Record<string, unknown>>;
+  /** The properties of its configuration that are no option, each with those that it is made of, behind a dot. Default: there are none. */
+  readonly madeOf?: Readonly<Record<string, readonly string[]>>;
   /** How it is connected, for `weir config check`: `by Socket Mode`. Default: there is one way. */
   describe?(config: Configured): string;
   /** Makes the adapter, which connects when it is started. */

@@ -70,11 +70,11 @@ export function promptSources(config: Pick<Config, "prompts" | "agents">): Promp
   return { dir, fallbackDirs, agentTemplates, compactorTemplates };
 }
 
-/** Absolute paths of all that the templates are read from: folders, and the files that are there. */
+/** Absolute paths of all that the templates are read from: folders, and the files that are there. Must not throw. */
 export function templatePaths(sources: PromptSources): string[] {
   const { dir, fallbackDirs = [], agentTemplates, compactorTemplates } = sources;
   const folders = [...new Set([dir, ...fallbackDirs])];
-  const files = folders.filter(isFolder).flatMap((folder) => templatesIn(folder).map((name) => join(folder, name)));
+  const files = folders.flatMap((folder) => (templatesIn(folder) ?? []).map((name) => join(folder, name)));
   return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
@@ -101,9 +101,10 @@ export interface LoadedPrompts extends Prompts {
 export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
   const texts = textsOf(sources);
   if (before?.texts === texts) return before;
-  const hasFolder = isFolder(sources.dir);
+  const there = templatesIn(sources.dir);
+  const hasFolder = there !== null;
   const absent: string[] = [];
-  const problems = hasFolder ? extraTemplates(sources.dir) : [noFolder(sources.dir)];
+  const problems = hasFolder ? extraTemplates(there) : [noFolder(sources.dir)];
   const load = (path: string, name: string, templateRules: TemplateRules): Render => {
     const outcome = loadTemplate(path, name, templateRules);
     if (typeof outcome === "function") return outcome;
@@ -153,22 +154,31 @@ function inSnakeCase(values: Readonly<Record<string, unknown>>): Record<string, 
 }
 
 function noFolder(dir: string): string {
-  return `${dir}: there is no such folder of templates; check prompts.language and prompts.dir in the configuration`;
+  return `${dir}: there is no such folder of templates, or it cannot be read; check prompts.language and prompts.dir in the configuration`;
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
-function templatesIn(dir: string): string[] {
-  return readdirSync(dir)
-    .filter((name) => name.endsWith(".j2"))
-    .toSorted();
+/** @returns null: there is no such folder, or it cannot be read; it may vanish at any moment */
+function templatesIn(dir: string): string[] | null {
+  try {
+    return readdirSync(dir)
+      .filter((name) => name.endsWith(".j2"))
+      .toSorted();
+  } catch {
+    return null;
+  }
 }
 
-function extraTemplates(dir: string): string[] {
+function extraTemplates(there: readonly string[]): string[] {
   const expected = new Set(TEMPLATE_NAMES.map((name) => name + EXTENSION));
-  return templatesIn(dir)
+  return there
     .filter((name) => !expected.has(name))
     .map((name) => `${name}: no template has this name; expected are ${[...expected].join(", ")}`);
 }

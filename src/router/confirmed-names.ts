@@ -22,6 +22,8 @@ export class ConfirmedNames {
   /** By {@link keyOf}: ids of servers. Empty until the servers are met. */
   readonly #record = new Map<string, ReadonlySet<string>>();
   readonly #told = new Set<string>();
+  /** Platforms that did not say in which servers the bot is. */
+  readonly #unconfirmed = new Set<string>();
 
   constructor(parts: NamingConfig & { readonly store: NameStore; readonly log: Logger }) {
     this.#store = parts.store;
@@ -39,7 +41,9 @@ export class ConfirmedNames {
     for (const [platform, list] of this.#met) {
       try {
         await this.#confirm(uses, platform, list);
+        this.#unconfirmed.delete(platform);
       } catch (error) {
+        this.#unconfirmed.add(platform);
         this.#log.warn({ platform, why: errorMessage(error) }, "names_not_confirmed_yet");
       }
     }
@@ -47,6 +51,11 @@ export class ConfirmedNames {
       this.#uses = uses;
       this.#told.clear();
     };
+  }
+
+  /** All that is named was confirmed, as far as platforms have met their servers. */
+  get areConfirmed(): boolean {
+    return this.#unconfirmed.size === 0;
   }
 
   /** Whether a plain name holds in a server. Before the servers are met, none holds. */
@@ -64,6 +73,7 @@ export class ConfirmedNames {
   async meet(platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
     this.#met.set(platform, list);
     await this.#confirm(this.#uses, platform, list);
+    this.#unconfirmed.delete(platform);
   }
 
   async #confirm(uses: Uses, platform: string, list: () => Promise<readonly Server[]>): Promise<void> {

@@ -14,7 +14,7 @@ function openScene(): {
     platforms: [{ name: "terminal" }],
     models: { describe: () => "a server" },
     breaker: new Breaker(() => 0),
-    budgets: null,
+    budgets: { low: () => [] },
     registry: { size: 2 },
     events,
   });

@@ -14,6 +14,7 @@ const ENV = {
   SLACK_SIGNING_SECRET: "slack-signing",
   OPENAI_API_KEY: "a-key",
   DATABASE_URL: "postgres://one/db",
+  EMBEDDINGS_API_KEY: "vectors-key",
 };
 
 /** Each in a folder of its own, which is no change. */
@@ -91,12 +92,126 @@ test("a token that is new, other or gone waits, and no list of people is widened
   assert.deepEqual(changesBetween(fresh, started), { live: [], atStart: ["platforms.discord.token"] });
 });
 
-test("no value is told, and the mark of the schema is on each key that takeUp keeps", (t) => {
-  const kept = leafPaths()
-    .filter((path) => isForStart(path))
-    .map((path) => path.join("."));
-  assert.ok(kept.includes("platforms.discord.token") && kept.includes("models.NAME.cache_markers"));
-  assert.ok(!kept.some((key) => /^(?:agents|bindings|defaults|log|prompts)/.test(key)), kept.join(" "));
+/** Tables that are off by default, switched on: of one that is off only its switch is told. */
+const ALL_ON: Readonly<Record<string, string>> = {
+  "http.listen": '"127.0.0.1:8420"',
+  "platforms.loopback.url": '"http://127.0.0.1:1"',
+  "llm.embeddings.model": '"vectors"',
+  "llm.embeddings.base_url": '"http://127.0.0.1:3/v1"',
+  "telemetry.endpoint": '"http://127.0.0.1:1"',
+  "platforms.slack.mode": '"http"',
+  'models."m".price_in': "1",
+  'models."m".price_out': "1",
+};
+/** Another value of each option that is no agent's, as the file has it; `env:` is another variable. */
+const OTHER: Readonly<Record<string, string>> = {
+  "database.url": "env:DATABASE_URL=postgres://two/db",
+  "database.data_dir": '"./elsewhere"',
+  "llm.base_url": '"http://127.0.0.1:1/v1"',
+  "llm.api_key": "env:OPENAI_API_KEY=another-key",
+  "llm.first_token_timeout_ms": "5",
+  "llm.idle_timeout_ms": "5",
+  "llm.max_retries": "5",
+  "llm.embeddings.model": '"others"',
+  "llm.embeddings.base_url": '"http://127.0.0.1:1/v1"',
+  "llm.embeddings.api_key": "env:EMBEDDINGS_API_KEY=another-key",
+  "llm.embeddings.dimensions": "64",
+  "log.level": '"debug"',
+  "log.format": '"json"',
+  "log.file_max_bytes": "20000",
+  "log.files": "7",
+  "terminal.history": "false",
+  "daemon.drain_deadline_ms": "5",
+  "daemon.max_loaded_channels": "5",
+  "daemon.idle_evict_ms": "5",
+  "daemon.mailbox_size": "5",
+  "daemon.max_compactions": "5",
+  "http.listen": '"127.0.0.1:8421"',
+  "http.token": "env:WEIR_HTTP_TOKEN=a-token-of-enough-letters",
+  "http.hosts": '["weir.internal"]',
+  "telemetry.endpoint": '"http://127.0.0.1:2"',
+  "telemetry.headers": "env:OTEL_EXPORTER_OTLP_HEADERS=authorization=another-key",
+  "telemetry.service_name": '"another"',
+  "prompts.language": '"de"',
+  "prompts.dir": '"./own"',
+  "platforms.loopback.url": '"http://127.0.0.1:2"',
+  "platforms.loopback.max_text_length": "200",
+  "platforms.slack.mode": '"socket"',
+  "platforms.slack.bot_token": "env:SLACK_BOT_TOKEN=another-token",
+  "platforms.slack.signing_secret": "env:SLACK_SIGNING_SECRET=another-secret",
+  "platforms.slack.listen": '"127.0.0.1:3001"',
+  "platforms.discord.token": "env:DISCORD_TOKEN=another-token",
+  ...Object.fromEntries(
+    ["discord", "slack"].flatMap((name) =>
+      Object.entries({
+        api_url: '"http://127.0.0.1:1"',
+        dm: '"off"',
+        allow: '["1"]',
+        owners: '["1"]',
+        owner_roles: '["ops"]',
+        catch_up_max_age_ms: "5",
+      }).map(([key, value]) => [`platforms.${name}.${key}`, value]),
+    ),
+  ),
+  'models."m".context_window': "4096",
+  'models."m".max_output_tokens': "5",
+  'models."m".price_in': "2",
+  'models."m".price_out': "2",
+  'models."m".price_cached': "2",
+  'models."m".sees_images': "false",
+  'models."m".cache_markers': "true",
+};
+
+/** A config.toml with all tables on, and one option set otherwise. */
+function otherwise(t: TestContext, key = "", value = ""): Config {
+  const [name = "", of = ""] = value.startsWith("env:") ? value.slice(4).split("=") : [];
+  const lines = { ...ALL_ON, ...(name === "" && key !== "" && { [key]: value }) };
+  const toml = Object.entries(lines).map(([path, said]) => `${path} = ${said}`);
+  return read(t, toml.join("\n"), name === "" ? {} : { [name]: of });
+}
+
+test("each option is taken up or kept as its mark in the schema says, and told as that", (t) => {
+  const started = otherwise(t);
+  for (const [key, value] of Object.entries(OTHER)) {
+    const isStart = isForStart(key.replace('"m"', "NAME").split("."));
+    const next = otherwise(t, key, value);
+    const taken = takeUp(started, next);
+    const live = changesBetween(started, taken).live;
+    const { atStart } = changesBetween(taken, next);
+    assert.deepEqual(isStart ? atStart : live, [key], key);
+    assert.deepEqual(isStart ? live : atStart, [], key);
+    assert.deepEqual({ ...taken, file: null }, { ...(isStart ? started : next), file: null }, key);
+  }
+});
+
+test("no option of the schema is without such a value, and none of agents and bindings is for a start alone", () => {
+  const all = leafPaths().map((path) => path.join(".").replace("NAME", '"m"'));
+  const isOfAgents = (key: string): boolean => /^(?:agents|bindings|defaults)\b/.test(key);
+  // Slack has it only where it is reached through a socket.
+  const unread = ["platforms.slack.app_token"];
+  assert.deepEqual(
+    all.filter((key) => !isOfAgents(key) && !(key in OTHER)),
+    unread,
+  );
+  assert.deepEqual(
+    leafPaths().filter((path) => isOfAgents(path.join(".")) && isForStart(path)),
+    [],
+  );
+});
+
+test("what was said of a model at the start holds on where the file says nothing of it any more", (t) => {
+  const started = read(t, '[models."m"]\ncache_markers = true\nprice_in = 1\nprice_out = 1');
+  const next = read(t, "");
+  const taken = takeUp(started, next);
+  assert.equal(taken.llm.models[0]?.cacheMarkers, true);
+  assert.deepEqual(changesBetween(started, taken).live, ['models."m".price_in', 'models."m".price_out']);
+  assert.deepEqual(changesBetween(taken, next).atStart, ['models."m".cache_markers']);
+  const fresh = takeUp(next, started);
+  assert.equal(fresh.llm.models[0]?.cacheMarkers, "auto");
+  assert.deepEqual(changesBetween(fresh, started).atStart, ['models."m".cache_markers']);
+});
+
+test("no value is told", (t) => {
   const secret = read(t, "", { OPENAI_API_KEY: "sk-planted-secret" });
   assert.doesNotMatch(JSON.stringify(changesBetween(read(t, ""), secret)), /planted/);
 });

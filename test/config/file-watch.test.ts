@@ -106,3 +106,18 @@ test("without any sign it looks now and then, and what was asked for again is to
   await delay(200);
   assert.equal(count, 1);
 });
+
+test("where it is not known what is there, that is told once, when it is at rest", async (t) => {
+  const folder = folderWith(t, { "config.toml": "a = 1\n" });
+  const file = join(folder, "config.toml");
+  let count = 0;
+  const watch = new FileWatch({ paths: () => [file], onChange: () => count++, timing: QUICK });
+  t.after(() => watch[Symbol.dispose]());
+  watch.start(false);
+  assert.equal(count, 0);
+  await until("it is told", () => count === 1);
+  writeFileSync(file, "a = 22\n");
+  await until("the save is told", () => count === 2);
+  await delay(200);
+  assert.equal(count, 2);
+});

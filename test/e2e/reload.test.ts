@@ -4,11 +4,15 @@ import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { openStore } from "../store/open-store.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo } from "../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
+import { connectionUrl } from "../support/weir.ts";
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
@@ -200,4 +204,42 @@ test("a start with a broken file says why first, and ends with a code of its own
   assert.equal(code, 78);
   assert.deepEqual(out, []);
   assert.match(stderr, /^The configuration has 1 problem:\n\n {2}config\.toml:2/);
+});
+
+test("what is saved, and asked for, while the daemon still starts is in force soon after it", async () => {
+  await using database = await createTestDatabase();
+  await using model = await startModelServer();
+  model.respond(echo);
+  await using world = await openLoopbackWorld();
+  const config = `${world.config}[database]\nurl = "env:RELOAD_TEST_URL"\n`;
+  await using home = await openHome({ modelUrl: model.url, config });
+  await using outside = openStore(database.connection);
+  const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = outside.db.transaction(async (client) => {
+    await client.query({ name: "", text: "lock table schema_migrations in access exclusive mode" });
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  const daemon = home.startWith({ RELOAD_TEST_URL: connectionUrl(database.connection) }, "start");
+  await until("it reads which schema there is", async () => {
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    return (await outside.sql(waiting)).length > 0;
+  });
+  await writeFile(path.join(home.folder, "config.toml"), config + instructed("Speak of mills."));
+  // It ends nothing: somebody is there who remembers it.
+  daemon.signal("SIGHUP");
+  held.resolve();
+  await holding;
+  await daemon.line("ready");
+  await daemon.errorLine('"configuration_reloaded"');
+  await world.say("room", "first", "hello");
+  await world.untilAnswered();
+  assert.match(
+    model.requests.at(-1)?.body.messages.find(({ role }) => role === "system")?.content ?? "",
+    /Speak of mills\./,
+  );
+  daemon.signal("SIGTERM");
+  assert.equal((await daemon.ended).code, 0);
 });

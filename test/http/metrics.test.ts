@@ -65,7 +65,7 @@ function openScene(due: () => Promise<{ platform: string; channels: number; long
     platforms: [{ name: "discord" }, { name: "slack", connection: notConnectedYet }],
     models: { describe: () => "" },
     breaker,
-    budgets: null,
+    budgets: { low: () => [] },
     registry: { size: 3 },
     events,
   });

@@ -1,12 +1,19 @@
 // proves: src/prompts/catalogue.ts
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import type { AgentId } from "../../src/core/ids.ts";
-import { loadPrompts, promptSources, PromptError, type FailureKind, type Prompts } from "../../src/prompts/load.ts";
+import {
+  loadPrompts,
+  promptSources,
+  PromptError,
+  templatePaths,
+  type FailureKind,
+  type Prompts,
+} from "../../src/prompts/load.ts";
 
 const dir = join(import.meta.dirname, "../../prompts/en");
 const prompts = loadPrompts({ dir });
@@ -232,6 +239,14 @@ suite("a folder of templates", () => {
     const [problem, ...rest] = problemsOf(() => loadPrompts({ dir: join(dir, "nowhere") }));
     assert.match(problem ?? "", /no such folder of templates/);
     assert.deepEqual(rest, []);
+  });
+
+  test("that cannot be looked at is one problem, too, and looking for its files throws nothing", (t) => {
+    const copy = copyWith(t, {});
+    const own = join(copy, "own");
+    symlinkSync(own, own);
+    assert.deepEqual(templatePaths({ dir: own }), [own]);
+    assert.match(problemsOf(() => loadPrompts({ dir: own })).join(), /no such folder of templates, or it cannot be read/);
   });
 
   test("with Windows line ends gives the same texts", (t) => {

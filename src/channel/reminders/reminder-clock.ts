@@ -111,7 +111,7 @@ export class ReminderClock implements AsyncDisposable {
   #looking: Promise<void> | null = null;
   #isAsked = false;
   #isClosed = false;
-  /** Schedules of channels that the log does not have yet are placed later. */
+  /** False: the schedules may be others than those that were placed, or some of them wait for their channels. */
   #arePlaced = false;
   /** What the log was told of that last. */
   #placesTold = "";
@@ -173,7 +173,7 @@ export class ReminderClock implements AsyncDisposable {
       this.#isAsked = false;
       try {
         this.#lookedAt = steadyNow();
-        if (!this.#arePlaced) await this.#place();
+        if (!this.#arePlaced) await this.#placeAll();
         // One time for both: what comes due between them would be in neither.
         const at = this.#parts.now();
         const isWhole = await this.#tellDue(at);
@@ -247,8 +247,22 @@ export class ReminderClock implements AsyncDisposable {
     registry.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
   }
 
-  /** Puts the schedules of the configuration into their channels. The log is told what is new of that. */
-  async #place(): Promise<void> {
+  async #placeAll(): Promise<void> {
+    // First: who says meanwhile that there are others takes it back.
+    this.#arePlaced = true;
+    let areAll = false;
+    try {
+      areAll = await this.#place();
+    } finally {
+      if (!areAll) this.#arePlaced = false;
+    }
+  }
+
+  /**
+   * Puts the schedules of the configuration into their channels. The log is told what is new of that.
+   * @returns false: some of them wait
+   */
+  async #place(): Promise<boolean> {
     const { store, now, log } = this.#parts;
     const schedules = this.#parts.schedules();
     const placed: PlacedSchedule[] = [];
@@ -267,12 +281,13 @@ export class ReminderClock implements AsyncDisposable {
       else placed.push({ ...schedule, agent, channel: row.id, nextAt });
     }
     await store.reminders.setSchedules(placed);
-    this.#arePlaced = placed.length === schedules.length;
+    const areAll = placed.length === schedules.length;
     const news = JSON.stringify([waiting, placed.map(({ nextAt: _nextAt, ...schedule }) => schedule)]);
-    if (news === this.#placesTold) return;
+    if (news === this.#placesTold) return areAll;
     this.#placesTold = news;
     for (const one of waiting) log.warn(one, "schedule_waits");
     for (const { agent, name, channel, nextAt } of placed)
       log.info({ agent, schedule: name, channel, nextAt }, "schedule_set");
+    return areAll;
   }
 }

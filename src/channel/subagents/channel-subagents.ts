@@ -145,6 +145,11 @@ export class ChannelSubagents {
     return isStopped;
   }
 
+  /** Resolves when those that are at work now, or wait for their turn, have ended. */
+  async atWork(): Promise<void> {
+    await Promise.all(Array.from(this.#runs.values(), async ({ over }) => over));
+  }
+
   /** Nobody waits for any of them any more. */
   async drop(): Promise<void> {
     await this.#host.store.subagents.drop(this.#host.owner);
@@ -156,7 +161,7 @@ export class ChannelSubagents {
     this.#closing.abort();
     this.#retry.cancel();
     for (const { abort } of this.#runs.values()) abort.abort();
-    await Promise.all([...this.#runs.values()].map(async ({ over }) => over));
+    await this.atWork();
     await this.#settling.onIdle();
   }
 

@@ -67,6 +67,11 @@ export class SubagentDesk implements AsyncDisposable {
     return (await this.#channels.get(channel)?.stop(number)) ?? this.#store.subagents.stop(channel, number);
   }
 
+  /** Resolves when those that are at work now, or wait for their turn, have ended. */
+  async atWork(): Promise<void> {
+    await Promise.all(Array.from(this.#channels.values(), async (one) => one.atWork()));
+  }
+
   /** `/reset`: nobody waits for those of a channel any more. */
   async drop(channel: ChannelId): Promise<void> {
     await this.#channels.get(channel)?.drop();

@@ -100,18 +100,18 @@ export const fileSchema = z.strictObject({
       "info",
       'How much to log: "trace", "debug", "info", "warn", "error" or "silent".',
     ),
-    format: option(
+    format: startOption(
       oneOf(LOG_FORMATS),
       "auto",
       'What stderr shows: "text", a line an event for eyes; "json", for programs; "auto", text on a terminal and JSON elsewhere. The ' +
         "file weir.log in the data folder has JSON lines; `weir logs` draws them.",
     ),
-    file_max_bytes: option(
+    file_max_bytes: startOption(
       whole(10_000, 1_000_000_000, "bytes"),
       10_000_000,
       "When weir.log is as long as this, a new one begins, and the one before it is weir.log.1.",
     ),
-    files: option(whole(1, 20, "files"), 5, "How many of these files are kept, weir.log included."),
+    files: startOption(whole(1, 20, "files"), 5, "How many of these files are kept, weir.log included."),
   }),
   telemetry: table(
     "telemetry",
@@ -132,7 +132,7 @@ export const fileSchema = z.strictObject({
     "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups. Nothing that people have said is in it.",
   ),
   terminal: table("terminal", {
-    history: option(
+    history: startOption(
       flag,
       true,
       "Keep what is typed in the terminal for the next time, in the file history of data_dir, which only its owner may read: " +

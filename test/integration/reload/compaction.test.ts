@@ -71,3 +71,42 @@ test("where nobody waits it goes on to its end with what it began with, and no o
   await quiet(weir, "calm");
   await checkFold(weir, "calm");
 });
+
+test("whoever looks what is due, as the end of a reload does, ends no compaction: nobody waits for the channel", async () => {
+  await using scene = await openScene();
+  const held = hold();
+  let asked = 0;
+  script(scene.server, () => {
+    asked++;
+    return held.behaviour;
+  });
+  await fillTo(scene, "looked", BACKGROUND);
+  await using weir = await scene.start();
+  await ask(weir, scene.server, "looked", "are you there?");
+  await until("the summariser is asked", () => asked === 1);
+  assert.equal((await weir.reload(CONFIG("Speak of boats."))).kind, "reloaded");
+  for (let look = 0; look < 10; look++) await weir.daemon.takeUp("test");
+  assert.equal(asked, 1);
+  held.release(text(SUMMARY));
+  await compaction(weir, "looked", "committed");
+  assert.equal(asked, 1);
+  await quiet(weir, "looked");
+  await checkFold(weir, "looked");
+});
+
+test("what is due by the new thresholds is done behind the compaction that ran, and nobody has to say anything", async () => {
+  await using scene = await openScene();
+  const held = hold();
+  script(scene.server, (_, index) => (index === 0 ? held.behaviour : text(SUMMARY)));
+  await fillTo(scene, "lowered", BACKGROUND);
+  await using weir = await scene.start();
+  await ask(weir, scene.server, "lowered", "are you there?");
+  await summariserAsked(scene.server, 1);
+  const lower = "max_raw_messages = 10\nkeep_messages = 4\n";
+  assert.equal((await weir.reload(CONFIG("Speak of boats.") + lower)).kind, "reloaded");
+  await weir.daemon.takeUp("test");
+  held.release(text(SUMMARY));
+  await summariserAsked(scene.server, 2);
+  await quiet(weir, "lowered");
+  await checkFold(weir, "lowered");
+});

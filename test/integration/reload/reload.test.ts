@@ -12,6 +12,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { heldText, text } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
+import { openStore } from "../../store/open-store.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
@@ -260,4 +261,59 @@ test("schedules are set and ended as they are saved", async () => {
   await until("the schedule is set", isShown);
   await weir.reload(agent("main"));
   await until("the schedule is over", async () => !(await isShown()));
+});
+
+test("a reload that changes nothing does nothing, and the status tells when one has changed something", async () => {
+  await using server = await startModelServer();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: NAMED("main"),
+  });
+  const { daemon } = weir;
+  const reloadedAt = (): Date | null | undefined => daemon.status().configuration?.reloadedAt;
+  const { setup } = daemon.inForce;
+  const nothing = { kind: "reloaded", live: [], prompts: false, atStart: [] };
+  assert.deepEqual(await weir.reload(NAMED("main")), nothing);
+  assert.equal(daemon.inForce.setup, setup);
+  assert.equal(reloadedAt(), null);
+  await weir.reload(NAMED("main") + NAMED("other"));
+  const at = reloadedAt();
+  assert.ok(at instanceof Date);
+  const next = daemon.inForce.setup;
+  assert.notEqual(next, setup);
+  assert.deepEqual(await weir.reload(`[daemon]\nmax_compactions = 2\n${NAMED("main")}${NAMED("other")}`), {
+    ...nothing,
+    atStart: ["daemon.max_compactions"],
+  });
+  assert.equal(daemon.inForce.setup, next);
+  assert.equal(reloadedAt(), at);
+});
+
+test("a reload that could not look what is due is made up for by the next, also where that changes nothing", async () => {
+  await using fresh = await createTestDatabase();
+  await using server = await startModelServer();
+  const log: string[] = [];
+  await using weir = await startWeir({
+    connection: fresh.connection,
+    modelUrl: server.url,
+    config: NAMED("main"),
+    onLog: (line) => log.push(line),
+  });
+  await using outside = openStore(fresh.connection);
+  await outside.sql("alter table subagents rename to away");
+  await weir.reload(NAMED("main") + NAMED("other"));
+  await until("it is told", () => log.some((line) => line.includes("reload_looks_again_later")));
+  await outside.sql("alter table away rename to subagents");
+  // Due, and announced by nobody.
+  const { id } = await outside.channel("owed");
+  await outside.say(id, "are you there?");
+  server.respond(() => text("an answer"));
+  const { setup } = weir.daemon.inForce;
+  await weir.reload(NAMED("main") + NAMED("other"));
+  await weir.event("turn_settled", ({ channel }) => channel === "test:owed");
+  const next = weir.daemon.inForce.setup;
+  assert.notEqual(next, setup);
+  await weir.reload(NAMED("main") + NAMED("other"));
+  assert.equal(weir.daemon.inForce.setup, next);
 });

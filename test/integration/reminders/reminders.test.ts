@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { ReminderClock } from "../../../src/channel/reminders/reminder-clock.ts";
+import {
+  type ConfiguredSchedule,
+  ReminderClock,
+  type ReminderClockParts,
+} from "../../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../../src/channel/reminders/reminder-desk.ts";
 import { answerText } from "../../../src/core/card.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
@@ -249,6 +253,7 @@ function quickClock(
   world: World,
   { daemon: { store, registry } }: TestWeir,
   now = (): Date => world.now,
+  more: Partial<ReminderClockParts> = {},
 ): { desk: ReminderDesk; clock: ReminderClock } {
   const desk = new ReminderDesk(store.reminders, now);
   const clock = new ReminderClock({
@@ -262,6 +267,7 @@ function quickClock(
     serves: () => true,
     agentOf: () => ({ time: createTimeFormat("UTC"), graceMs: HOUR_MS }),
     tickMs: 20,
+    ...more,
   });
   return { desk, clock };
 }
@@ -308,6 +314,42 @@ test("what comes due while the clock looks is told, and not passed over until it
   quick.clock.start();
   assert.deepEqual(await come(world, "room", 1), ["tea"]);
   await shown(weir, "room", 2);
+});
+
+test("schedules that change while those of before are placed are placed as well, and at once", async () => {
+  await using world = await openWorld();
+  await using weir = await world.start();
+  await meet(weir, "room");
+  const { store } = weir.daemon;
+  const row = await store.channels.find({ platform: "test", name: "room" });
+  assert.ok(row !== undefined);
+  const planned = (name: string): ConfiguredSchedule[] => [
+    { name, cron: "0 9 * * *", timeZone: "UTC", text: name, agent: row.agent, channel: "test:room" },
+  ];
+  let schedules = planned("before");
+  // It is behind the look at the schedules.
+  const find: typeof store.channels.find = async (address) => {
+    const found = await store.channels.find(address);
+    if (schedules[0]?.name === "before") {
+      schedules = planned("after");
+      quick.clock.replan();
+    }
+    return found;
+  };
+  const channels = Object.assign(Object.create(store.channels), { find });
+  const quick = quickClock(world, weir, () => world.now, {
+    schedules: () => schedules,
+    store: { ...store, channels },
+  });
+  await using _clock = quick.clock;
+  quick.clock.start();
+  for (;;) {
+    const waiting = await world.open.sql<{ text: string }>(
+      "select text from reminders where state = 'active'",
+    );
+    if (waiting.some(({ text: one }) => one === "after")) break;
+    await delay(5);
+  }
 });
 
 test("where the database goes away, it is told when that is back", async () => {
