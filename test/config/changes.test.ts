@@ -164,7 +164,7 @@ const OTHER: Readonly<Record<string, string>> = {
 
 /** A config.toml with all tables on, and one option set otherwise. */
 function otherwise(t: TestContext, key = "", value = ""): Config {
-  const [name = "", of = ""] = value.startsWith("env:") ? value.slice(4).split("=") : [];
+  const [name = "", of = ""] = value.startsWith("env:") ? value.slice(4).split(/=(.*)/) : [];
   const lines = { ...ALL_ON, ...(name === "" && key !== "" && { [key]: value }) };
   const toml = Object.entries(lines).map(([path, said]) => `${path} = ${said}`);
   return read(t, toml.join("\n"), name === "" ? {} : { [name]: of });
