@@ -14,6 +14,7 @@ import { TEST_DIGESTER } from "../../support/digester.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
+import { until } from "../../support/patience.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
@@ -345,7 +346,7 @@ test("a channel that no adapter here can deliver to is summarised, and answered 
   const before = server.requests.length;
   server.respond(() => text([SUMMARY, " "], { delayMs: 300 }));
   const asked = request(channel);
-  while (server.requests.length === before) await new Promise(setImmediate);
+  await until("a summary to be asked for", () => server.requests.length > before);
   // Also what is said while it is in memory to be summarised.
   await weir.say("and now?", { room: "away", addressed: true });
   assert.equal(parseAnswer(await asked)?.kind, "committed");

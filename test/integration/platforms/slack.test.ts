@@ -9,7 +9,7 @@ import type { SlackChannel } from "../../support/slack/model.ts";
 import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
-import { Patience } from "../../support/patience.ts";
+import { until } from "../../support/patience.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
 
 interface Scene extends AsyncDisposable {
@@ -120,8 +120,7 @@ test("edits and deletions while nobody listened reach the log", async () => {
   assert.ok(row);
   await slack.journal.until("the deletion", () => weir.daemon.registry.loaded(row.id) !== undefined);
   const held = async (): Promise<readonly string[]> => weir.daemon.store.channels.held(row.address, 10);
-  const patience = new Patience();
-  while ((await held()).length !== 1 && patience.whyOver() === null) await new Promise(setImmediate);
+  await until("the deletion in the log", async () => (await held()).length === 1);
   assert.deepEqual(await held(), [`${dm.id}/${changed}`]);
   slack.world.say(ann, dm, "what is the code?");
   await answers(scene, dm, 3);

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { test, type TestContext } from "node:test";
+import { entryOf, groupsOf } from "./groups.ts";
+
+const named = (folder: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `test/${folder}/${index + 100}.test.ts`);
+
+test("the files of a folder share processes, as evenly as they can; each is in one", () => {
+  const files = [...named("text", 3), ...named("store/log", 20), ...named("store/turns", 9)];
+  const groups = groupsOf(files);
+  assert.deepEqual(
+    groups.map(({ name, files: { length } }) => [name, length]),
+    [
+      ["text-1", 3],
+      ["store-1", 9],
+      ["store-2", 10],
+      ["store-3", 10],
+    ],
+  );
+  assert.deepEqual(
+    groups.flatMap((group) => group.files),
+    files,
+  );
+});
+
+test("what starts daemons has a process of its own, and comes first", () => {
+  const files = ["test/a.test.ts", "test/http/a.test.ts", "test/e2e/a.test.ts", "test/e2e/http.test.ts"];
+  assert.deepEqual(groupsOf(files), [
+    { name: "e2e-1", files: ["test/e2e/a.test.ts"] },
+    { name: "e2e-2", files: ["test/e2e/http.test.ts"] },
+    { name: "test-1", files: ["test/a.test.ts"] },
+    { name: "http-1", files: ["test/http/a.test.ts"] },
+  ]);
+});
+
+const PRELUDE = `import { after, before, beforeEach, test } from "node:test";\n`;
+
+/** Runs files as one group. @returns what they print, and how it ends */
+async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>) {
+  const root = await mkdtemp(path.join(tmpdir(), "weir-grouped-"));
+  t.after(async () => rm(root, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(texts)) await writeFile(path.join(root, name), PRELUDE + text);
+  const entry = path.join(root, "entry.mjs");
+  await writeFile(entry, entryOf({ name: "all", files: Object.keys(texts) }, root, 60_000));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { status, stdout } = spawnSync(process.execPath, ["--test", "--test-reporter=tap", entry], { env });
+  return {
+    status,
+    lines: stdout
+      .toString()
+      .split("\n")
+      .map((line) => line.trim()),
+  };
+}
+
+test("what a file does before and after its tests is done for its own, and before the next file is read", async (t) => {
+  const { status, lines } = await runGroup(t, {
+    "a.mjs": `
+      console.log("read a");
+      await new Promise((resolve) => setImmediate(resolve));
+      before(() => console.log("before a"));
+      beforeEach(() => console.log("each of a"));
+      after(() => console.log("after a"));
+      test("one", () => console.log("one"));`,
+    "b.mjs": `
+      console.log("read b");
+      test("two", () => console.log("two"));`,
+  });
+  const said = lines.flatMap(
+    (line) => /^# ((?:read|before|each|after|one|two).*)/.exec(line)?.slice(1) ?? [],
+  );
+  assert.deepEqual(said, ["read a", "before a", "each of a", "one", "after a", "read b", "two"]);
+  assert.equal(status, 0, lines.join("\n"));
+});
+
+test("a file that cannot be read, or fails, fails the run, and the files after it run", async (t) => {
+  for (const broken of [`throw new Error("not read");`, `test("one", () => { throw new Error("no"); });`]) {
+    const { status, lines } = await runGroup(t, { "a.mjs": broken, "b.mjs": `test("two", () => {});` });
+    assert.equal(status, 1);
+    assert.ok(
+      lines.some((line) => /^not ok \d+ - a\.mjs$/.test(line)),
+      lines.join("\n"),
+    );
+    assert.ok(
+      lines.some((line) => /^ok \d+ - two$/.test(line)),
+      lines.join("\n"),
+    );
+  }
+});

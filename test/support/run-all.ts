@@ -1,0 +1,54 @@
+/** `npm run test:all`: all test files, or those that match the patterns it is given, in as few processes as `groups.ts` says. */
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { pipeline } from "node:stream/promises";
+import { run, type RunOptions } from "node:test";
+import { spec } from "node:test/reporters";
+import { entryOf, groupsOf } from "./groups.ts";
+
+const ROOT = path.join(import.meta.dirname, "..", "..");
+/** A test leaves its processor idle while it waits for its database, its model server, a deadline: there are two of them at least. */
+const AT_ONCE = 3;
+const FILE_TIMEOUT_MS = 600_000;
+const GROUP_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
+
+const given = process.argv.slice(2);
+const patterns = given.length === 0 ? ["test/**/*.test.ts"] : given;
+const files = globSync(patterns, { cwd: ROOT }).map((file) => file.replaceAll(path.sep, "/"));
+if (files.length === 0) throw new Error(`No test file matches ${patterns.join(" ")}`);
+
+const folder = mkdtempSync(path.join(tmpdir(), "weir-groups-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+// Ends the processes of the tests as well; a second signal ends this one alone.
+const stopped = new AbortController();
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const) {
+  process.once(signal, () => {
+    process.exitCode = code;
+    stopped.abort();
+  });
+}
+
+const entries = groupsOf(files.toSorted()).map((group) => {
+  const entry = path.join(folder, `${group.name}.mjs`);
+  writeFileSync(entry, entryOf(group, ROOT, FILE_TIMEOUT_MS));
+  return entry;
+});
+/** Node's types lack the path. */
+const options: RunOptions & { globalSetupPath: string } = {
+  cwd: ROOT,
+  files: entries,
+  concurrency: AT_ONCE,
+  timeout: GROUP_TIMEOUT_MS,
+  signal: stopped.signal,
+  globalSetupPath: path.join(import.meta.dirname, "global-setup.ts"),
+};
+const results = run(options);
+results.on("test:summary", ({ success }) => {
+  if (!success) process.exitCode ??= 1;
+});
+await pipeline(results, new spec(), process.stdout);
