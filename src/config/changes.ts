@@ -122,7 +122,9 @@ function valuesOf({
     for (const [name, value] of Object.entries(table)) {
       if (name === ALL_SECRETS) continue;
       const place = `${path}${keysOf(name)[0]}`.replace(/^\./, "");
-      if (isTable(value) && !IN_AN_AGENT.test(path)) {
+      // An option may be a table of names that people choose.
+      const isOption = IN_AN_AGENT.test(path) || isForStart(place.split("."));
+      if (isTable(value) && !isOption) {
         putAll(name in MADE_OF ? path : place, value);
         continue;
       }
