@@ -99,14 +99,6 @@ export interface ChannelDescription {
   readonly agent: AgentId;
 }
 
-/** A channel in which something waits for a turn. */
-export interface DueChannel {
-  readonly id: ChannelId;
-  readonly address: ChannelAddress;
-  /** The newest message that asks for one. */
-  readonly seq: Seq;
-}
-
 /** The turn that a reset ended, with the platform's ids of the messages that it will not answer. */
 export interface ResetTurn {
   readonly id: TurnId;
@@ -114,7 +106,7 @@ export interface ResetTurn {
 }
 
 /** The message that has waited the longest for a turn in the channel `c`. */
-const OLDEST_DUE = `select e.appended_at from entries e
+export const OLDEST_DUE = `select e.appended_at from entries e
   where e.channel_id = c.id and e.addressed and e.seq > c.settled_to order by e.seq limit 1`;
 
 /** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
@@ -315,39 +307,6 @@ export class ChannelStore {
       [platforms, rawEntries, partitions],
     );
     return rows.map(toChannel);
-  }
-
-  /**
-   * Channels of some partitions in which a message has waited for its turn for so long, with the newest that waits.
-   * @param forMs by the clock of the database
-   */
-  async dueIn(
-    partitions: readonly number[],
-    platforms: readonly string[],
-    forMs: number,
-  ): Promise<DueChannel[]> {
-    const rows = await this.#db.query<{ id: number; platform: string; name: string; due_to: number }>(
-      {
-        name: "channels_due_in",
-        text: `select c.id, c.platform, c.name, c.due_to from channels c cross join lateral (${OLDEST_DUE}) d
-                where c.partition = any($1) and c.platform = any($2) and c.due_to > c.settled_to
-                  and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
-                order by d.appended_at, c.id`,
-      },
-      [partitions, platforms, forMs],
-    );
-    return rows.map(({ id, platform, name, due_to: seq }) => {
-      return { id: channelId(id), address: { platform, name }, seq };
-    });
-  }
-
-  /** The partition of a channel; undefined: there is no such channel. */
-  async partitionOf(id: ChannelId): Promise<number | undefined> {
-    const [row] = await this.#db.query<{ partition: number }>(
-      { name: "channel_partition", text: "select partition from channels where id = $1" },
-      [id],
-    );
-    return row?.partition;
   }
 
   /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */

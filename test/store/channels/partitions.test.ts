@@ -33,9 +33,9 @@ test("the partition of an address is the database's, whatever the address is mad
   const many = Array.from({ length: 400 }, (_, index) => `spread-${index}`);
   for (const name of [...names, ...many]) {
     const { id, partition } = await opened(name);
-    assert.equal(await store.channels.partitionOf(id), partition, name);
+    assert.equal(await store.partitions.ofChannel(id), partition, name);
   }
-  assert.equal(await store.channels.partitionOf(channelId(999_999)), undefined);
+  assert.equal(await store.partitions.ofChannel(channelId(999_999)), undefined);
   const [row] = await weir.sql<{ used: number }>("select count(distinct partition) as used from channels");
   assert.ok((row?.used ?? 0) > 60, "addresses spread over the partitions");
 });
@@ -143,14 +143,14 @@ test("what is due in a partition: asked, not settled, and asked so long ago; who
     found: readonly Found[],
   ): Found[] => found.filter(({ address }) => address.name.startsWith("due-"));
   const due = async (forMs: number, partitions = mine): Promise<string[]> =>
-    ours(await store.channels.dueIn(partitions, ["test"], forMs)).map(
+    ours(await store.partitions.due(partitions, ["test"], forMs)).map(
       ({ address, seq }) => `${address.name} ${seq}`,
     );
   assert.deepEqual(await due(0), ["due-asked 1"]);
   assert.deepEqual(await due(3_600_000), [], "a message of just now may still be on its way");
   const others = ALL.filter((id) => id !== asked.partition);
   assert.deepEqual(await due(0, others), []);
-  assert.deepEqual(await store.channels.dueIn(mine, ["elsewhere"], 0), []);
+  assert.deepEqual(await store.partitions.due(mine, ["elsewhere"], 0), []);
 
   // It was made before the other one, and is asked behind it.
   await weir.say(settled.id, "another one");

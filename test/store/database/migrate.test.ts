@@ -394,7 +394,7 @@ test("messages that wait when partitions come are found by the look at what is d
     update channels set settled_to = 1 where id = 2`);
   await migrate(database, SILENT);
   const all = Array.from({ length: 64 }, (_, id) => id);
-  const due = await createStore(database).channels.dueIn(all, ["test"], 0);
+  const due = await createStore(database).partitions.due(all, ["test"], 0);
   assert.deepEqual(
     due.map(({ address, seq }) => [address.name, seq]),
     [["waits", 2]],
