@@ -4,10 +4,11 @@ import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { ChannelRegistry } from "./channel/registry.ts";
-import { takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
+import type { HomeKeeper } from "./channel/home-keeper.ts";
+import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
-import { type Base, type Channels, createChannels } from "./compose/channels.ts";
+import { type Base, type Channels, type Cluster, createChannels } from "./compose/channels.ts";
 import { type Ground, type GroundOptions, openGround, whileStarting } from "./compose/ground.ts";
 import { tellOfLostAgents } from "./compose/reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./compose/reloader.ts";
@@ -33,6 +34,8 @@ export interface DaemonOptions extends GroundOptions {
   readonly now?: () => Date;
   /** Where a changed configuration is read from; default: none is, and what it was started with holds to the end. */
   readonly source?: ConfigurationSource;
+  /** The daemons on this database among which its channels are spread; default: this one has all of them. */
+  readonly cluster?: Cluster;
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -104,11 +107,17 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const waiting = [channels.approvals, clock, channels.lostModels];
   const reloader = openReloader(options.source, { ...base, ...channels, router, goneNotes, clock });
   stack.use(reloader);
+  const homeKeeper = await keepHomes(options, { ...base, ...channels, clock });
+  stack.use(homeKeeper);
   stack.defer(async () => {
-    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
   });
-  stack.defer(() => keeper.enter("draining"));
+  // While messages still come: whoever is home next answers them.
+  stack.defer(async () => options.cluster?.homes.leave(deadline));
+  stack.defer(() => {
+    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
+    keeper.enter("draining");
+  });
   // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
   stack.defer(() => opened.expectEnd());
 
@@ -129,6 +138,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       router.erasures.begin();
       desk.open();
+      await whileStarting(async () => homeKeeper?.start());
       for (const one of [...waiting, reloader]) one?.start();
       keeper.enter("serving");
     },
@@ -148,6 +158,39 @@ function answeringFor(
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   return { ...answeringOf(inForce, names), names, platformOf, serves };
+}
+
+/** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
+async function keepHomes(
+  { cluster }: DaemonOptions,
+  {
+    store,
+    registry,
+    platforms,
+    approvals,
+    clock,
+    inForce,
+    log,
+  }: Pick<Base, "store" | "inForce" | "log"> &
+    Pick<Channels, "registry" | "approvals"> & {
+      readonly platforms: readonly Platform[];
+      readonly clock: { start(): void };
+    },
+): Promise<HomeKeeper | undefined> {
+  if (cluster === undefined) return undefined;
+  const { HomeKeeper: Keeper } = await import("./channel/home-keeper.ts");
+  return new Keeper({
+    homes: cluster.homes,
+    store,
+    registry,
+    daemon: cluster.name,
+    platforms: platforms.map(({ name }) => name),
+    rawEntries: () => mostRawMessages(inForce.setup.config),
+    onTakenUp: () => {
+      for (const waiting of [approvals, clock]) waiting.start();
+    },
+    log,
+  });
 }
 
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */

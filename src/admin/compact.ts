@@ -1,7 +1,7 @@
-import { withDeadline } from "../async/deadline.ts";
+import { compactAtHome } from "./at-home.ts";
 import type { AskedCommand, Command, CommandParts } from "./command.ts";
 import { displayableLine } from "../text/displayable.ts";
-import { describeAnswer, forceCompaction, quoteSummary } from "./compact-answer.ts";
+import { describeAnswer, quoteSummary } from "./compact-answer.ts";
 
 const EFFECT = "costs model calls, and changes what everybody here is answered from";
 /** How long the asker waits for a summary, ms. */
@@ -33,14 +33,13 @@ export const summarizeCommand: Command = {
 };
 
 async function forceAndDescribe(
-  { registry, store }: CommandParts,
+  parts: CommandParts,
   { channel: { id }, argument, typed }: AskedCommand,
   showsText: boolean,
 ): Promise<string> {
   const focus = displayableLine(argument).trim();
   if (focus.length > MAX_FOCUS) return `Nothing was summarised: a focus has at most ${MAX_FOCUS} characters.`;
-  const { compactor } = await registry.get(id);
-  const answer = await withDeadline(forceCompaction(compactor, store.compactions, focus), COMPACT_WAIT_MS);
+  const answer = await compactAtHome(parts, id, focus, COMPACT_WAIT_MS);
   if (answer === null) return `This is still being summarised. ${typed("context")} shows how far it is.`;
   const quoted = showsText ? quoteSummary(answer) : "";
   return quoted === "" ? describeAnswer(answer) : `${describeAnswer(answer)}\n\n${quoted}`;

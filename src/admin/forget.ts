@@ -220,7 +220,7 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: Owne
   );
   if (!result && !isRepeated) return false;
   // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
-  await (await parts.registry.inMemory(channel.id))?.changed(0, null);
+  await parts.registry.changed(channel.id, 0, null);
   await parts.registry.memoriesGone(channel.id);
   return true;
 }

@@ -1,15 +1,14 @@
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
-import type { ChannelAddress } from "../core/ids.ts";
+import type { ChannelAddress, ChannelId } from "../core/ids.ts";
 import type { CompactionStore } from "../store/compaction/compactions.ts";
-import type { JobId } from "../core/ids.ts";
 import { redactPerson, type RedactionParts } from "../router/redact-messages.ts";
 import type { ChannelStore } from "../store/channels/channels.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
 import type { ReloadAnswer } from "./reload-answer.ts";
 import type { ForgetAnswer } from "./forget-answer.ts";
-import type { ChannelRequest, RequestStore, WaitingRequest } from "../store/commands/requests.ts";
+import type { ChannelRequest, RequestStore, WaitingRequest, Wish } from "../store/commands/requests.ts";
 import {
   type CompactAnswer,
   forceCompaction,
@@ -25,7 +24,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store" | "regi
       readonly compactions: CompactionStore;
       readonly channels: Pick<ChannelStore, "find">;
     };
-  readonly registry: RedactionParts["registry"] & Pick<ChannelRegistry, "visit">;
+  readonly registry: RedactionParts["registry"] &
+    Pick<ChannelRegistry, "visit" | "homes" | "inMemory" | "get">;
   /** See `GoneNotesSweeper`. */
   readonly sweepNotes: () => Promise<void>;
   /** What this daemon knows of itself. */
@@ -46,7 +46,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 const OTHERS_FIRST_MS = 500;
 
 /**
- * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`, `weir status`, `weir reload`), and answers in the same row. It
+ * Takes requests from other commands (`weir compact`, `weir compact --redo`, `weir forget-user`, `weir status`, `weir reload`), and of other daemons (`/stop`, `/reset` and `/compact` where they are not the channel's home), and answers in the same row. It
  * hears of a request by NOTIFY and polls as well, so a lost connection costs seconds and no request.
  */
 export class RequestServer implements AsyncDisposable {
@@ -101,18 +101,25 @@ export class RequestServer implements AsyncDisposable {
 
   /** @returns when to look again, ms */
   async #takeAll(): Promise<number> {
-    const { store, serves } = this.#parts;
+    const { store } = this.#parts;
     await this.#listen();
     let nextMs = POLL_MS;
     for (const request of await store.requests.waiting()) {
-      const isOurs = request.channel === null || serves(request.address);
-      const waitMs = isOurs ? 0 : OTHERS_FIRST_MS - request.ageMs;
+      const waitMs = await this.#waitMs(request);
       if (waitMs > 0) nextMs = Math.min(nextMs, waitMs);
       else if (await store.requests.take(request.id)) this.#begin(request);
     }
     await this.#clean();
     this.#warned = null;
     return nextMs;
+  }
+
+  /** How long a request is left to others, ms; Infinity: it is its channel's home's. */
+  async #waitMs(request: WaitingRequest): Promise<number> {
+    const { registry, serves } = this.#parts;
+    if (request.channel === null) return 0;
+    if (!registry.homes.isLocal) return (await registry.homes.isHome(request.channel)) ? 0 : Infinity;
+    return serves(request.address) ? 0 : OTHERS_FIRST_MS - request.ageMs;
   }
 
   /** Cleans at intervals: a daemon may run for months. */
@@ -158,17 +165,32 @@ export class RequestServer implements AsyncDisposable {
   async #answerTo(request: WaitingRequest): Promise<object> {
     if (request.channel === null)
       return request.wish.kind === "reload" ? this.#parts.reload() : this.#parts.status();
-    const { wish } = request;
-    if (wish.kind === "forget") return this.#forget(request, wish.person);
-    return storableAnswer(await this.#compact(request, wish.kind === "redo" ? wish.job : null));
+    const { wish, channel } = request;
+    const { registry } = this.#parts;
+    switch (wish.kind) {
+      case "forget":
+        return this.#forget(request, wish.person);
+      case "stop":
+        return { kind: "stopped", isStopped: (await registry.inMemory(channel))?.stop() ?? false };
+      case "reset":
+        await (await registry.get(channel)).reset();
+        return { kind: "reset" };
+      case "redo":
+      case "compact":
+        return storableAnswer(await this.#compact(channel, wish));
+    }
   }
 
-  async #compact({ channel }: ChannelRequest, redo: JobId | null): Promise<CompactAnswer> {
+  async #compact(
+    channel: ChannelId,
+    wish: Extract<Wish, { kind: "compact" | "redo" }>,
+  ): Promise<CompactAnswer> {
     const { store, registry } = this.#parts;
-    return registry.visit(channel, async ({ compactor }) => {
-      if (redo !== null) return redoCompaction(compactor, store, channel, redo);
-      return forceCompaction(compactor, store.compactions);
-    });
+    return registry.visit(channel, async ({ compactor }) =>
+      wish.kind === "redo"
+        ? redoCompaction(compactor, store, channel, wish.job)
+        : forceCompaction(compactor, store.compactions, wish.focus),
+    );
   }
 
   async #forget({ address }: ChannelRequest, person: string): Promise<ForgetAnswer> {

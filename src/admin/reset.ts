@@ -1,3 +1,4 @@
+import { NOBODY_HOME, resetAtHome } from "./at-home.ts";
 import type { AskedCommand, Command, CommandParts } from "./command.ts";
 
 export const resetCommand: Command = {
@@ -12,13 +13,10 @@ export const resetCommand: Command = {
 /** The same under the name by which people look for it. */
 export const newCommand: Command = { ...resetCommand, name: "new", help: "as /reset" };
 
-async function reset(
-  { registry, store }: CommandParts,
-  { channel, argument, typed }: AskedCommand,
-): Promise<string> {
+async function reset(parts: CommandParts, { channel, argument, typed }: AskedCommand): Promise<string> {
   // A reset with an argument may mean something else, and there is no way back.
   if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
-  await (await registry.get(channel.id)).reset();
-  await store.skills.deactivate(channel.id, null);
+  if (!(await resetAtHome(parts, channel.id))) return NOBODY_HOME;
+  await parts.store.skills.deactivate(channel.id, null);
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
 }

@@ -1,3 +1,4 @@
+import { NOBODY_HOME, stopAtHome } from "./at-home.ts";
 import { STOPPED } from "../platforms/platform.ts";
 import type { AskedCommand, Command, CommandParts } from "./command.ts";
 
@@ -11,7 +12,8 @@ export const stopCommand: Command = {
   run: stop,
 };
 
-async function stop({ registry }: CommandParts, { channel }: AskedCommand): Promise<string> {
-  const isStopped = (await registry.inMemory(channel.id))?.stop() ?? false;
+async function stop(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
+  const isStopped = await stopAtHome(parts, channel.id);
+  if (isStopped === null) return NOBODY_HOME;
   return isStopped ? STOPPED : NOTHING_TO_STOP;
 }

@@ -120,23 +120,37 @@ export class ChannelActor {
   notify(entry: Entry, turn: RunningTurn | null): void {
     this.#runner.begun(turn);
     const isDue = entry.kind === "user" && entry.addressed;
-    this.#takeIn(isDue ? entry.seq : null, async () => this.history.observe(entry));
+    this.#takeIn(isDue ? entry.seq : null, isDue, async () => this.history.observe(entry));
   }
 
   /** A message stands in the log that nobody announced: the connection was cut after its commit. */
   remind(seq: Seq, isDue: boolean): void {
-    this.#takeIn(isDue ? seq : null, async () => this.history.catchUp(seq));
+    this.#takeIn(isDue ? seq : null, isDue, async () => this.history.catchUp(seq));
   }
 
-  #takeIn(dueSeq: Seq | null, work: () => Promise<void>): void {
+  #takeIn(dueSeq: Seq | null, mayBeDue: boolean, work: () => Promise<void>): void {
     this.#lastUsedAt = steadyNow();
     if (dueSeq !== null) this.#runner.accepted(dueSeq);
     this.#noticing++;
     void this.#guard(work).finally(() => {
       this.#noticing--;
       this.compactor.consider();
-      if (dueSeq !== null) this.wake();
+      if (mayBeDue) this.wake();
     });
+  }
+
+  /**
+   * Another daemon has written to the channel: reads what is new up to `seq`, begins again what has read a text that has changed or
+   * gone, and shows what was decided. Returns at once.
+   */
+  look(seq: Seq): void {
+    const { agent, guests } = this.#parts;
+    this.#takeIn(null, true, async () => {
+      await this.history.catchUp(seq);
+      if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
+      if (await this.history.isOutdated()) await this.changed(0, null);
+    });
+    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
 
   /** Its channel is served again: takes up what could not be delivered meanwhile, and what is due. Returns at once. */

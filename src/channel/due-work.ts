@@ -44,6 +44,6 @@ export class DueWorkDesk {
   /** Takes it back, as a person takes a message back. @throws WeirError if the log cannot be written */
   async takeBack(channel: ChannelId, id: string, digester: Digester): Promise<void> {
     const { result: seq } = await retryWrite(async () => this.#log.delete(channel, id, digester));
-    if (seq !== undefined) await (await this.#registry.inMemory(channel))?.changed(seq, null);
+    if (seq !== undefined) await this.#registry.changed(channel, seq, null);
   }
 }

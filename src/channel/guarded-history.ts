@@ -199,6 +199,11 @@ export class GuardedHistory {
     });
   }
 
+  /** Whether a text was edited or taken back, by whichever daemon, since the rows were folded last. */
+  async isOutdated(): Promise<boolean> {
+    return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.#takenBack;
+  }
+
   /**
    * Folds the rows again if something may be gone of which nobody tells this channel: what its tool calls were made of, a wish
    * that a thread has of its channel, or a text that another daemon took back. To be asked before a turn begins.
@@ -209,8 +214,7 @@ export class GuardedHistory {
     const isOwn =
       !entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel);
     if (isOwn && !this.#othersWrite) return;
-    const isSame = (await this.#store.memories.takenBack(channel)) === this.#takenBack;
-    if (isSame && (await this.hasMemories())) return;
+    if (!(await this.isOutdated()) && (await this.hasMemories())) return;
     await this.reload();
   }
 

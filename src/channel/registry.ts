@@ -6,11 +6,14 @@ import { errorMessage } from "../core/errors.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { isOfInfrastructure } from "../store/database/errors.ts";
+import type { DueChannel } from "../store/channels/partitions.ts";
+import { isOfInfrastructure, StalePartitionError } from "../store/database/errors.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import { ChannelActor } from "./actor.ts";
+import { ChannelHomes, NotHomeError } from "./channel-homes.ts";
 import { type Guests, NO_GUESTS } from "./guests.ts";
+import type { Partition } from "./homes.ts";
 import { TakeoverWatch } from "./takeover-watch.ts";
 import { WakeRetry } from "./wake-retry.ts";
 import { steadyNow } from "../async/clock.ts";
@@ -48,6 +51,11 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Actors that are being closed: the next one is loaded when they are. */
   readonly #closing = new Map<ChannelId, Promise<void>>();
   readonly #epochs = new Map<ChannelId, number>();
+  /** Of which channels this daemon is home. */
+  readonly homes: ChannelHomes;
+  /** Channels that are taken up, or wait for it. */
+  readonly #takingUp = new Set<ChannelId>();
+  readonly #takeUps = new PQueue({ concurrency: RESUMED_AT_ONCE });
   /** Loaded only to be summarised: no adapter can deliver to their channels. */
   readonly #visited = new Set<ChannelActor>();
   /** Messages that were only listened to, of channels that are not in memory. */
@@ -60,7 +68,8 @@ export class ChannelRegistry implements AsyncDisposable {
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
-    const { store, log, lostLookMs } = parts;
+    const { store, log, lostLookMs, homes = new ChannelHomes() } = parts;
+    this.homes = homes;
     this.#lost = new TakeoverWatch({
       unfinished: async (id) => (this.#actors.has(id) ? null : store.channels.unfinished(id)),
       take: async (id) => this.#wake(id),
@@ -85,7 +94,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /**
    * The channel's actor, loaded from the log if it is not in memory. Use it at once: it may be evicted at any later tick.
-   * @throws WeirError if the log could not be read
+   * @throws NotHomeError if another daemon is home of the channel, WeirError if the log could not be read
    */
   async get(id: ChannelId): Promise<ChannelActor> {
     if (this.#isClosed) throw new Error("the registry is closed");
@@ -96,7 +105,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /**
    * Works on a channel also if no adapter can deliver to it: the channel is summarised, and nobody is answered.
-   * @throws WeirError if the log could not be read
+   * @throws NotHomeError if another daemon is home of the channel, WeirError if the log could not be read
    */
   async visit<Result>(id: ChannelId, work: (actor: ChannelActor) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new Error("the registry is closed");
@@ -124,7 +133,8 @@ export class ChannelRegistry implements AsyncDisposable {
     try {
       return await loading;
     } catch (error) {
-      this.#actors.delete(id);
+      // It may have been dropped meanwhile, and another one be loaded.
+      if (this.#actors.get(id) === loading) this.#actors.delete(id);
       throw error;
     }
   }
@@ -139,6 +149,21 @@ export class ChannelRegistry implements AsyncDisposable {
     return this.#actors.get(id)?.catch(() => undefined);
   }
 
+  /**
+   * A text of a channel was edited or taken back: tells its actor, here or at the channel's home. Must not throw where the channel is
+   * another daemon's.
+   */
+  async changed(id: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void> {
+    await (await this.inMemory(id))?.changed(seq, notedSeq);
+    if (await this.#isElsewhere(id)) this.homes.wake(id, notedSeq ?? seq);
+  }
+
+  /** An edit or a deletion in a channel may have been committed although its write failed. Must not throw. */
+  async doubt(id: ChannelId): Promise<void> {
+    (await this.inMemory(id))?.doubt();
+    if (await this.#isElsewhere(id)) this.homes.wake(id, 0);
+  }
+
   /** Memories of a channel may have gone with texts of it: turns of other channels that were shown one begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
     this.#parts.onApprovals?.(of, "taken_back");
@@ -151,18 +176,21 @@ export class ChannelRegistry implements AsyncDisposable {
    * @returns the claim with which the append begins the turn; null: the turn begins later
    */
   expect(id: ChannelId, text: string): TurnClaim | null {
-    return this.#ready.get(id)?.expect(text) ?? null;
+    return this.homes.holds(id) ? (this.#ready.get(id)?.expect(text) ?? null) : null;
   }
 
   /**
    * Tells a channel of an appended entry, and of the turn that began with it. A channel without a due message is not loaded for
-   * each entry. Must not throw.
+   * each entry. The home of another daemon's channel is woken instead. Must not throw.
    */
   async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
     this.#parts.indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
-    if (!isDue && !this.#actors.has(id) && !this.#isTimeToLook(id)) return;
-    await this.#with(id, (actor) => actor.notify(entry, turn));
+    const isElsewhere = !this.homes.isLocal && (await this.#isElsewhere(id));
+    // In the channel of another home nobody here knows whether its actor is in memory.
+    if (!isDue && (isElsewhere || !this.#actors.has(id)) && !this.#isTimeToLook(id)) return;
+    if (isElsewhere) this.#wakeHome(id, entry.seq);
+    else await this.#with(id, (actor) => actor.notify(entry, turn), entry.seq);
   }
 
   /** Tells a channel of a message that was appended, or stands in its log already and is still due. Returns at once. */
@@ -185,7 +213,8 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
   async remind(id: ChannelId, seq: Seq): Promise<void> {
     this.#parts.indexer.mark(id);
-    await this.#with(id, (actor) => actor.remind(seq, true));
+    if (!this.homes.isLocal && (await this.#isElsewhere(id))) this.#wakeHome(id, seq);
+    else await this.#with(id, (actor) => actor.remind(seq, true), seq);
   }
 
   /** Tells a channel in memory of a message that needs no answer. Must not throw. */
@@ -200,17 +229,119 @@ export class ChannelRegistry implements AsyncDisposable {
    * @returns how many channels had something to do
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
-    const rows = await this.#parts.store.channels.withWork(platforms, rawEntries);
-    const ours = rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined);
-    const wakes = new PQueue({ concurrency: RESUMED_AT_ONCE });
-    await wakes.addAll(
-      ours.map(
-        ({ id }) =>
-          async () =>
-            this.#takeUp(id),
-      ),
+    const { store, platformOf } = this.#parts;
+    const { isLocal, held } = this.homes;
+    const rows = await (isLocal
+      ? store.channels.withWork(platforms, rawEntries)
+      : store.channels.withWorkIn(held, platforms, rawEntries));
+    await this.takeUp(rows);
+    return rows.filter(({ address }) => platformOf(address) !== undefined).length;
+  }
+
+  /** Takes up what is due in channels that are served, a few at a time, in this order. Must not throw. */
+  async takeUp(channels: readonly Pick<ChannelRow, "id" | "address">[]): Promise<void> {
+    const wanted = channels.filter(
+      ({ id, address }) => this.#parts.platformOf(address) !== undefined && !this.#takingUp.has(id),
     );
-    return ours.length;
+    for (const { id } of wanted) this.#takingUp.add(id);
+    await this.#takeUps.addAll(
+      wanted.map(({ id }) => async () => {
+        this.#takingUp.delete(id);
+        if (!this.#isClosed) await this.#takeUp(id);
+      }),
+    );
+  }
+
+  /** Messages of these have waited for longer than a wake takes: wakes those that do not know of them. Returns at once. */
+  remindDue(due: readonly DueChannel[]): void {
+    const unknown = due.filter(({ id, address, seq }) => {
+      this.homes.place(id, address);
+      const actor = this.#ready.get(id);
+      if (actor !== undefined && actor.history.current.lastSeq < seq) actor.look(seq);
+      // One that is being loaded reads them by itself.
+      return !this.#actors.has(id);
+    });
+    void this.takeUp(unknown);
+  }
+
+  /** A wake came for a channel. One that has come too late, or from elsewhere, is dropped. Must not throw. */
+  async woken(id: ChannelId, seq: Seq): Promise<void> {
+    if (await this.#isElsewhere(id)) this.#ready.get(id)?.wake();
+    else await this.#with(id, (actor) => actor.look(seq), seq);
+  }
+
+  /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
+  async #isElsewhere(id: ChannelId): Promise<boolean> {
+    if (this.homes.isLocal) return false;
+    try {
+      return !(await this.homes.isHome(id));
+    } catch (error) {
+      this.#parts.log.warn({ id, why: errorMessage(error) }, "channel_home_unknown");
+      return true;
+    }
+  }
+
+  #wakeHome(id: ChannelId, seq: Seq): void {
+    this.homes.wake(id, seq);
+    // One that is being handed on is waited for by the next home.
+    this.#ready.get(id)?.wake();
+  }
+
+  /**
+   * This daemon is home of these partitions no more: their actors begin no turn. Resolves when what runs has ended, or was ended at the
+   * deadline, and the actors are gone. Must not throw.
+   */
+  async handOn(partitions: ReadonlySet<Partition>, deadline: AbortSignal): Promise<void> {
+    // Whoever waits for one is told that it goes on.
+    await this.#parts.subagents?.leave((id) => this.homes.isIn(id, partitions));
+    const leaving = this.#actorsIn(partitions).map(async ([id, loading]) => {
+      const actor = await loading.catch(() => undefined);
+      if (actor !== undefined) await unlessAborted(actor.leave(), deadline);
+      // Whoever was given this actor just now uses it first.
+      await immediately();
+      await this.#drop(id, loading);
+    });
+    await Promise.all(leaving);
+    this.#forgetEpochs(partitions);
+  }
+
+  /** This daemon has lost these partitions: their actors end at once. Returns at once. */
+  drop(partitions: ReadonlySet<Partition>): void {
+    for (const [id, loading] of this.#actorsIn(partitions)) void this.#drop(id, loading);
+    void this.#parts.subagents?.leave((id) => this.homes.isIn(id, partitions));
+    this.#forgetEpochs(partitions);
+  }
+
+  #actorsIn(partitions: ReadonlySet<Partition>): [ChannelId, Promise<ChannelActor>][] {
+    return [...this.#actors].filter(([id]) => this.homes.isIn(id, partitions));
+  }
+
+  /** What is known of a channel is true for as long as it is ours. */
+  #forgetEpochs(partitions: ReadonlySet<Partition>): void {
+    for (const id of this.#epochs.keys()) if (this.homes.isIn(id, partitions)) this.#epochs.delete(id);
+  }
+
+  /** Must not throw. */
+  async #drop(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
+    if (this.#actors.get(id) === loading) this.#forget(id);
+    await this.#close(id, loading);
+  }
+
+  /** Closes an actor: the next one is loaded when it is closed. Must not throw. */
+  async #close(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
+    const closed = this.#closeNow(id, loading).catch((error: unknown) => {
+      this.#parts.log.error({ id, why: errorMessage(error) }, "channel_not_closed");
+    });
+    this.#closing.set(id, closed);
+    await closed;
+    if (this.#closing.get(id) === closed) this.#closing.delete(id);
+  }
+
+  async #closeNow(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
+    // One that could not be loaded has nothing to close.
+    const actor = await loading.catch(() => undefined);
+    if (this.#ready.get(id) === actor) this.#ready.delete(id);
+    await actor?.close();
   }
 
   /**
@@ -273,18 +404,14 @@ export class ChannelRegistry implements AsyncDisposable {
     if (this.#isClosed || this.#ready.get(id) !== actor) return;
     const hasWork = actor.hasWork || isOwed;
     this.#forget(id);
-    const closed = actor.close().catch((error: unknown) => {
-      this.#parts.log.error({ id, why: errorMessage(error) }, "channel_not_closed");
-    });
-    this.#closing.set(id, closed);
-    await closed;
-    if (this.#closing.get(id) === closed) this.#closing.delete(id);
+    await this.#close(id, Promise.resolve(actor));
     if (hasWork && !this.#isClosed) await this.#wake(id);
   }
 
   /** Has a channel show its approvals as they are. Must not throw. */
   async showQuestions(id: ChannelId): Promise<void> {
-    await this.#with(id, ({ questions }) => questions.show());
+    if (!this.homes.isLocal && (await this.#isElsewhere(id))) this.homes.wake(id, 0);
+    else await this.#with(id, ({ questions }) => questions.show());
   }
 
   async #takeUp(id: ChannelId): Promise<void> {
@@ -299,11 +426,18 @@ export class ChannelRegistry implements AsyncDisposable {
     await this.#with(id, (actor) => actor.wake());
   }
 
-  /** Loads and wakes an actor. If that fails, the actor finds what is due when it is loaded later. */
-  async #with(id: ChannelId, work: (actor: ChannelActor) => void): Promise<void> {
+  /**
+   * Loads and wakes an actor. If that fails, the actor finds what is due when it is loaded later.
+   * @param seq what it is about, if the channel turns out to be another daemon's; default: something beside the log
+   */
+  async #with(id: ChannelId, work: (actor: ChannelActor) => void, seq: Seq = 0): Promise<void> {
     try {
       work(await this.get(id));
     } catch (error) {
+      if (error instanceof NotHomeError) {
+        this.#wakeHome(id, seq);
+        return;
+      }
       // Also after an unknown error: without a next message nobody else would wake the channel.
       const willRetry = !this.#isClosed && !(error instanceof NotServedError);
       this.#parts.log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
@@ -362,19 +496,31 @@ export class ChannelRegistry implements AsyncDisposable {
     this.#ready.delete(id);
   }
 
+  /** @throws NotHomeError if another daemon has taken the channel's partition, whether we have heard of it or not */
+  async #take(id: ChannelId, partitionEpoch: number | null): Promise<number> {
+    try {
+      return await this.#parts.store.channels.take(id, partitionEpoch);
+    } catch (error) {
+      if (!(error instanceof StalePartitionError)) throw error;
+      this.drop(this.homes.releaseOf(id));
+      throw new NotHomeError(error.message, { cause: error });
+    }
+  }
+
   /** @param absent stands in if no adapter can deliver to the channel; undefined: such a channel is not loaded */
   async #load(id: ChannelId, absent: Platform | undefined): Promise<ChannelActor> {
     const { store, events } = this.#parts;
     // Two would deliver the same answer.
     await this.#closing.get(id);
     const startedAt = steadyNow();
+    const partitionEpoch = this.homes.isLocal ? null : await this.homes.epochOf(id);
     const known = this.#epochs.get(id);
-    let epoch = known ?? (await store.channels.take(id));
+    let epoch = known ?? (await this.#take(id, partitionEpoch));
     this.#epochs.set(id, epoch);
     let snapshot = await store.load(id);
     if (known !== undefined && snapshot.channel.epoch !== known) {
       // Another daemon has taken the channel since it was last used here.
-      epoch = await store.channels.take(id);
+      epoch = await this.#take(id, partitionEpoch);
       this.#epochs.set(id, epoch);
       snapshot = await store.load(id);
     }
@@ -408,6 +554,10 @@ export class ChannelRegistry implements AsyncDisposable {
       this.#made.set(actor, { channel: snapshot.channel, staffed, streams });
       await actor.recover();
     }
+    if (!this.homes.holds(id)) {
+      await actor.close();
+      throw new NotHomeError(`channel ${id} was handed on while it was loaded`);
+    }
     this.#ready.set(id, actor);
     // Who answers may have changed while it was loaded.
     if (this.#isOutdated(actor)) this.#replace(id, actor);
@@ -433,6 +583,8 @@ interface Made {
 }
 
 export interface RegistryParts extends SharedParts {
+  /** Default: this daemon is home of all channels. */
+  readonly homes?: ChannelHomes;
   /** Actors in memory before the longest unused ones go. */
   readonly maxLoadedChannels: number;
   /** Time unused after which an actor goes, ms. */

@@ -12,7 +12,7 @@ import { OperatorError } from "../core/errors.ts";
 import { jobId, type JobId } from "../core/ids.ts";
 import { buildDaemon } from "../daemon.ts";
 import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
-import { ask, TIMES } from "./ask-daemon.ts";
+import { ask, TIMES } from "../admin/ask-daemon.ts";
 import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
 import { findChannel, openLog, readConfig, withStore } from "./open.ts";

@@ -11,7 +11,7 @@ import type { BorneByPerson, KnownPerson, SpokenPlace } from "../store/log/perso
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
-import { ask, TIMES } from "./ask-daemon.ts";
+import { ask, TIMES } from "../admin/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";

@@ -2,7 +2,7 @@ import { parseDaemonStatus } from "../admin/daemon-status.ts";
 import { formatStatus, summariseChannels } from "../admin/status-report.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
 import type { Store } from "../store/store.ts";
-import { askDaemon } from "./ask-daemon.ts";
+import { askDaemon } from "../admin/ask-daemon.ts";
 import { listChannels } from "./channels.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "./open.ts";

@@ -1,8 +1,10 @@
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
 import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
+import { ChannelHomes } from "../channel/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
+import type { Homes } from "../channel/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
@@ -32,6 +34,14 @@ export type Base = Pick<
     readonly names: ConfirmedNames;
   };
 
+/** How a daemon belongs to many on one database. */
+export interface Cluster {
+  /** It is disposed of with the daemon. */
+  readonly homes: Homes;
+  /** This daemon's name among them. */
+  readonly name: string;
+}
+
 /** What acts in channels, and what it is told. */
 export interface Channels {
   readonly registry: ChannelRegistry;
@@ -47,7 +57,15 @@ export interface Channels {
  * @param config what the daemon was started with
  */
 export function createChannels(
-  { config, compaction }: { readonly config: Config; readonly compaction?: Partial<Compaction> },
+  {
+    config,
+    compaction,
+    cluster,
+  }: {
+    readonly config: Config;
+    readonly compaction?: Partial<Compaction>;
+    readonly cluster?: Cluster;
+  },
   {
     inForce,
     secrets,
@@ -65,8 +83,13 @@ export function createChannels(
   const priceOf: Models["priceOf"] = (model) => models.priceOf(model);
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
+  const homes =
+    cluster === undefined
+      ? new ChannelHomes()
+      : new ChannelHomes({ homes: stack.use(cluster.homes), partitions: store.partitions, log });
   const registry = new ChannelRegistry({
     ...base,
+    homes,
     subagents,
     budgets,
     ...config.daemon,

@@ -1,4 +1,5 @@
 import { BoundedMap } from "../async/bounded-map.ts";
+import type { ChannelHomes } from "../channel/channel-homes.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform } from "../core/message.ts";
 import type { Store } from "../store/store.ts";
@@ -10,6 +11,7 @@ const MAX_KNOWN = 10_000;
 /** The log's ids of channels, remembered so that a message costs one statement and not two. */
 export class ChannelIds {
   readonly #channels: Pick<Store["channels"], "open">;
+  readonly #homes: Pick<ChannelHomes, "place">;
   /** By {@link channelKey}. */
   readonly #known = new BoundedMap<{ readonly id: ChannelId; readonly isPrivate: boolean | undefined }>(
     MAX_KNOWN,
@@ -17,8 +19,10 @@ export class ChannelIds {
   /** Look-ups in flight: other callers wait for the same look-up, so no message overtakes another. */
   readonly #opening = new Map<string, Promise<ChannelId>>();
 
-  constructor(channels: Pick<Store["channels"], "open">) {
+  /** @param homes told where a channel is, with its id */
+  constructor(channels: Pick<Store["channels"], "open">, homes: Pick<ChannelHomes, "place">) {
     this.#channels = channels;
+    this.#homes = homes;
   }
 
   /** The bindings are others: what they say of channels is written anew with the next message of each. */
@@ -58,6 +62,7 @@ export class ChannelIds {
         sharesMemory,
       });
       this.#known.set(key, { id, isPrivate });
+      this.#homes.place(id, address);
       return id;
     } finally {
       this.#opening.delete(key);

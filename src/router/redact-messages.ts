@@ -7,7 +7,7 @@ import { writeThrough } from "./write-through.ts";
 
 export interface RedactionParts {
   readonly store: Pick<Store, "people">;
-  readonly registry: Pick<ChannelRegistry, "inMemory" | "memoriesGone">;
+  readonly registry: Pick<ChannelRegistry, "changed" | "doubt" | "memoriesGone">;
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 

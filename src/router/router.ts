@@ -109,7 +109,7 @@ export class Router implements PlatformInbox {
     this.#parts = parts;
     this.pairing = parts.pairing;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
-    this.#channelIds = new ChannelIds(parts.store.channels);
+    this.#channelIds = new ChannelIds(parts.store.channels, parts.registry.homes);
     this.ledger = new BindingLedger({
       store: parts.store,
       registry: parts.registry,

@@ -6,13 +6,13 @@ import { retryWrite } from "../async/retry.ts";
 export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
 
 /**
- * Changes texts of a channel in the log, then in the memory of its actor, if it has one, and of those that were shown what is
+ * Changes texts of a channel in the log, then in the memory of its actor, if it has one here or at its home, and of those that were shown what is
  * remembered of them.
  * @param write idempotent
  * @param changedBy the first text that a result has changed; null: it has changed none
  */
 export async function writeThrough<Result>(
-  registry: Pick<ChannelRegistry, "inMemory" | "memoriesGone">,
+  registry: Pick<ChannelRegistry, "changed" | "doubt" | "memoriesGone">,
   channel: ChannelId,
   write: () => Promise<Result>,
   changedBy: (result: Result) => ChangedText | null,
@@ -23,12 +23,12 @@ export async function writeThrough<Result>(
     isInDoubt = isRepeated;
     const changed = changedBy(result);
     if (changed !== null) {
-      await (await registry.inMemory(channel))?.changed(...changed);
+      await registry.changed(channel, ...changed);
       await registry.memoriesGone(channel);
     }
     return result;
   } finally {
     // After a commit that we did not hear of, memory may be outdated.
-    if (isInDoubt) (await registry.inMemory(channel))?.doubt();
+    if (isInDoubt) await registry.doubt(channel);
   }
 }

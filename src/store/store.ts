@@ -36,6 +36,7 @@ import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";
 import { PairingStore } from "./channels/pairing.ts";
+import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { SubagentStore } from "./turns/subagents.ts";
@@ -46,6 +47,7 @@ import { VectorStore } from "./search/vectors.ts";
 /** All rows of Weir, by what they are about. */
 export interface Store {
   readonly channels: ChannelStore;
+  readonly partitions: PartitionStore;
   readonly log: LogStore;
   readonly turns: TurnStore;
   readonly subagents: SubagentStore;
@@ -108,6 +110,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
   };
   return {
     channels: new ChannelStore(db),
+    partitions: new PartitionStore(db),
     log: new LogStore(db),
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),

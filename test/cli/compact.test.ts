@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseAnswer } from "../../src/admin/compact-answer.ts";
-import { ask, type RequestTimes } from "../../src/cli/ask-daemon.ts";
+import { ask, type RequestTimes } from "../../src/admin/ask-daemon.ts";
 import { parseCompaction } from "../../src/cli/compact.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";

@@ -11,6 +11,7 @@ import type { InboundMessage, Receipt } from "../../src/core/message.ts";
 import { buildDaemon, type Daemon } from "../../src/daemon.ts";
 import type { Connection } from "../../src/store/database/database.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import type { Cluster } from "../../src/compose/channels.ts";
 import { TestPlatform } from "./test-platform.ts";
 import { type Binding, bindPlatform } from "../../src/router/bindings.ts";
 
@@ -36,6 +37,8 @@ export interface TestWeirOptions {
   readonly binding?: Partial<Binding>;
   /** Who answers where; default: the first agent everywhere, by `binding`. */
   readonly bindingsOf?: (config: Config) => readonly Binding[];
+  /** Default: this daemon is home of all channels. */
+  readonly cluster?: Cluster;
   /** Parts of the compactors that a test sets: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -98,7 +101,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     });
   const { bindingsOf = bindFirst } = options;
   let saved: Config | Error = config;
-  const { compaction = {}, now } = options;
+  const { compaction = {}, now, cluster } = options;
   const daemon = await buildDaemon({
     config,
     log,
@@ -115,6 +118,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     },
     compaction,
     ...(now !== undefined && { now }),
+    ...(cluster !== undefined && { cluster }),
   });
   daemon.events.on((event) => {
     events.push(event);

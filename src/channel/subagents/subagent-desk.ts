@@ -77,6 +77,13 @@ export class SubagentDesk implements AsyncDisposable {
     await this.#channels.get(channel)?.drop();
   }
 
+  /** Ends what is at work here in some channels; their next home goes on with it. */
+  async leave(isLeft: (channel: ChannelId) => boolean): Promise<void> {
+    const left = [...this.#channels].filter(([channel]) => isLeft(channel));
+    for (const [channel] of left) this.#channels.delete(channel);
+    await Promise.all(left.map(async ([, one]) => one.close()));
+  }
+
   /** Ends what is at work here; the next daemon goes on with it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;

@@ -16,8 +16,8 @@ import {
 /** Told of each table that is done. */
 export type OnTable = (table: string, of: number) => void;
 
-/** Says which migrations a database has: whoever restores makes the schema itself. */
-const VERSIONS = "schema_migrations";
+/** Of these the schema makes the rows itself: which migrations a database has, and which daemons have taken which partitions of it. */
+const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions"];
 
 /**
  * All rows of a database as of one moment, as the bytes of a backup that are still to be compressed. The database goes on being
@@ -126,10 +126,10 @@ async function readTables(client: Queryable): Promise<BackupTable[]> {
                     (select coalesce(jsonb_agg(distinct r.relname), '[]') from pg_constraint k join pg_class r on r.oid = k.confrelid
                       where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
                from pg_class c
-              where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> $1
+              where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> all($1)
               order by c.relname`,
     },
-    [VERSIONS],
+    [OF_THE_DATABASE],
   );
   const tables: BackupTable[] = [];
   for (const { name, columns, numbered } of inOrder(rows))

@@ -64,6 +64,15 @@ export interface RawChannel {
   epoch: number;
 }
 
+const TAKE = {
+  name: "channel_take",
+  text: "update channels set epoch = epoch + 1 where id = $1 returning epoch",
+};
+const TAKE_IN_PARTITION = {
+  name: "channel_take_in_partition",
+  text: "select take_channel($1, $2) as epoch",
+};
+
 const COLUMNS =
   "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, chosen_model, chosen_by, chosen_at, last_seq, settled_to, covered_to, omitted_to, epoch";
 
@@ -114,6 +123,21 @@ export interface ResetTurn {
   readonly id: TurnId;
   readonly messageIds: readonly string[];
 }
+
+/** The message that has waited the longest for a turn in the channel `c`. */
+export const OLDEST_DUE = `select e.appended_at from entries e
+  where e.channel_id = c.id and e.addressed and e.seq > c.settled_to order by e.seq limit 1`;
+
+/** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
+const HAS_WORK = `(
+  (settled_to < last_seq and exists (
+    select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
+  or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
+  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
+  or omitted_to > covered_to or last_seq - covered_to >= $2
+  or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
+  or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
+  or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
 /** Rows of `channels`. */
 export class ChannelStore {
@@ -200,11 +224,15 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
-  /** Raises the epoch: whoever owned the channel before can no longer write to it. */
-  async take(id: ChannelId): Promise<number> {
+  /**
+   * Raises the epoch: whoever owned the channel before can no longer write to it.
+   * @param partitionEpoch with which this daemon has taken the channel's partition; null: it belongs to no cluster
+   * @throws StalePartitionError if another daemon has taken the partition since
+   */
+  async take(id: ChannelId, partitionEpoch: number | null = null): Promise<number> {
     const [row] = await this.#db.query<{ epoch: number }>(
-      { name: "channel_take", text: "update channels set epoch = epoch + 1 where id = $1 returning epoch" },
-      [id],
+      partitionEpoch === null ? TAKE : TAKE_IN_PARTITION,
+      partitionEpoch === null ? [id] : [id, partitionEpoch],
     );
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
     // Nobody else writes what its running turn does any more.
@@ -274,19 +302,28 @@ export class ChannelStore {
     const rows = await this.#db.query<RawChannel>(
       {
         name: "channels_with_work",
-        text: `select ${COLUMNS} from channels c
-                where platform = any($1) and (
-                  (settled_to < last_seq and exists (
-                    select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
-                  or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
-                  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
-                  or omitted_to > covered_to or last_seq - covered_to >= $2
-                  or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
-                  or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
-                  or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))
-                order by id`,
+        text: `select ${COLUMNS} from channels c where platform = any($1) and ${HAS_WORK} order by id`,
       },
       [platforms, rawEntries],
+    );
+    return rows.map(toChannel);
+  }
+
+  /** The same in some partitions: first those in which somebody has waited the longest for an answer. */
+  async withWorkIn(
+    partitions: readonly number[],
+    platforms: readonly string[],
+    rawEntries: number,
+  ): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "channels_with_work_in",
+        text: `select ${COLUMNS} from channels c
+                 left join lateral (${OLDEST_DUE}) d on c.due_to > c.settled_to
+                where partition = any($3) and platform = any($1) and ${HAS_WORK}
+                order by d.appended_at nulls last, id`,
+      },
+      [platforms, rawEntries, partitions],
     );
     return rows.map(toChannel);
   }

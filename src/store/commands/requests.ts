@@ -5,11 +5,19 @@ import { storableText } from "../../text/text.ts";
 
 /** What a command beside a running daemon asks it to do in a channel. */
 export type Wish =
-  | { readonly kind: "compact" }
+  | {
+      readonly kind: "compact";
+      /** What the summary is to keep above all, in somebody's words; it goes when the request is taken. Default: nothing in particular. */
+      readonly focus?: string;
+    }
   /** The summary of this compaction is to be written again. */
   | { readonly kind: "redo"; readonly job: JobId }
   /** Everything is to go that this person has said there, by the platform's id. */
-  | { readonly kind: "forget"; readonly person: string };
+  | { readonly kind: "forget"; readonly person: string }
+  /** The answer that is being written is to end. */
+  | { readonly kind: "stop" }
+  /** Everything that was said is to be covered without a text. */
+  | { readonly kind: "reset" };
 
 /** A wish of a channel before anybody has taken it. */
 export interface ChannelRequest {
@@ -49,7 +57,15 @@ const FORGOTTEN_AFTER_S = 60;
 const KEPT_FOR_S = 86_400;
 type Kind = WaitingRequest["wish"]["kind"];
 /** Other kinds are left to daemons of a later version. */
-const KNOWN_KINDS = ["compact", "redo", "forget", "status", "reload"] as const satisfies readonly Kind[];
+const KNOWN_KINDS = [
+  "compact",
+  "redo",
+  "forget",
+  "status",
+  "reload",
+  "stop",
+  "reset",
+] as const satisfies readonly Kind[];
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -76,13 +92,14 @@ export class RequestStore {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "request_add",
-        text: "insert into requests (channel_id, kind, job_id, person) values ($1, $2, $3, $4) returning id",
+        text: "insert into requests (channel_id, kind, job_id, person, focus) values ($1, $2, $3, $4, $5) returning id",
       },
       [
         channel,
         wish.kind,
         wish.kind === "redo" ? wish.job : null,
         wish.kind === "forget" ? storableText(wish.person) : null,
+        wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null,
       ],
     );
     if (row === undefined) throw new Error("request_add returned no row");
@@ -135,10 +152,11 @@ export class RequestStore {
       kind: Kind;
       job_id: number | null;
       person: string | null;
+      focus: string | null;
     }>(
       {
         name: "requests_waiting",
-        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person,
+        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person, r.focus,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r left join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
@@ -158,7 +176,7 @@ export class RequestStore {
     const rows = await this.#db.query(
       {
         name: "request_take",
-        text: `update requests set taken_at = clock_timestamp(), taken_as = kind
+        text: `update requests set taken_at = clock_timestamp(), taken_as = kind, focus = null
                 where id = $1 and taken_at is null and kind = any($2) returning id`,
       },
       [id, KNOWN_KINDS],
@@ -198,11 +216,13 @@ function toWish(row: {
   readonly kind: Kind;
   readonly job_id: number | null;
   readonly person: string | null;
+  readonly focus: string | null;
 }): Wish {
-  const { kind, job_id: job, person } = row;
+  const { kind, job_id: job, person, focus } = row;
   if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
   if (kind === "forget" && person !== null) return { kind, person };
-  return { kind: "compact" };
+  if (kind === "stop" || kind === "reset") return { kind };
+  return { kind: "compact", ...(focus !== null && { focus }) };
 }
 
 /** Days that a command is remembered: a message that was missed for more than a week is not looked at as one any more. */

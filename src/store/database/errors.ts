@@ -11,8 +11,15 @@ export class StaleEpochError extends WeirError {
   readonly retryable = false;
 }
 
-/** SQLSTATE that our migrations raise for a write with an old epoch. */
+/** Another daemon has taken the partition since: this one takes none of its channels any more. */
+export class StalePartitionError extends WeirError {
+  readonly retryable = false;
+}
+
+/** SQLSTATE that our migrations raise for a write with an old epoch of its channel. */
 const STALE_EPOCH = "WE002";
+/** SQLSTATE for taking a channel with an old epoch of its partition. */
+const STALE_PARTITION = "WE003";
 
 /** SQLSTATEs that say "not now": connection, resources, operator intervention, system, a limit of time. */
 const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
@@ -54,6 +61,7 @@ export function translateDatabaseError(error: unknown, origin: ServerOrigin = "u
   if (error instanceof WeirError) return error;
   const code = errorCode(error);
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
+  if (code === STALE_PARTITION) return new StalePartitionError(errorMessage(error), { cause: error });
   if (code === "ERR_INVALID_URL" || error instanceof URIError) {
     // Not a word of it: the address holds a password.
     return new OperatorError(

@@ -1,4 +1,4 @@
-// proves: src/cli/forget-user.ts, src/cli/ask-daemon.ts, src/admin/request-server.ts, src/channel/gone-notes.ts
+// proves: src/cli/forget-user.ts, src/admin/ask-daemon.ts, src/admin/request-server.ts, src/channel/gone-notes.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { answerText } from "../../../src/core/card.ts";
 import { describeRedo, parseAnswer } from "../../../src/admin/compact-answer.ts";
 import { channelId, jobId } from "../../../src/core/ids.ts";
-import { RequestServer } from "../../../src/admin/request-server.ts";
-import type { ChannelRegistry } from "../../../src/channel/registry.ts";
+import { RequestServer, type RequestServerParts } from "../../../src/admin/request-server.ts";
+import { ChannelHomes } from "../../../src/channel/channel-homes.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -285,7 +285,11 @@ test("an answer has the summary as a deletion has left it, whenever that came", 
 
 test("old requests are removed while the daemon runs", async () => {
   const { id: channel } = await beside.channel("cleaned");
-  const registry: Pick<ChannelRegistry, "visit" | "inMemory" | "memoriesGone"> = {
+  const registry: RequestServerParts["registry"] = {
+    homes: new ChannelHomes(),
+    get: async () => Promise.reject(new Error("not here")),
+    changed: async () => Promise.resolve(),
+    doubt: async () => Promise.resolve(),
     visit: async () => Promise.reject(new Error("not here")),
     inMemory: async () => Promise.resolve(undefined),
     memoriesGone: async () => Promise.resolve(),

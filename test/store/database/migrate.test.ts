@@ -379,3 +379,24 @@ test("namesakes of an earlier log have their numbers in the order in which they 
   const next = "select speaker_number(id, 'ann', 'u4') as number from channels";
   assert.deepEqual(await database.query({ name: "", text: next }), [{ number: 3 }]);
 });
+
+test("messages that wait when partitions come are found by the look at what is due, and none that were settled", async () => {
+  await using target = await createTestDatabase();
+  await using database = new Database(target.connection, SILENT);
+  await database.script(EMPTY);
+  await migrate(database, SILENT, 55);
+  await database.script(`
+    insert into channels (platform, name, kind, agent) values ('test', 'waits', 'channel', 'main'), ('test', 'settled', 'channel', 'main');
+    insert into entries (channel_id, seq, kind, at, text, tokens, addressed, author_id, author_name, author_bot, message_id)
+    select 1, seq, 'user', now(), 'hello', 2, seq < 3, 'u', 'Ann', false, 'm' || seq from generate_series(1, 3) seq;
+    insert into entries (channel_id, seq, kind, at, text, tokens, addressed, author_id, author_name, author_bot, message_id)
+    values (2, 1, 'user', now(), 'hello', 2, true, 'u', 'Ann', false, 'm4');
+    update channels set settled_to = 1 where id = 2`);
+  await migrate(database, SILENT);
+  const all = Array.from({ length: 64 }, (_, id) => id);
+  const due = await createStore(database).partitions.due(all, ["test"], 0);
+  assert.deepEqual(
+    due.map(({ address, seq }) => [address.name, seq]),
+    [["waits", 2]],
+  );
+});

@@ -2,7 +2,6 @@ import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
 import type { Store } from "../store/store.ts";
-import type { Io } from "./io.ts";
 
 /** How long is waited for a daemon. */
 export interface RequestTimes {
@@ -58,7 +57,7 @@ export async function ask<Answer>(
 export async function askDaemon<Answer>(
   { requests }: Pick<Store, "requests">,
   kind: Parameters<RequestStore["addForDaemon"]>[0],
-  { shutdown }: Pick<Io, "shutdown">,
+  { shutdown }: { readonly shutdown: AbortSignal },
   answerMs: number,
   parse: (value: unknown) => Answer | undefined,
 ): Promise<Answer | null> {

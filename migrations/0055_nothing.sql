@@ -1,3 +1,0 @@
--- Nothing: the number is taken.
-
-select 1;

@@ -1,0 +1,119 @@
+import type { Logger } from "pino";
+import { errorMessage, WeirError } from "../core/errors.ts";
+import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
+import type { PartitionStore, TakenPartition } from "../store/channels/partitions.ts";
+import { type Homes, LOCAL_HOMES, type Partition, partitionOf } from "./homes.ts";
+
+/** Another daemon is home of the channel: it does what is to be done there. */
+export class NotHomeError extends WeirError {
+  readonly retryable = false;
+}
+
+/** What a daemon of a cluster knows channels by. */
+export interface ChannelHomesParts {
+  readonly homes: Homes;
+  readonly partitions: Pick<PartitionStore, "ofChannel">;
+  readonly log: Logger;
+}
+
+/**
+ * Of which channels this daemon is home. It is so from the moment at which it has raised the epoch of their partition until it is told
+ * to hand that on, or hears that it has lost it. A daemon that belongs to no cluster is home of all of them, and asks nobody.
+ */
+export class ChannelHomes {
+  readonly #parts: ChannelHomesParts | null;
+  /** Partitions of channels: a channel keeps its own for ever. */
+  readonly #partitions = new Map<ChannelId, Partition>();
+  /** Partitions of this daemon, with the epochs with which it has taken them. */
+  readonly #epochs = new Map<Partition, number>();
+
+  /** @param parts default: it is home of all channels */
+  constructor(parts?: ChannelHomesParts) {
+    this.#parts = parts === undefined || parts.homes === LOCAL_HOMES ? null : parts;
+  }
+
+  /** This daemon is home of every channel. */
+  get isLocal(): boolean {
+    return this.#parts === null;
+  }
+
+  /** Of a cluster: the partitions that this daemon is home of. */
+  get held(): readonly Partition[] {
+    return [...this.#epochs.keys()];
+  }
+
+  /** Notes where a channel is, so that nobody has to look it up. */
+  place(id: ChannelId, address: ChannelAddress): void {
+    if (this.#parts !== null) this.#partitions.set(id, partitionOf(address));
+  }
+
+  /** Whether a channel is of one of these partitions, as far as is known: whoever has loaded it knows. */
+  isIn(id: ChannelId, partitions: ReadonlySet<Partition>): boolean {
+    const partition = this.#partitions.get(id);
+    return partition !== undefined && partitions.has(partition);
+  }
+
+  /** Whether this daemon is home of a channel that it has loaded. */
+  holds(id: ChannelId): boolean {
+    if (this.#parts === null) return true;
+    const partition = this.#partitions.get(id);
+    return partition !== undefined && this.#epochs.has(partition);
+  }
+
+  /** Whether this daemon is home of a channel. @throws WeirError if that cannot be read */
+  async isHome(id: ChannelId): Promise<boolean> {
+    if (this.#parts === null) return true;
+    return this.#epochs.has(await this.#partitionOf(this.#parts, id));
+  }
+
+  /**
+   * The epoch with which this daemon has taken a channel's partition; null: it belongs to no cluster.
+   * @throws NotHomeError if it has not, WeirError if that cannot be read
+   */
+  async epochOf(id: ChannelId): Promise<number | null> {
+    if (this.#parts === null) return null;
+    const epoch = this.#epochs.get(await this.#partitionOf(this.#parts, id));
+    if (epoch === undefined) throw new NotHomeError(`another daemon is home of channel ${id}`);
+    return epoch;
+  }
+
+  /**
+   * Tells a channel's home, whichever daemon that is, to look at its log. Call it behind the commit. Returns at once, and must not throw.
+   * @param seq the newest entry, or the one that has changed; 0: something beside the log
+   */
+  wake(id: ChannelId, seq: Seq): void {
+    const parts = this.#parts;
+    if (parts === null) return;
+    const known = this.#partitions.get(id);
+    if (known !== undefined) parts.homes.wake(known, id, seq);
+    else
+      this.#partitionOf(parts, id)
+        .then((partition) => parts.homes.wake(partition, id, seq))
+        .catch((error: unknown) => parts.log.warn({ id, why: errorMessage(error) }, "channel_not_woken"));
+  }
+
+  /** From now on this daemon is home of these. */
+  hold(taken: readonly TakenPartition[]): void {
+    for (const { id, epoch } of taken) this.#epochs.set(id, Math.max(epoch, this.#epochs.get(id) ?? 0));
+  }
+
+  /** From now on it is home of these no more. */
+  release(partitions: Iterable<Partition>): void {
+    for (const partition of partitions) this.#epochs.delete(partition);
+  }
+
+  /** Another daemon has taken a channel's partition: this one is home of it no more. @returns the partition */
+  releaseOf(id: ChannelId): ReadonlySet<Partition> {
+    const partition = this.#partitions.get(id);
+    const released = new Set(partition === undefined ? [] : [partition]);
+    this.release(released);
+    return released;
+  }
+
+  async #partitionOf({ partitions }: ChannelHomesParts, id: ChannelId): Promise<Partition> {
+    const known = this.#partitions.get(id) ?? (await partitions.ofChannel(id));
+    if (known === undefined) throw new NotHomeError(`channel ${id} does not exist`);
+    this.#partitions.set(id, known);
+    return known;
+  }
+}

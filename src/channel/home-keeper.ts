@@ -1,0 +1,168 @@
+import type { Logger } from "pino";
+import { retryWrite } from "../async/retry.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { ChannelHomes } from "./channel-homes.ts";
+import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
+import type { ChannelRegistry } from "./registry.ts";
+
+/** How often it looks at what is due, ms. */
+const LOOK_MS = 1000;
+/** What has waited for less may still be on its way, ms. */
+const OVERDUE_MS = 1000;
+
+export interface HomeKeeperParts {
+  readonly homes: Homes;
+  readonly store: Pick<Store, "partitions" | "channels">;
+  readonly registry: Pick<ChannelRegistry, "homes" | "takeUp" | "remindDue" | "handOn" | "drop" | "woken">;
+  /** This daemon's name in the cluster. */
+  readonly daemon: string;
+  /** Names of the platforms that are served. */
+  readonly platforms: readonly string[];
+  /** Entries without a summary of which a channel has something to do. */
+  readonly rawEntries: () => number;
+  /** Told when what is due in partitions that were taken is being taken up: reminders and approvals may wait there. Must not throw. */
+  readonly onTakenUp: () => void;
+  readonly log: Logger;
+  /** Default: each second. */
+  readonly lookMs?: number;
+}
+
+/**
+ * Takes up the channels of the partitions that this daemon is given, and lets go of those that it is to hand on.
+ *
+ *   away → (baton) being taken → (epoch is raised) held → (asked, drained) away
+ *   being taken, held → (connection gone) away
+ *
+ * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, so a wake may be lost.
+ */
+export class HomeKeeper implements HomesListener, AsyncDisposable {
+  readonly #parts: HomeKeeperParts;
+  /** Partitions that are being taken, each with whoever takes it: one that is lost meanwhile is not held. */
+  readonly #taking = new Map<Partition, symbol>();
+  /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
+  readonly #unread = new Set<Partition>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #isLookWanted = false;
+  #isClosed = false;
+  /** The last reported error of a look. */
+  #warned: string | null = null;
+
+  constructor(parts: HomeKeeperParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Joins the cluster.
+   * @throws OperatorError if the database has another number of partitions
+   */
+  async start(): Promise<void> {
+    await this.#parts.store.partitions.assertCount(PARTITIONS);
+    await this.#parts.homes.start(this);
+    void this.look();
+  }
+
+  /** Looks no more. Resolves when the look under way has ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
+    const { store, registry, daemon, log } = this.#parts;
+    const taker = Symbol("taker");
+    for (const partition of partitions) this.#taking.set(partition, taker);
+    try {
+      const { result: taken } = await retryWrite(async () => store.partitions.take(partitions, daemon));
+      const held = taken.filter(({ id }) => this.#taking.get(id) === taker);
+      registry.homes.hold(held);
+      for (const { id } of held) this.#unread.add(id);
+      if (held.length > 0) void this.look();
+      return held.map(({ id }) => id);
+    } catch (error) {
+      log.warn({ partitions: partitions.length, why: errorMessage(error) }, "partitions_not_taken");
+      return [];
+    } finally {
+      for (const partition of partitions)
+        if (this.#taking.get(partition) === taker) this.#taking.delete(partition);
+    }
+  }
+
+  async handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
+    this.#letGo(partitions);
+    await this.#parts.registry.handOn(new Set(partitions), deadline);
+  }
+
+  lost(partitions: readonly Partition[]): void {
+    this.#letGo(partitions);
+    this.#parts.registry.drop(new Set(partitions));
+  }
+
+  woken(channel: ChannelId, seq: Seq): void {
+    void this.#parts.registry.woken(channel, seq);
+  }
+
+  #letGo(partitions: readonly Partition[]): void {
+    this.#parts.registry.homes.release(partitions);
+    for (const partition of partitions) {
+      this.#taking.delete(partition);
+      this.#unread.delete(partition);
+    }
+  }
+
+  /** Looks at what is due, now, or once more after the look under way; and from then on each second. Must not throw. */
+  async look(): Promise<void> {
+    this.#isLookWanted = true;
+    this.#looking ??= this.#lookWhileWanted().finally(() => (this.#looking = null));
+    await this.#looking;
+  }
+
+  async #lookWhileWanted(): Promise<void> {
+    while (this.#isLookWanted && !this.#isClosed) {
+      this.#isLookWanted = false;
+      clearTimeout(this.#timer);
+      try {
+        await this.#takeUpUnread();
+        await this.#remindDue();
+        this.#warned = null;
+      } catch (error) {
+        this.#warn(error);
+      }
+      if (!this.#isClosed)
+        this.#timer = setTimeout(() => void this.look(), this.#parts.lookMs ?? LOOK_MS).unref();
+    }
+  }
+
+  /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */
+  async #takeUpUnread(): Promise<void> {
+    const { store, registry, platforms, rawEntries, onTakenUp, log } = this.#parts;
+    const partitions = [...this.#unread];
+    if (partitions.length === 0) return;
+    const rows = await store.channels.withWorkIn(partitions, platforms, rawEntries());
+    // What was lost meanwhile is refused there.
+    for (const partition of partitions) this.#unread.delete(partition);
+    for (const { id, address } of rows) registry.homes.place(id, address);
+    void registry.takeUp(rows);
+    onTakenUp();
+    if (rows.length > 0)
+      log.info({ partitions: partitions.length, channels: rows.length }, "partitions_taken_up");
+  }
+
+  /** Messages whose wakes were lost. */
+  async #remindDue(): Promise<void> {
+    const { store, registry, platforms } = this.#parts;
+    const { held } = registry.homes;
+    if (held.length === 0) return;
+    registry.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
+  }
+
+  #warn(error: unknown): void {
+    const why = errorMessage(error);
+    if (why === this.#warned) return;
+    this.#warned = why;
+    this.#parts.log.warn({ why }, "due_channels_unknown");
+  }
+}

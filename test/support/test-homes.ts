@@ -1,0 +1,123 @@
+import {
+  type Homes,
+  type HomesListener,
+  type Partition,
+  PARTITIONS,
+  partitionOf,
+} from "../../src/channel/homes.ts";
+import type { ChannelId, Seq } from "../../src/core/ids.ts";
+
+/** Every partition there is. */
+export const ALL_PARTITIONS: readonly Partition[] = Array.from({ length: PARTITIONS }, (_, id) => id);
+
+/** The partition of a room of the test platform. */
+export function partitionOfRoom(room: string): Partition {
+  return partitionOf({ platform: "test", name: room });
+}
+
+export interface SentWake {
+  readonly from: string;
+  readonly partition: Partition;
+  readonly channel: ChannelId;
+  readonly seq: Seq;
+}
+
+/** Daemons of one process among which a test hands partitions about; wakes go from one to the other, unless they are dropped. */
+export class TestCluster {
+  readonly #members = new Map<string, TestHomes>();
+  readonly wakes: SentWake[] = [];
+  /** Wakes are lost. */
+  dropsWakes = false;
+  /** Told of each wake in the moment in which it is sent. */
+  onWake: (wake: SentWake) => void = () => undefined;
+
+  /** What a daemon of this name is started with. */
+  join(name: string): { readonly homes: Homes; readonly name: string } {
+    const homes = new TestHomes(this, name);
+    this.#members.set(name, homes);
+    return { homes, name };
+  }
+
+  /** A daemon receives the batons of partitions, whether or not another one knows that it has lost them. */
+  async give(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): Promise<void> {
+    await this.member(name).gain(partitions);
+  }
+
+  /** A daemon hands its partitions on to another. */
+  async move(
+    from: string,
+    to: string,
+    partitions: readonly Partition[] = ALL_PARTITIONS,
+    deadline: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
+    await this.member(from).handOn(partitions, deadline);
+    await this.member(to).gain(partitions);
+  }
+
+  /** A daemon hears that it has lost partitions. */
+  lose(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): void {
+    this.member(name).lose(partitions);
+  }
+
+  member(name: string): TestHomes {
+    const member = this.#members.get(name);
+    if (member === undefined) throw new Error(`${name} is no member`);
+    return member;
+  }
+
+  /** Sends a wake to whoever has the partition last. */
+  send(wake: SentWake): void {
+    this.wakes.push(wake);
+    this.onWake(wake);
+    if (this.dropsWakes) return;
+    const home = [...this.#members.values()].findLast((member) => member.owns(wake.partition));
+    setImmediate(() => home?.listener?.woken(wake.channel, wake.seq));
+  }
+}
+
+export class TestHomes implements Homes {
+  readonly #cluster: TestCluster;
+  readonly #name: string;
+  readonly #owned = new Set<Partition>();
+  listener: HomesListener | null = null;
+
+  constructor(cluster: TestCluster, name: string) {
+    this.#cluster = cluster;
+    this.#name = name;
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#owned.has(partition);
+  }
+
+  wake(partition: Partition, channel: ChannelId, seq: Seq): void {
+    this.#cluster.send({ from: this.#name, partition, channel, seq });
+  }
+
+  async start(listener: HomesListener): Promise<void> {
+    this.listener = listener;
+  }
+
+  async leave(deadline: AbortSignal): Promise<void> {
+    await this.handOn([...this.#owned], deadline);
+  }
+
+  async gain(partitions: readonly Partition[]): Promise<void> {
+    const taken = (await this.listener?.gained(partitions)) ?? [];
+    for (const partition of taken) this.#owned.add(partition);
+  }
+
+  async handOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
+    for (const partition of partitions) this.#owned.delete(partition);
+    await this.listener?.handingOn(partitions, deadline);
+  }
+
+  lose(partitions: readonly Partition[]): void {
+    for (const partition of partitions) this.#owned.delete(partition);
+    this.listener?.lost(partitions);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#owned.clear();
+  }
+}
