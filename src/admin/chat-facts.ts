@@ -6,21 +6,24 @@ import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.t
 
 /**
  * What whoever sits before a terminal may want to know of what is behind it, a line each. Pure.
- * @param isOwn the terminal is that of the process, which ends with it
+ * @param runs where Weir does: in the process of the terminal, in a daemon, or in that of another chat, with which it ends
  */
 export function describeForChat(
   { version, pid, startedAt, server, platforms, log }: DaemonStatus,
   time: TimeFormat,
-  isOwn = false,
+  runs: "here" | "daemon" | "chat" = "daemon",
 ): string[] {
   const at = (date: Date): string => time.minute(date);
+  const end = runs === "chat" ? "; it ends with that chat" : "";
   const facts: (readonly [string, string])[] = [
     ["models", server],
     ...platforms.flatMap(({ name, connection }): (readonly [string, string])[] =>
       connection === null ? [] : [[platformTitle(name), describeConnection(connection, at)]],
     ),
     ...(log === undefined ? [] : [["log", log] as const]),
-    ...(isOwn ? [] : [["daemon", `Weir ${version}, process ${pid}, since ${at(startedAt)}`] as const]),
+    ...(runs === "here"
+      ? []
+      : [[runs, `Weir ${version}, process ${pid}, since ${at(startedAt)}${end}`] as const]),
   ];
   const width = Math.max(...facts.map(([what]) => what.length));
   return facts.map(([what, text]) => displayableLine(`${what.padEnd(width)}  ${text}`));

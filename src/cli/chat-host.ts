@@ -12,11 +12,12 @@ import type { MessageEnd } from "../store/turns/answer-provenance.ts";
 export function hostOf(
   daemon: Pick<Daemon, "store" | "takeUp">,
   {
+    isOfChat,
     about,
     placeOf,
     nameOf,
     explain,
-  }: Pick<ChatHost, "about" | "placeOf"> & {
+  }: Pick<ChatHost, "isOfChat" | "about" | "placeOf"> & {
     readonly nameOf: (agent: string) => string;
     /** Says why a turn failed. */
     readonly explain: (reason: string) => string;
@@ -24,6 +25,7 @@ export function hostOf(
 ): ChatHost {
   return {
     pid: process.pid,
+    isOfChat,
     commands: commandTable(),
     about,
     placeOf,
@@ -53,10 +55,8 @@ export function placeAmong(
     const answers = findBinding(bindings, where, () => false)?.agent;
     if (answers === undefined) return `No agent answers terminal:${name} in the Weir that runs here.`;
     if (agent === null || answers === agentId(agent)) return { channel: name, agent: answers };
-    return (
-      `In the Weir that runs here ${answers} answers terminal:${name}, and not ${agent}. ` +
-      `Leave out --channel to talk to ${agent}, in terminal:${agent}.`
-    );
+    const todo = channel === null ? "" : ` Leave out --channel to talk to ${agent}, in terminal:${agent}.`;
+    return `In the Weir that runs here ${answers} answers terminal:${name}, and not ${agent}.${todo}`;
   };
 }
 

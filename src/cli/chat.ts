@@ -1,7 +1,7 @@
 import { pause, steadyNow } from "../async/clock.ts";
 import { isColourUnwanted, loadReadableConfig } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
-import { DaemonLink } from "../platforms/terminal/attached/daemon-link.ts";
+import { DaemonLink, HostLeftError } from "../platforms/terminal/attached/daemon-link.ts";
 import type { InputHistory } from "../platforms/terminal/presenter.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -29,28 +29,32 @@ const START_MS = 10_000;
 const LOOK_MS = 100;
 
 /**
- * `weir chat`: talk to an agent here, through the daemon that runs on the data folder, or in a Weir of its own where none does. Nothing
+ * `weir chat`: talk to an agent here, through the Weir that runs on the data folder, or in one of its own where none does. Nothing
  * of a daemon is read in the first case.
  */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
   const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
-  const { database } = config;
-  const link = await attach(database.dataDir, options);
-  if (link !== null) {
-    // Whether what is typed may be kept stands in it.
-    const history = broken === null ? openTypedHistory(config) : undefined;
-    if (broken !== null) tellOfBroken(io, broken);
-    return await chatOver(io, link, history, options);
-  }
-  // A Weir of its own acts by it.
-  if (broken !== null) throw broken;
-  const { chatAlone } = await import("./session.ts");
-  try {
-    await chatAlone(io, config, options);
-  } catch (error) {
-    const starting = isFolderTaken(error) ? await untilStarted(io, database.dataDir, options) : null;
-    if (starting === null) throw error;
-    await chatOver(io, starting, openTypedHistory(config), options);
+  const { dataDir } = config.database;
+  // Whether what is typed may be kept stands in it.
+  const history = (): InputHistory | undefined => (broken === null ? openTypedHistory(config) : undefined);
+  let link = await attach(dataDir, options);
+  if (link !== null && broken !== null) tellOfBroken(io, broken);
+  for (;;) {
+    if (link !== null) {
+      if ((await chatOver(io, link, history, options)) === "over") return;
+      link = await attach(dataDir, options);
+      continue;
+    }
+    // A Weir of its own acts by it.
+    if (broken !== null) throw broken;
+    const { chatAlone } = await import("./session.ts");
+    try {
+      return await chatAlone(io, config, options);
+    } catch (error) {
+      const next = isFolderTaken(error) ? await untilFree(io, dataDir, options) : null;
+      if (next === null) throw error;
+      link = next === "free" ? null : next;
+    }
   }
 }
 
@@ -71,13 +75,26 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
   });
 }
 
-/** Something has the data folder: a daemon that starts takes chats in a moment. @returns null: it does not */
-async function untilStarted(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
-  using _ = new Spinner(io.stderr, "Another Weir has the data folder; waiting for it to take chats");
+/**
+ * Something has the data folder: a Weir that starts takes chats in a moment, and one that ends leaves it.
+ * @returns null: neither
+ */
+async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | "free" | null> {
+  const { acquireDataLock } = await import("../store/database/data-lock.ts");
+  using _ = new Spinner(
+    io.stderr,
+    "Another Weir has the data folder; waiting for it to take chats, or to end",
+  );
   const until = steadyNow() + START_MS;
   while (steadyNow() < until && !io.shutdown.aborted) {
     const link = await attach(dataDir, options);
     if (link !== null) return link;
+    try {
+      await using _lock = await acquireDataLock(dataDir);
+      return "free";
+    } catch (error) {
+      if (!isFolderTaken(error)) throw error;
+    }
     await pause(LOOK_MS, io.shutdown);
   }
   return null;
@@ -88,13 +105,16 @@ function isFolderTaken(error: unknown): boolean {
   return error instanceof OperatorError && error.name === "FolderTakenError";
 }
 
-/** Holds the conversation until the person leaves, or the daemon is gone for good. */
+/**
+ * Holds the conversation until the person leaves, or the daemon is gone for good.
+ * @returns `left`: it was the Weir of another chat, which has left, and the person has not
+ */
 async function chatOver(
   io: Io,
   link: DaemonLink,
-  history: InputHistory | undefined,
+  history: () => InputHistory | undefined,
   options: ChatOptions,
-): Promise<void> {
+): Promise<"over" | "left"> {
   const { as: speaker, multi = false, jsonl = false } = options;
   const { agent, about, channel, commands } = link.welcome;
   const mode = chooseMode(jsonl);
@@ -109,7 +129,7 @@ async function chatOver(
     turns: link.turns,
     isAttached: true,
     about: () => about,
-    history: mode === "interactive" ? history : undefined,
+    history: mode === "interactive" ? history() : undefined,
   });
   link.turns.on(({ type, news }) => {
     // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
@@ -130,6 +150,12 @@ async function chatOver(
   });
   try {
     await Promise.race([running, terminal.closed, aborted(io.shutdown)]);
+    return "over";
+  } catch (error) {
+    // What a script had sent on may be lost with it: it has to know.
+    if (!(error instanceof HostLeftError) || mode !== "interactive") throw error;
+    terminal.remark("(It has ended; going on here.)", true);
+    return "left";
   } finally {
     if (!link.isConnected) link.leave();
     await withDeadline(terminal.stopIntake(), LEAVE_MS);

@@ -87,8 +87,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   };
   const bindingsBy = (next: Config): Binding[] => {
     const first = findAgent(next, terminal?.agent);
-    const others = isDaemon ? next.agents.map(({ id }) => id).filter((id) => id !== first) : [];
-    return bindingsOf(next, first, others);
+    return bindingsOf(next, first, namedAgents(next, first, options));
   };
   const source = configurationSource(io, options.common, {
     started: config,
@@ -161,6 +160,18 @@ async function until(
 function agents(config: Config): string {
   const ids = config.agents.map(({ id }) => id);
   return `${ids.length === 1 ? "agent" : "agents"} ${ids.join(", ")}`;
+}
+
+/** Who answers the terminal's channel of their name. */
+function namedAgents(
+  { agents: all }: Config,
+  first: AgentId,
+  { isDaemon, terminal }: Pick<SessionOptions, "isDaemon" | "terminal">,
+): AgentId[] {
+  const others = all.map(({ id }) => id).filter((id) => id !== first);
+  if (isDaemon || terminal === null) return others;
+  // Where a chat has a Weir of its own, `first` answers it wherever it speaks; others are for chats that attach.
+  return terminal.jsonl ? [] : others.filter((id) => id !== terminal.channel);
 }
 
 /** @throws OperatorError if there is no such agent */

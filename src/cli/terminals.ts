@@ -32,14 +32,14 @@ export interface TerminalsOptions {
   readonly agent: AgentId;
   /** Null: the process has no terminal. */
   readonly own: TerminalSession | null;
-  /** Chats may attach. */
+  /** False: the Weir of a chat, which ends with it. */
   readonly isDaemon: boolean;
   /** Says why a turn failed, and what to do about it. */
   readonly explain: (reason: string) => string;
   readonly log: Logger;
 }
 
-/** The terminals of a process: its own, and in a daemon those that attach. */
+/** The terminals of a process: its own, and those that attach. */
 export class Terminals {
   readonly #options: TerminalsOptions;
   #own: TerminalPlatform | null = null;
@@ -72,7 +72,8 @@ export class Terminals {
         history: chooseMode(own.jsonl) === "interactive" ? openTypedHistory(config) : undefined,
       });
     }
-    if (!isDaemon) return this.#own;
+    // On a Postgres of one's own each chat has a Weir of its own, and the socket is the daemon's.
+    if (!isDaemon && config.database.url !== null) return this.#own;
     const socket = async (): Promise<string> => prepareChatSocket(config.database.dataDir);
     this.#shared = new SharedTerminal({ own: this.#own, socket, turns, log });
     return this.#shared;
@@ -86,15 +87,23 @@ export class Terminals {
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
   watch(daemon: Daemon): void {
     const { inForce } = daemon;
-    const { explain } = this.#options;
-    const facts = (isOwn: boolean): string[] =>
-      describeForChat(daemon.status(), firstTimeFormat(inForce.setup.config), isOwn);
-    this.#about = () => facts(true);
+    const { explain, isDaemon } = this.#options;
+    const facts = (runs: "here" | "daemon" | "chat"): string[] =>
+      describeForChat(daemon.status(), firstTimeFormat(inForce.setup.config), runs);
+    this.#about = () => facts("here");
     const nameOf = (agent: string): string =>
       inForce.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;
     const placeOf: ChatHost["placeOf"] = (wanted) =>
       placeAmong(inForce.setup.bindings, inForce.setup.config.agents)(wanted);
-    this.#shared?.hostedBy(hostOf(daemon, { about: () => facts(false), placeOf, nameOf, explain }));
+    this.#shared?.hostedBy(
+      hostOf(daemon, {
+        isOfChat: !isDaemon,
+        about: () => facts(isDaemon ? "daemon" : "chat"),
+        placeOf,
+        nameOf,
+        explain,
+      }),
+    );
   }
 }
 

@@ -70,7 +70,7 @@ async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promi
   const how = { channel, speaker: "Ann", patienceMs: 60_000 };
   const chat = await attach(async () => findChatSocket(home.dataDir), "interactive", how);
   return {
-    shown: chat.shown,
+    shown: () => chat.shown(),
     shows: async (wanted) => until(`"${wanted}" on the screen`, () => chat.shown().includes(wanted)),
     type: (line) => void chat.input.write(`${line}\r`),
     [Symbol.asyncDispose]: async () => chat[Symbol.asyncDispose](),
@@ -258,6 +258,38 @@ test("a chat that was stopped (Ctrl-Z) does not hold up the end of the daemon, a
   const next = home.start("chat");
   await next.line("This never arrives.");
   assert.deepEqual(await next.finish(), { code: 0, signal: null });
+});
+
+test("where no daemon runs, a second chat attaches to the Weir of the first, and is told when that leaves", async () => {
+  const agents = `[[agents]]\nid = "main"\n[[agents]]\nid = "helper"\n`;
+  await using model = await startModelServer();
+  await using home = await openHome({ modelUrl: model.url, config: agents, seed });
+  model.respond(echo);
+  const first = home.start("chat");
+  first.write("one\n");
+  await first.line("one");
+  const second = home.start("chat", "--agent", "helper");
+  second.write("two\n");
+  await second.line("two");
+  await using person = await attachPerson(home, "main");
+  assert.match(person.shown(), new RegExp(`chat +Weir .*process ${first.pid}, .*; it ends with that chat`));
+  person.type("three");
+  await person.shows("Ann: three");
+  await first.line("three");
+  assert.match((await home.run("start")).stderr, /^Another Weir .*`weir chat` talks to it\.$/);
+
+  assert.deepEqual(await first.finish(), { code: 0, signal: null });
+  await person.shows("The chat whose Weir this is leaves, and Weir ends with it");
+  assert.deepEqual(await second.ended, { code: 1, signal: null });
+  assert.match(
+    second.stderr,
+    new RegExp(
+      `^The chat whose Weir this is leaves, .*\nThe \`weir chat\` \\(process ${first.pid}\\) whose Weir this was has left, .*: \`weir chat\` goes on\\.$`,
+    ),
+  );
+  const rows = await home.log("helper");
+  assert.equal(rows.filter(({ kind }) => kind === "assistant").length, 1);
+  assert.equal(await findChatSocket(home.dataDir), null);
 });
 
 test("who answers is the daemon's matter, and a chat that asks for somebody else is told", async () => {

@@ -20,6 +20,8 @@ import {
 /** What a chat that attaches is told of, and what it asks, beyond messages and commands. */
 export interface ChatHost {
   readonly pid: number;
+  /** It is the Weir of a chat, and ends with it. */
+  readonly isOfChat: boolean;
   readonly commands: readonly PlatformCommand[];
   /** @returns who answers where; a text: why a chat cannot attach like this */
   placeOf(wanted: Pick<Hello, "channel" | "agent" | "kind">): { channel: string; agent: string } | string;
@@ -152,8 +154,15 @@ export class AttachedChat {
     if (typeof place === "string") return this.#refuse(place);
     this.#hello = hello;
     if (hello.opensAtOnce) this.#open.add(place.channel);
-    const { pid, commands } = this.#host;
-    this.tell({ type: "welcome", pid, ...place, about: [...this.#host.about()], commands: [...commands] });
+    const { pid, isOfChat, commands } = this.#host;
+    this.tell({
+      type: "welcome",
+      pid,
+      isOfChat,
+      ...place,
+      about: [...this.#host.about()],
+      commands: [...commands],
+    });
     return hello;
   }
 

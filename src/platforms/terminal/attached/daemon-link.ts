@@ -28,6 +28,10 @@ const WELCOME_MS = 10_000;
 /** Between attempts to attach again, ms. */
 const BACKOFF = { fromMs: 100, toMs: 2000 };
 
+const DRAINING = "Weir ends, and finishes what it has begun.";
+const HOST_LEAVES =
+  "The chat whose Weir this is leaves, and Weir ends with it when what it has begun is finished.";
+
 /** The connection to the daemon was cut before it answered, or there is none. */
 class DaemonGoneError extends WeirError {
   readonly retryable = true;
@@ -36,6 +40,15 @@ class DaemonGoneError extends WeirError {
 /** The daemon says why something failed. */
 class RefusedError extends WeirError {
   readonly retryable = false;
+}
+
+/** The Weir that a chat was attached to was that of another chat, which has left. */
+export class HostLeftError extends OperatorError {
+  constructor(pid: number) {
+    super(
+      `The \`weir chat\` (process ${pid}) whose Weir this was has left, and Weir has ended with it. What was said is in the log: \`weir chat\` goes on.`,
+    );
+  }
 }
 
 /** What the daemon's word means for the chat that is attached. */
@@ -150,7 +163,7 @@ export class DaemonLink implements PlatformInbox {
 
   /**
    * Hands what comes to the chat, until `leave`.
-   * @throws OperatorError if the daemon is gone and does not come back
+   * @throws OperatorError if the daemon is gone and does not come back; HostLeftError if it was another chat's
    */
   async run(chat: LinkedChat): Promise<void> {
     try {
@@ -162,13 +175,16 @@ export class DaemonLink implements PlatformInbox {
 
   async #serve(chat: LinkedChat): Promise<void> {
     while (this.#connected !== null) {
-      await this.#read(this.#connected.lines, chat);
+      const { lines, welcome } = this.#connected;
+      await this.#read(lines, welcome, chat);
       this.#connected = null;
       this.#giveUp(
         ({ isRepeatable }) => isRepeatable,
         "The connection to Weir was lost before the answer came.",
       );
       if (this.#leaving.signal.aborted) break;
+      // Nobody starts that one again.
+      if (welcome.isOfChat) throw new HostLeftError(welcome.pid);
       chat.remark("The connection to Weir is lost; trying again. What you say meanwhile is sent then.", true);
       this.#connected = await this.#connectAgain();
       if (this.#connected === null) break;
@@ -282,17 +298,18 @@ export class DaemonLink implements PlatformInbox {
   }
 
   /** Resolves when the connection is over. */
-  async #read(lines: JsonLines, chat: LinkedChat): Promise<void> {
+  async #read(lines: JsonLines, welcome: Welcome, chat: LinkedChat): Promise<void> {
     for (let line = await lines.next(); line !== null; line = await lines.next()) {
       const said = line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
       // It is of another version, or no Weir at all.
       if (said === undefined) break;
-      this.#take(said, lines, chat);
+      if (said.type === "draining") chat.remark(welcome.isOfChat ? HOST_LEAVES : DRAINING, true);
+      else this.#take(said, lines, chat);
     }
     lines[Symbol.dispose]();
   }
 
-  #take(said: DaemonLine, lines: JsonLines, chat: LinkedChat): void {
+  #take(said: Exclude<DaemonLine, { type: "draining" }>, lines: JsonLines, chat: LinkedChat): void {
     switch (said.type) {
       case "show": {
         const { n, id, message } = said;
@@ -315,8 +332,6 @@ export class DaemonLink implements PlatformInbox {
         return chat.said(said.author, said.text);
       case "remark":
         return chat.remark(said.text);
-      case "draining":
-        return chat.remark("Weir ends, and finishes what it has begun.", true);
       case "welcome":
       case "refused":
         return;

@@ -125,6 +125,8 @@ export type ChatLine = z.output<typeof chatLineSchema>;
 const welcome = z.object({
   type: z.literal("welcome"),
   pid: count,
+  /** It is the Weir of another chat, and ends with it. */
+  isOfChat: z.boolean().default(false),
   channel: z.string(),
   agent: z.string(),
   /** Facts for whoever sits before it, a line each. */

@@ -30,6 +30,7 @@ export interface Served extends AsyncDisposable {
 /** A daemon that knows nothing, and answers everywhere. */
 export const HOST: ChatHost = {
   pid: 4711,
+  isOfChat: false,
   commands: [{ name: "help", help: "this list", argument: null }],
   about: () => ["models  none"],
   placeOf: ({ channel }) => ({ channel: channel ?? "main", agent: "weirdo" }),
@@ -105,14 +106,9 @@ export async function attach(
   mode: TerminalMode,
   { channel: wanted, speaker = "ana", patienceMs = 10_000 }: AttachOptions = {},
 ): Promise<Chat> {
+  const kind = mode === "jsonl" ? "channel" : "dm";
   const link = await DaemonLink.open({
-    hello: {
-      channel: wanted ?? null,
-      agent: null,
-      kind: mode === "jsonl" ? "channel" : "dm",
-      opensAtOnce: true,
-      streams: mode === "interactive",
-    },
+    hello: { channel: wanted ?? null, agent: null, kind, opensAtOnce: true, streams: mode === "interactive" },
     findSocket: typeof socket === "string" ? async () => socket : socket,
     patienceMs,
   });
@@ -155,6 +151,8 @@ export async function attach(
       terminal.remark(`(${remark})`, isUrgent);
     },
   });
+  // Whoever waits for its end is told; a test that does not may go on.
+  running.catch(() => undefined);
   return {
     link,
     terminal,
