@@ -123,7 +123,7 @@ function valuesOf({
       if (name === ALL_SECRETS) continue;
       const place = `${path}${keysOf(name)[0]}`.replace(/^\./, "");
       // An option may be a table of names that people choose.
-      const isOption = IN_AN_AGENT.test(path) || isForStart(place.split("."));
+      const isOption = IN_AN_AGENT.test(path) || (!(name in MADE_OF) && isForStart(place.split(".")));
       if (isTable(value) && !isOption) {
         putAll(name in MADE_OF ? path : place, value);
         continue;
