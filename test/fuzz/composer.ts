@@ -61,6 +61,7 @@ class Composer {
     this.#takeBackFromSubagents();
     this.#decideTooLate();
     this.#takeBackReminders();
+    this.#reloadUnderWork();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
     for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
@@ -135,6 +136,8 @@ class Composer {
         return this.#later();
       case "beside":
         return this.#beside();
+      case "reload":
+        return this.#reloads();
       default:
         return this.#fail(episode);
     }
@@ -163,6 +166,59 @@ class Composer {
         this.#talk(random.int(15, 30));
         return this.#restart(random.int(0, 99));
     }
+  }
+
+  /** Another configuration, while a turn, a compaction and a subagent are under way, and nobody waits. */
+  #reloadUnderWork(): void {
+    this.#say({ reply: "slow", room: 0, hurry: false });
+    this.#reload();
+    this.#steps.push({ do: "release" });
+    // Twice: a deadline of the first may be shorter than what is said here takes.
+    for (let left = 2; left > 0; left--) {
+      this.#summariser("held");
+      for (let said = 0; said < 20; said++) this.#say({ reply: "plain", room: 0 }, LARGE);
+      this.#steps.push({ do: "force", room: 0 });
+      this.#reload();
+      // Whoever is answered now has the new one, and waits for no compaction.
+      this.#say({ reply: "plain", room: 0, hurry: false });
+      this.#summariser("good");
+    }
+    this.#say({ reply: "spawn_slow", room: 0, hurry: false });
+    this.#reload();
+    this.#steps.push({ do: "release" });
+  }
+
+  /** Configurations come in the midst of whatever there is: of turns, compactions, crashes, and of one another. */
+  #reloads(): void {
+    const random = this.#random;
+    for (let left = random.int(2, 4); left > 0; left--) {
+      const isHeld = random.chance(0.4);
+      if (isHeld) this.#summariser("held");
+      this.#talk(random.int(2, 8), isHeld ? LARGE : SIZES);
+      if (isHeld) this.#steps.push({ do: "force", room: this.#room() });
+      const isSlow = random.chance(0.4);
+      if (isSlow) this.#say({ reply: "slow", room: 0, isForGuest: random.chance(0.3) });
+      else this.#say({ reply: this.#replies.deal(), room: 0 });
+      const roll = random.next();
+      if (roll < 0.2) this.#crash();
+      else if (roll < 0.3) this.#steps.push({ do: "cut", point: this.#cuts.deal() });
+      this.#reload();
+      if (random.chance(0.3)) this.#reload();
+      if (random.chance(0.3)) this.#delete();
+      this.#talk(random.int(0, 4));
+      if (isSlow) this.#steps.push({ do: "release" });
+      if (isHeld) this.#summariser("good");
+      if (random.chance(0.2)) this.#steps.push({ do: "evict" });
+    }
+    if (random.chance(0.2)) {
+      this.#steps.push({ do: "reload", profile: "off" });
+      this.#talk(random.int(5, 15));
+      this.#reload();
+    }
+  }
+
+  #reload(): void {
+    this.#steps.push({ do: "reload", profile: this.#random.int(0, 99) });
   }
 
   #restart(profile: Extract<Step, { do: "restart" }>["profile"]): void {

@@ -101,7 +101,18 @@ export const SURE_HOLDS = 2;
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
   ...(["race", "stall", "delete", "slow", "odd", "cut", "away", "off", "lag"] as const),
-  ...(["together", "together", "beside", "beside", "allowed", "allowed", "later", "later"] as const),
+  ...([
+    "reload",
+    "reload",
+    "together",
+    "together",
+    "beside",
+    "beside",
+    "allowed",
+    "allowed",
+    "later",
+    "later",
+  ] as const),
 ] as const;
 
 /** Of messages. */

@@ -11,7 +11,7 @@ import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
 import { CompactionQueue } from "../../src/compactor/queue.ts";
-import type { Agents, StaffedAgent } from "../../src/agents.ts";
+import type { StaffedAgent } from "../../src/agents.ts";
 import type { AgentId, ChannelId } from "../../src/core/ids.ts";
 import { Indexer } from "../../src/memory/indexer.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
@@ -33,7 +33,7 @@ import { FreezableDatabase } from "./freezable-database.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
 import { actTool } from "./deeds.ts";
-import { AGENT, type Profile, SECOND_AGENT, staff, withTool } from "./profile.ts";
+import { AGENT, type Profile, restaffed, SECOND_AGENT, type Staff, staff, withTool } from "./profile.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
 
@@ -107,7 +107,8 @@ function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
   readonly number: number;
-  readonly profile: Profile;
+  /** The configuration in force. */
+  profile: Profile;
   readonly database: FreezableDatabase;
   readonly store: Store;
   readonly router: Router;
@@ -115,6 +116,8 @@ export class Incarnation {
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly #clock: ReminderClock;
+  readonly #mutant: Mutant | null;
+  #staff: Staff;
   readonly #indexer: Indexer;
   readonly #contexts: ContextRecorder;
   readonly #death = Promise.withResolvers<"dead">();
@@ -140,9 +143,10 @@ export class Incarnation {
     const log = pino({ level: "silent" });
     this.store = storeOf(mutant, this.database);
     const { store } = this;
-    const { agents, models } = staff(profile, parts.modelOf(this), mutant ?? {}, now);
-    this.models = models;
-    const agentOf = this.#staffing(agents, parts);
+    this.#mutant = mutant;
+    this.#staff = staff(profile, parts.modelOf(this), mutant ?? {}, now);
+    this.models = this.#staff.models;
+    const agentOf = this.#staffing(parts);
     this.#indexer = new Indexer(store.search, log);
     this.#contexts = new ContextRecorder(store.contextRecords, log, 1);
     const events = new Events(log);
@@ -190,11 +194,11 @@ export class Incarnation {
       serves: () => true,
       log,
     });
-    this.#clock = this.#createClock(agents, { desk: reminders, log, now });
-    this.router = this.#createRouter(agents, agentOf, { events, log, platformOf });
+    this.#clock = this.#createClock({ desk: reminders, log, now });
+    this.router = this.#createRouter(agentOf, { events, log, platformOf });
   }
 
-  #createClock(agents: Agents, parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {
+  #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {
     return new ReminderClock({
       ...parts,
       store: this.store,
@@ -204,14 +208,13 @@ export class Incarnation {
       serves: () => true,
       tickMs: CLOCK_MS,
       agentOf: ({ agent: id }) => {
-        const { time, config } = agents.of(id).agent;
+        const { time, config } = this.#staff.agents.of(id).agent;
         return { time, graceMs: config.reminders.graceMs };
       },
     });
   }
 
   #createRouter(
-    agents: Agents,
     agentOf: (of: { agent: AgentId }) => StaffedAgent,
     parts: Pick<RegistryParts, "events" | "log" | "platformOf">,
   ): Router {
@@ -225,7 +228,7 @@ export class Incarnation {
       digesterOf: (channel) => agentOf(channel).compactorAgent.digester,
       names: new ConfirmedNames({ store: this.store.names, log, bindings: [], ownerRoles: {} }),
       speakers: new Speakers(this.store.speakers),
-      teamOf: (agent, also) => agents.teamOf(agent, also),
+      teamOf: (agent, also) => this.#staff.agents.teamOf(agent, also),
       ...UNROUTED,
       limits: new TurnRateLimit(() => performance.now()),
       notices: new Notices(platformOf, log),
@@ -242,22 +245,23 @@ export class Incarnation {
     });
   }
 
-  /** Who answers a channel. */
-  #staffing(agents: Agents, { mutant, onDeed }: IncarnationParts): (of: { agent: AgentId }) => StaffedAgent {
+  /** Who answers a channel, by the configuration in force: the same object for as long as it is so. */
+  #staffing({ mutant, onDeed }: IncarnationParts): (of: { agent: AgentId }) => StaffedAgent {
     const act = actTool(
       async (...call) => onDeed(this, ...call),
       async (when) => this.gate("deed", when),
     );
-    const made = new Map<AgentId, StaffedAgent>();
-    const make = (agent: AgentId): StaffedAgent => {
-      const also = BINDINGS.find((binding) => binding.agent === agent)?.also ?? [];
-      const staffed = withTool(agents.with(agent, also), act);
+    const made = new WeakMap<StaffedAgent, StaffedAgent>();
+    const make = (plain: StaffedAgent): StaffedAgent => {
+      const staffed = withTool(plain, act);
       const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
       return { ...staffed, compactorAgent };
     };
     return ({ agent }) => {
-      const staffed = made.get(agent) ?? make(agent);
-      made.set(agent, staffed);
+      const also = BINDINGS.find((binding) => binding.agent === agent)?.also ?? [];
+      const plain = this.#staff.agents.with(agent, also);
+      const staffed = made.get(plain) ?? make(plain);
+      made.set(plain, staffed);
       return staffed;
     };
   }
@@ -335,6 +339,26 @@ export class Incarnation {
     await this.registry.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
     this.approvals.start();
     this.#clock.start();
+  }
+
+  /** Puts another configuration in force, as a daemon that runs does. Resolves when it has looked at what is due by it. */
+  async reload(profile: Profile): Promise<void> {
+    this.profile = profile;
+    this.#staff = restaffed(profile, this.#staff, this.#mutant ?? {});
+    this.#clock.replan();
+    void this.registry.renew();
+    // Where the database is away, who comes next looks.
+    await this.registry
+      .resume([PLATFORM, ANNEX], profile.config.compaction.maxRawMessages)
+      .catch(() => undefined);
+  }
+
+  /** It was made of a configuration that is in force no more, and nobody has told it to make way. */
+  isOutdated(channel: ChannelId): boolean {
+    const actor = this.actor(channel);
+    if (actor === undefined || actor.isLeaving) return false;
+    const { config } = actor.agent;
+    return this.#staff.agents.named(config.id)?.agent.config !== config;
   }
 
   /** Brings the search index up to the log. */

@@ -26,7 +26,6 @@ export interface Versions {
   readonly deletions: number;
   /** Of now, and of the two steps before: a prompt may be put together in one, and arrive in the next. */
   readonly days: readonly string[];
-  readonly profile: number;
 }
 
 export interface SeenPrompt {

@@ -15,7 +15,8 @@ export const GUEST_COUNTS = 0.7;
 /** For what a model is asked. */
 export type Kind = "turn" | "summary" | "subagent";
 
-interface Held {
+/** A call that is held back. */
+export interface Held {
   readonly incarnation: Incarnation;
   readonly kind: Kind;
   readonly release: () => void;
@@ -81,6 +82,10 @@ export class ModelScript {
     let count = 0;
     for (const one of this.#held) count += Number(one.incarnation === incarnation && one.kind === kind);
     return count;
+  }
+
+  heldCalls(incarnation: Incarnation): Held[] {
+    return [...this.#held].filter((one) => one.incarnation === incarnation);
   }
 
   isHeld(incarnation: Incarnation, kind: Kind): boolean {

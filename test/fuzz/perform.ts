@@ -3,6 +3,7 @@ import { Approvers } from "./approvers.ts";
 import { quiesce } from "./quiescence.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { People } from "./inbound.ts";
+import { Reloads } from "./reloads.ts";
 import { until, untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
 import { type Step, tellStep } from "./schedule.ts";
@@ -15,6 +16,7 @@ const HOUR_MS = 3_600_000;
 /** Steps that change more than what a script says. */
 const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
   "restart",
+  "reload",
   "end_race",
   "thaw",
   "evict",
@@ -27,6 +29,7 @@ export class Performer {
   readonly #world: World;
   readonly #people: People;
   readonly #approvers: Approvers;
+  readonly #reloads: Reloads;
   #stalled: Incarnation | null = null;
   #comparisons = 0;
 
@@ -34,6 +37,7 @@ export class Performer {
     this.#world = world;
     this.#people = new People(world);
     this.#approvers = new Approvers(world);
+    this.#reloads = new Reloads(world);
   }
 
   async step(step: Step): Promise<void> {
@@ -142,6 +146,8 @@ export class Performer {
         return;
       case "restart":
         return this.#restart(step.profile);
+      case "reload":
+        return this.#reloads.reload(step.profile);
       case "race":
         return this.#race();
       case "end_race":

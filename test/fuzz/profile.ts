@@ -61,9 +61,33 @@ export function makeProfile(base: number, number: number): Profile {
     summariserWindow: random.pick([2600, 3400, 9000]),
     realWindow: random.chance(0.3) ? Math.floor(window * 0.85) : window,
     tellsWindow: random.chance(0.5),
-    config: { ...config, fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
-    second: { ...makeConfig(random, 6000, number !== OFF), id: SECOND_AGENT, name: SECOND_NAME },
+    config: { ...config, instructions: ruleOf(number), fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
+    second: {
+      ...makeConfig(random, 6000, number !== OFF),
+      instructions: ruleOf(number),
+      id: SECOND_AGENT,
+      name: SECOND_NAME,
+    },
   };
+}
+
+/** What a daemon that runs takes up of another configuration; its servers are what they were. */
+export function reloadedProfile(base: number, number: number, running: Profile): Profile {
+  const { window, realWindow, tellsWindow, summariserWindow } = running;
+  const made = makeProfile(base, number);
+  const { contextWindow } = running.config;
+  const config = { ...made.config, contextWindow };
+  return { ...made, window, realWindow, tellsWindow, summariserWindow, config };
+}
+
+/** By it a request tells of which configuration it is. */
+function ruleOf(number: number): string {
+  return `Rule ${number}.`;
+}
+
+/** The same wherever the configuration is. "": it tells none. */
+export function ruleIn(system: string): string {
+  return /\bRule -?\d+\./.exec(system)?.[0] ?? "";
 }
 
 function makeConfig(random: Random, window: number, enabled: boolean): AgentConfig {
@@ -131,7 +155,7 @@ function shortPrompts(): Prompts {
     render(name, values, agent) {
       const given: Readonly<Record<string, unknown>> = values;
       if (name === "system")
-        return `You are ${String(given["agentName"])}. Today is ${String(given["date"])}.`;
+        return `You are ${String(given["agentName"])}. Today is ${String(given["date"])}. ${String(given["instructions"])}`;
       if (name === "compactor") return `Summarise. The agent: ${String(given["agentPrompt"])}`;
       return SHORT_TOOL_TEXTS[name] ?? prompts.render(name, values, agent);
     },
@@ -161,6 +185,7 @@ export interface Miscast {
 export interface Staff {
   readonly agents: Agents;
   readonly models: Models;
+  readonly prompts: Prompts;
 }
 
 /** The same, with one more tool. */
@@ -180,9 +205,26 @@ export function withTool({ agent, guests, compactorAgent }: StaffedAgent, tool: 
 
 /** The agents of one incarnation, over its own model. */
 export function staff(profile: Profile, model: Model, miscast: Miscast, now: () => Date): Staff {
+  const models = modelsOf(profile, model);
+  const { system = (text) => text } = miscast;
+  const prompts: Prompts = {
+    render(name, values, agent) {
+      const text = PROMPTS.render(name, values, agent);
+      return name === "system" ? system(text, now()) : text;
+    },
+  };
+  return { agents: agentsOf(profile, { models, prompts }, miscast), models, prompts };
+}
+
+/** The same by another configuration: who would be the same agent is. */
+export function restaffed(profile: Profile, before: Staff, miscast: Miscast): Staff {
+  return { ...before, agents: agentsOf(profile, before, miscast, before.agents) };
+}
+
+function modelsOf(profile: Profile, model: Model): Models {
   const factors = new ModelFactors();
   const learned = new Map<string, number>();
-  const models: Models = {
+  return {
     model,
     isOffline: false,
     describe: () => "scripted",
@@ -203,6 +245,14 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     askPrices: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };
+}
+
+function agentsOf(
+  profile: Profile,
+  { models, prompts }: Omit<Staff, "agents">,
+  { config = (one) => one }: Miscast,
+  before?: Agents,
+): Agents {
   const llm = {
     baseUrl: null,
     apiKey: null,
@@ -212,17 +262,6 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
     models: [],
     embeddings: null,
   };
-  const { config = (one) => one, system = (text) => text } = miscast;
-  const prompts: Prompts = {
-    render(name, values, agent) {
-      const text = PROMPTS.render(name, values, agent);
-      return name === "system" ? system(text, now()) : text;
-    },
-  };
-  const agents = createAgents(
-    { agents: [config(profile.config), config(profile.second)], llm },
-    models,
-    prompts,
-  );
-  return { agents, models };
+  const configured = { agents: [config(profile.config), config(profile.second)], llm };
+  return createAgents(configured, models, prompts, {}, before);
 }

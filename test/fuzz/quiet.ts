@@ -37,6 +37,12 @@ export async function untilQuiet(world: World): Promise<boolean> {
   return true;
 }
 
+/** Still, and nobody waits but for a turn that is held. */
+export function isAtRest(world: World, incarnation: Incarnation): boolean {
+  const isAwaited = world.rooms.some(({ id }) => incarnation.actor(id)?.status.isAwaiting === true);
+  return !isAwaited && isStill(world, incarnation);
+}
+
 function isStill(world: World, incarnation: Incarnation): boolean {
   const { script } = world;
   if (incarnation.database.inFlight > 0 || script.busy(incarnation) > 0) return false;

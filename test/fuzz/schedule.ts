@@ -94,6 +94,8 @@ export type Step =
   | { readonly do: "cut"; readonly point: CrashPoint }
   /** `same`: with the configuration that there was; `off`: with worker tiers that are off. */
   | { readonly do: "restart"; readonly profile: number | "same" | "off" }
+  /** Another configuration is put in force in all that live: other instructions and thresholds; `off`: worker tiers that are off. */
+  | { readonly do: "reload"; readonly profile: number | "off" }
   | { readonly do: "race" }
   | { readonly do: "end_race"; readonly pick: number; readonly how: "crash" | "drain" }
   | { readonly do: "stall" }

@@ -9,6 +9,8 @@ export interface Tally {
   crashes: number;
   /** Connections that were cut. */
   cuts: number;
+  /** Configurations that were put in force in a daemon that ran. */
+  reloads: number;
   prompts: number;
   turns: number;
   redos: number;
@@ -45,6 +47,7 @@ export const NEEDED: Partial<Tally> = {
   duringJob: 1,
   crashes: 3,
   cuts: 1,
+  reloads: 3,
   handOffs: 2,
   subagentCalls: 5,
   deeds: 1,
@@ -60,6 +63,7 @@ export function newTally(): Tally {
     duringJob: 0,
     crashes: 0,
     cuts: 0,
+    reloads: 0,
     prompts: 0,
     turns: 0,
     redos: 0,

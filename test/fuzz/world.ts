@@ -15,7 +15,7 @@ import { Findings, Ledger, type Versions } from "./ledger.ts";
 import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
-import { AGENT, makeProfile, OFF, type Profile, SECOND_AGENT } from "./profile.ts";
+import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } from "./profile.ts";
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
@@ -139,6 +139,13 @@ export class World implements AsyncDisposable {
     this.profile = makeProfile(this.#seed, number ?? OFF);
   }
 
+  /** What those that live take up, and the next life begins with. @param number null: the worker tiers are off */
+  reloadProfile(number: number | null): Profile {
+    this.profile = reloadedProfile(this.#seed, number ?? OFF, this.profile);
+    this.#profiles.add(this.profile);
+    return this.profile;
+  }
+
   /** The room where this was said. */
   roomOf(marker: string): Room | undefined {
     return this.rooms.find(({ ledger }) => ledger.own.has(marker));
@@ -237,7 +244,6 @@ export class World implements AsyncDisposable {
       omittedTo: state.channel.omitted_to,
       deletions,
       days: [...this.#marked, this.#time].map((time) => new Date(time).toISOString().slice(0, 10)),
-      profile: this.profile.number,
     };
   }
 

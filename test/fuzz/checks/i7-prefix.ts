@@ -1,5 +1,6 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { Ledger, SeenPrompt } from "../ledger.ts";
+import { ruleIn } from "../profile.ts";
 import { CUT, isOwnLine, type Prompt } from "../prompt.ts";
 import { OMITTED } from "./i2-view.ts";
 import { MARKER } from "../texts.ts";
@@ -27,7 +28,7 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   if (last === undefined || !arrival.isSole || arrival.order < last.order) return [];
   const { prompt } = arrival;
   const wrong: string[] = [];
-  const isReloaded = last.at.profile !== arrival.at.profile;
+  const isReloaded = ruleIn(last.prompt.system) !== ruleIn(prompt.system);
   if (prompt.tools !== last.prompt.tools && !isReloaded) wrong.push("the tools have changed");
   if (undated(prompt.system) !== undated(last.prompt.system) && !isReloaded)
     wrong.push("the system prompt has changed");

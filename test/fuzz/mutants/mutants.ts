@@ -8,6 +8,7 @@ import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
 import { MEMORY_MUTANTS } from "./memories.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
+import { RELOAD_MUTANTS } from "./reloads.ts";
 import { REMINDER_MUTANTS } from "./reminders.ts";
 import { SUBAGENT_MUTANTS } from "./subagents.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
@@ -34,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SUBAGENT_MUTANTS,
   ...APPROVAL_MUTANTS,
   ...REMINDER_MUTANTS,
+  ...RELOAD_MUTANTS,
 ];
 
 /** What must hold, by the names of the design. */

@@ -15,7 +15,7 @@ import { echo } from "../../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { startSlackServer } from "../../support/slack/server.ts";
-import { startSlackWeir } from "../../support/slack/slack-weir.ts";
+import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -238,6 +238,47 @@ test("Slack: the same by typed commands", async () => {
   await until("the stranger is told", () => shown(dm).some((text) => text.includes("You were let in")));
   slack.world.say(sam, dm, "now you hear me");
   await until("an answer", () => shown(dm).filter((text) => text.includes("now you hear me")).length === 2);
+  assert.deepEqual(await rowsWith(rows, SECRET), []);
+  assert.ok(!JSON.stringify(model.requests.map(({ body }) => body)).includes(SECRET));
+});
+
+test("Slack: a stranger who wrote while Weir was away gets the code when it is back, once, and nothing of it is kept", async () => {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  model.respond(echo);
+  const slack = stack.use(await startSlackServer({}));
+  const database = stack.use(await createTestDatabase());
+  const rows = stack.use(openStore(database.connection));
+  const [olga, sam] = [slack.world.addUser("olga"), slack.world.addUser("sam")];
+  const dm = slack.world.openIm(sam);
+  const start = async (): Promise<SlackWeir> =>
+    startSlackWeir({
+      databaseUrl: connectionUrl(database.connection),
+      modelUrl: model.url,
+      slack: {
+        botToken: slack.botToken,
+        intake: { mode: "socket", appToken: slack.appToken },
+        apiUrl: slack.apiUrl.replace(/\/$/, ""),
+        owners: [olga.id],
+      },
+      binding: { dmAllow: [olga.id], dmPairing: true },
+    });
+  const codes = (): string[] => slack.messages(dm).flatMap(({ text }) => CODE.exec(text)?.[1] ?? []);
+  for (const run of ["first", "second", "third"]) {
+    const weir = await start();
+    if (run === "second") await until("a code", () => codes().length > 0);
+    // Whoever may write is heard when what was missed has been read.
+    slack.world.say(olga, slack.world.openIm(olga), `are you there, ${run}?`);
+    await until("an answer", () =>
+      slack
+        .messages(slack.world.openIm(olga))
+        .some(({ text }) => text.startsWith("You said") && text.includes(run)),
+    );
+    await weir[Symbol.asyncDispose]();
+    if (run === "first")
+      for (const words of ["hello", "are you away"]) slack.world.say(sam, dm, `${words}? ${SECRET}`);
+  }
+  assert.equal(codes().length, 1);
   assert.deepEqual(await rowsWith(rows, SECRET), []);
   assert.ok(!JSON.stringify(model.requests.map(({ body }) => body)).includes(SECRET));
 });

@@ -1,0 +1,45 @@
+import type { Incarnation } from "./incarnation.ts";
+import type { Held } from "./model-script.ts";
+import { isAtRest, untilQuiet } from "./quiet.ts";
+import type { World } from "./world.ts";
+
+const WORK = { turn: "the turn", summary: "the compaction", subagent: "the subagent" } as const;
+
+/** Puts other configurations in force while everything goes on, and looks at what becomes of what is under way. */
+export class Reloads {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async reload(number: number | "off"): Promise<void> {
+    const world = this.#world;
+    const profile = world.reloadProfile(number === "off" ? null : number);
+    const [missed, live] = [world.missedDeadlines, world.awake()];
+    const expected = live.map((one) => [one, this.#mustGoOn(one), one.cutAt] as const);
+    world.tally.reloads++;
+    await Promise.all(live.map(async (one) => Promise.race([one.reload(profile), one.death])));
+    if (!(await untilQuiet(world))) return;
+    for (const [one, calls, cutAt] of expected) {
+      const isOwn =
+        !one.isDead && one.cutAt === cutAt && world.rooms.every((room) => world.isSole(one, room));
+      if (!isOwn) continue;
+      const held = world.script.heldCalls(one);
+      // A deadline ends an attempt whatever is reloaded.
+      const isLate = world.missedDeadlines > missed;
+      for (const call of calls)
+        if (!held.includes(call) && !(isLate && call.kind === "summary"))
+          world.findings.violate("I9", `a reload has ended ${WORK[call.kind]} that was under way`);
+      for (const { id, ledger } of world.rooms)
+        if (one.isOutdated(id))
+          ledger.violate("I9", "a reload has left an actor of the configuration before");
+    }
+  }
+
+  /** Calls that no reload may end: nobody waits, and nothing else is on its way that could end them. */
+  #mustGoOn(incarnation: Incarnation): Held[] {
+    const { script } = this.#world;
+    return isAtRest(this.#world, incarnation) ? script.heldCalls(incarnation) : [];
+  }
+}
