@@ -10,8 +10,10 @@ export function secretsOf({
   llm,
   platforms,
   http,
+  cluster = null,
   agents = [],
-}: Pick<Config, "database" | "llm" | "platforms" | "http"> & Partial<Pick<Config, "agents">>): string[] {
+}: Pick<Config, "database" | "llm" | "platforms" | "http"> &
+  Partial<Pick<Config, "agents" | "cluster">>): string[] {
   const { discord, slack } = platforms;
   const intake = slack?.intake;
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
@@ -21,6 +23,8 @@ export function secretsOf({
     database.url,
     decoded(databaseUrl?.password ?? ""),
     databaseUrl?.searchParams.get("password"),
+    cluster?.url,
+    decoded(URL.parse(cluster?.url ?? "")?.password ?? ""),
     discord?.token,
     slack?.botToken,
     http?.token,

@@ -26,6 +26,7 @@ export function takeUp(started: Config, next: Config): Config {
     database: started.database,
     daemon: started.daemon,
     http: started.http,
+    cluster: started.cluster,
     agentsDir: started.agentsDir,
     llm: { ...next.llm, baseUrl, apiKey, firstTokenTimeoutMs, idleTimeoutMs, embeddings },
     platforms: {
@@ -79,6 +80,7 @@ function valuesOf({
   log,
   daemon,
   http,
+  cluster,
   prompts,
   platforms,
   bindings,
@@ -97,6 +99,7 @@ function valuesOf({
   putAll("llm.embeddings", embeddings ?? { model: "" });
   const { host = "", port = 0, ...service } = http ?? {};
   putAll("http", { listen: [host, port], ...service });
+  putAll("cluster", cluster ?? { url: "" });
   for (const { name, ...model } of models) putAll(`models.${JSON.stringify(name)}`, model);
   const { loopback, discord, slack } = platforms;
   putAll("platforms.loopback", loopback ?? { url: "" });

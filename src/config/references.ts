@@ -18,6 +18,7 @@ export interface References {
   readonly slackAppToken: string | null;
   readonly slackSigningSecret: string | null;
   readonly httpToken: string | null;
+  readonly clusterUrl: string | null;
 }
 
 interface Reference {
@@ -58,6 +59,11 @@ const REFERENCES: Readonly<Record<keyof References, Reference>> = {
     isUsable: (value) => /^[\u0021-\u007e]{16,}$/.test(value),
     expected: "a token of at least 16 plain ASCII characters, without white space",
   },
+  clusterUrl: {
+    path: ["cluster", "url"],
+    isUsable: (value) => ["amqp:", "amqps:"].includes(URL.parse(value)?.protocol ?? ""),
+    expected: 'the address of a RabbitMQ, such as "amqp://user:password@host:5672/vhost"',
+  },
 };
 
 /** The environment variable that is read even if the file says nothing of it. */
@@ -94,6 +100,7 @@ export function resolveReferences(
     slackAppToken: resolve("slackAppToken"),
     slackSigningSecret: resolve("slackSigningSecret"),
     httpToken: resolve("httpToken"),
+    clusterUrl: resolve("clusterUrl"),
   };
   return { references, problems };
 }
@@ -106,7 +113,7 @@ function resolveReference(of: keyof References, file: FileConfig, environment: E
   const reference = REFERENCES[of];
   const value = valueAt(file, reference.path);
   const written = typeof value === "string" ? value : undefined;
-  if (written !== undefined && !written.startsWith("env:")) return { value: written };
+  if (written !== undefined && !written.startsWith("env:")) return { value: written === "" ? null : written };
   const name = written?.slice("env:".length) ?? defaultVariable(of);
   const isWritten = written !== undefined;
   const found = variable(environment, name);

@@ -5,6 +5,7 @@ import type {
   AgentConfig,
   BindingConfig,
   ChatPlatformConfig,
+  ClusterConfig,
   CompactionConfig,
   Config,
   EmbeddingsConfig,
@@ -38,7 +39,7 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, terminal, daemon, http, prompts, platforms } = camelCased(
+  const { database, llm, log, terminal, daemon, http, cluster, prompts, platforms } = camelCased(
     fileSchema.parse(rest),
   );
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
@@ -61,6 +62,7 @@ export function resolveConfig(
     agentsDir: resolve(place.folder, "agents"),
     platforms: resolvePlatforms(platforms, references),
     http: resolveHttp(http, references),
+    cluster: resolveCluster(cluster, references),
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
@@ -173,6 +175,13 @@ function resolveHttp(
 ): HttpConfig | null {
   if (listen === "") return null;
   return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
+}
+
+function resolveCluster(
+  { name, prefix }: CamelCased<CompleteFile>["cluster"],
+  { clusterUrl: url }: References,
+): ClusterConfig | null {
+  return url === null ? null : { url, name: name === "" ? null : name, prefix };
 }
 
 function hostAndPort(address: string): { host: string; port: number } {
