@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["mcp"],
   ["turn", "compactor"],
   ["channel"],
-  ["router"],
+  ["router", "cluster"],
   ["admin", "tune"],
   ["agent-texts.ts"],
   ["agents.ts"],
@@ -40,6 +40,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
   "@modelcontextprotocol/client": "mcp",
+  amqplib: "cluster",
 };
 
 /** Parts that decide and do nothing else. */
