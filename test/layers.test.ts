@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["mcp"],
   ["turn", "compactor"],
   ["channel"],
-  ["router"],
+  ["router", "cluster"],
   ["admin", "tune"],
   ["agent-texts.ts"],
   ["agents.ts"],
@@ -50,6 +50,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
   "@modelcontextprotocol/client": "mcp",
+  amqplib: "cluster",
 };
 
 /** Parts that decide and do nothing else. */

@@ -12,6 +12,9 @@ const HEAD = `# Copy this to .env and fill in what you use. Weir reads .env besi
 const REST = `# A Postgres of your own instead of the one that Weir keeps in ./data (docs/operate.md)
 # DATABASE_URL=postgres://user:password@host:5432/weir
 
+# RabbitMQ, for several daemons on that Postgres: [cluster] in config.toml
+# AMQP_URL=amqp://user:password@host:5672/weir
+
 # What a client of [http] has to show, instead of a token that Weir makes (docs/operate.md)
 # WEIR_HTTP_TOKEN=
 

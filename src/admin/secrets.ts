@@ -12,9 +12,10 @@ export function secretsOf({
   platforms,
   http,
   telemetry = null,
+  cluster = null,
   agents = [],
 }: Pick<Config, "database" | "llm" | "platforms" | "http"> &
-  Partial<Pick<Config, "agents" | "telemetry">>): string[] {
+  Partial<Pick<Config, "agents" | "telemetry" | "cluster">>): string[] {
   const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
@@ -22,6 +23,8 @@ export function secretsOf({
     database.url,
     decoded(databaseUrl?.password ?? ""),
     databaseUrl?.searchParams.get("password"),
+    cluster?.url,
+    decoded(URL.parse(cluster?.url ?? "")?.password ?? ""),
     http?.token,
     ...Object.values(telemetry?.headers ?? {}),
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),

@@ -24,6 +24,7 @@ const SWITCHES: Readonly<Record<string, string>> = {
   http: ".listen",
   "llm.embeddings": ".model",
   telemetry: ".endpoint",
+  cluster: ".url",
   "platforms.loopback": ".url",
   ...Object.fromEntries(PLATFORM_ROWS.map(({ key, token }) => [`platforms.${key}`, `.${token}`])),
 };

@@ -34,6 +34,8 @@ export interface Config extends Pick<Complete, "log" | "terminal" | "daemon"> {
   readonly platforms: PlatformsConfig;
   /** Null: switched off. */
   readonly http: HttpConfig | null;
+  /** Null: this daemon is alone. */
+  readonly cluster: ClusterConfig | null;
   /** The first that matches a channel holds. Empty: none is configured. */
   readonly bindings: readonly BindingConfig[];
   /** At least one; ids are unique. */
@@ -129,6 +131,13 @@ export interface HttpConfig {
   readonly token: string | null;
   /** Small letters, with or without a port. */
   readonly hosts: readonly string[];
+}
+
+export interface ClusterConfig extends Pick<Complete["cluster"], "prefix"> {
+  /** Of RabbitMQ. Holds a password as a rule: never print it. */
+  readonly url: string;
+  /** Null: one is made. */
+  readonly name: string | null;
 }
 
 /** Null: switched off. */

@@ -4,6 +4,7 @@ import {
   type AgentConfig,
   type BindingConfig,
   type ChatPlatformConfig,
+  type ClusterConfig,
   type Config,
   configuredPrice,
   configuredWindow,
@@ -17,7 +18,7 @@ export type KnownWindow = (model: string) => number | undefined;
 
 /** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
 export function describeConfig(config: Config, known: KnownWindow = () => undefined): string {
-  const { llm, database, platforms, prompts } = config;
+  const { llm, database, cluster, platforms, prompts } = config;
   const rows: [string, string][] = [
     ["file", config.file ?? "none: built-in defaults"],
     [
@@ -26,6 +27,7 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ],
     ["model server", llm.baseUrl === null ? noServer(llm.apiKey !== null) : originOf(llm.baseUrl)],
     ["API key", llm.apiKey === null ? "not set" : "set"],
+    ...describeCluster(cluster),
     ["prompts", prompts.dir ?? `built in, language "${prompts.language}"`],
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
     ...PLATFORM_ROWS.map((row): [string, string] => [row.title, describePlatform(row, platforms[row.key])]),
@@ -85,6 +87,13 @@ function describeDatabase(url: string): string {
   const parsed = URL.parse(url);
   const isAddress = parsed !== null && parsed.host !== "";
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
+}
+
+/** One daemon alone has nothing to tell of it. */
+function describeCluster(cluster: ClusterConfig | null): [string, string][] {
+  if (cluster === null) return [];
+  const { host = "" } = URL.parse(cluster.url) ?? {};
+  return [["cluster", `on, by RabbitMQ at ${host}, queues ${cluster.prefix}.*`]];
 }
 
 function describeModel(model: ModelConfig): string {

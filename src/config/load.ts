@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./check-agents.ts";
+import { checkCluster } from "./check-cluster.ts";
 import { checkEmbeddings, checkModels } from "./check-models.ts";
 import { checkBindings, checkPlatforms } from "./check-platforms.ts";
 import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
@@ -103,6 +104,7 @@ function readAll(options: LoadOptions, read: typeof readSource): ReadAll {
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkEmbeddings(config, problemAt) : []),
+    ...(source.isReadable && envProblems.length === 0 ? checkCluster(config, problemAt) : []),
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
     ...(source.isReadable && envProblems.length === 0 ? checkPlatforms(checked, references, problemAt) : []),
   ];

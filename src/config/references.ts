@@ -19,6 +19,7 @@ export interface References {
   readonly platforms: Readonly<Record<string, PlatformSecrets>>;
   readonly collectorUrl: string | null;
   readonly collectorHeaders: string | null;
+  readonly clusterUrl: string | null;
 }
 
 type PlatformSecrets = Readonly<Record<string, string | null>>;
@@ -68,6 +69,11 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
     isSwitch: true,
     isUsable: (value) => headersFrom(value) !== null,
     expected: "NAME=VALUE, with a comma before the next one",
+  },
+  clusterUrl: {
+    path: ["cluster", "url"],
+    isUsable: (value) => ["amqp:", "amqps:"].includes(URL.parse(value)?.protocol ?? ""),
+    expected: 'the address of a RabbitMQ, such as "amqp://user:password@host:5672/vhost"',
   },
 };
 
@@ -144,6 +150,7 @@ export function resolveReferences(
     httpToken: resolve("httpToken"),
     collectorUrl: resolve("collectorUrl"),
     collectorHeaders: resolve("collectorHeaders"),
+    clusterUrl: resolve("clusterUrl"),
   };
   return { references, problems };
 }
@@ -155,7 +162,7 @@ type Resolved =
 function resolveReference(reference: Reference, file: FileConfig, environment: Environment): Resolved {
   const value = valueAt(file, reference.path);
   const name = variableIn(reference, file);
-  if (name === null) return { value: String(value) };
+  if (name === null) return { value: value === "" ? null : String(value) };
   const isWritten = typeof value === "string";
   const found = variable(environment, name);
   const isOff = reference.isSwitch === true && name === defaultVariable(reference.path);

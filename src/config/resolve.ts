@@ -6,6 +6,7 @@ import type {
   BindingConfig,
   ChatPlatformConfig,
   ChatPlatformConfigs,
+  ClusterConfig,
   CompactionConfig,
   Config,
   EmbeddingsConfig,
@@ -41,7 +42,7 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, telemetry, terminal, daemon, http, prompts, platforms } = camelCased(
+  const { database, llm, log, telemetry, terminal, daemon, http, cluster, prompts, platforms } = camelCased(
     fileSchema.parse(rest),
   );
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
@@ -65,6 +66,7 @@ export function resolveConfig(
     agentsDir: resolve(place.folder, "agents"),
     platforms: resolvePlatforms(platforms, references),
     http: resolveHttp(http, references),
+    cluster: resolveCluster(cluster, references),
     bindings: resolveBindings(file.bindings, agents),
     agents,
   };
@@ -192,6 +194,13 @@ function resolveHttp(
 ): HttpConfig | null {
   if (listen === "") return null;
   return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
+}
+
+function resolveCluster(
+  { name, prefix }: CamelCased<CompleteFile>["cluster"],
+  { clusterUrl: url }: References,
+): ClusterConfig | null {
+  return url === null ? null : { url, name: name === "" ? null : name, prefix };
 }
 
 /** Without any binding, the first agent answers DMs and mentions everywhere, and listens to nothing else. */

@@ -14,6 +14,7 @@ const ENV = {
   SLACK_SIGNING_SECRET: "slack-signing",
   OPENAI_API_KEY: "a-key",
   DATABASE_URL: "postgres://one/db",
+  AMQP_URL: "amqp://127.0.0.1:1",
   EMBEDDINGS_API_KEY: "vectors-key",
 };
 
@@ -99,6 +100,7 @@ const ALL_ON: Readonly<Record<string, string>> = {
   "llm.embeddings.model": '"vectors"',
   "llm.embeddings.base_url": '"http://127.0.0.1:3/v1"',
   "telemetry.endpoint": '"http://127.0.0.1:1"',
+  "cluster.url": '"env:AMQP_URL"',
   "platforms.slack.mode": '"http"',
   'models."m".price_in': "1",
   'models."m".price_out': "1",
@@ -129,6 +131,9 @@ const OTHER: Readonly<Record<string, string>> = {
   "http.listen": '"127.0.0.1:8421"',
   "http.token": "env:WEIR_HTTP_TOKEN=a-token-of-enough-letters",
   "http.hosts": '["weir.internal"]',
+  "cluster.url": "env:AMQP_URL=amqp://127.0.0.1:2",
+  "cluster.name": '"two"',
+  "cluster.prefix": '"two"',
   "telemetry.endpoint": '"http://127.0.0.1:2"',
   "telemetry.headers": "env:OTEL_EXPORTER_OTLP_HEADERS=authorization=another-key",
   "telemetry.service_name": '"another"',

@@ -9,6 +9,7 @@ test("the example of a .env sets nothing as it is, and names what Weir reads", a
   assert.deepEqual(parseEnv(text), {});
   const filled = parseEnv(text.replaceAll(/^# (?=[A-Z_]+=)/gm, ""));
   assert.deepEqual(Object.keys(filled).toSorted(), [
+    "AMQP_URL",
     "DATABASE_URL",
     "DISCORD_TOKEN",
     "OPENAI_API_KEY",

@@ -143,6 +143,7 @@ suite("without a file", () => {
       prompts: { language: "en", dir: null },
       platforms: { loopback: null, discord: null, slack: null },
       http: null,
+      cluster: null,
       bindings: ["discord", "slack"].map((platform) => ({
         agent: "main",
         platform,

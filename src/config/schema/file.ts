@@ -17,6 +17,7 @@ import {
   option,
   optionTexts,
   secret,
+  secretOrNone,
   startOption,
   table,
   text,
@@ -193,6 +194,34 @@ export const fileSchema = z.strictObject({
       ),
     },
     "Health, metrics and channels over HTTP, for monitoring and scripts: docs/operate.md.",
+  ),
+  cluster: table(
+    "cluster",
+    {
+      url: startOption(
+        secretOrNone,
+        "",
+        'Where RabbitMQ is: "env:AMQP_URL", and AMQP_URL=amqp://user:password@host:5672/vhost in the environment or in .env. It needs a ' +
+          'Postgres that all daemons share, [database] url. "" switches it off: this daemon is alone.',
+      ),
+      name: startOption(
+        z
+          .string()
+          .regex(/^[\w.:@-]{0,100}$/)
+          .describe('at most 100 letters, digits, ".", ":", "@", "_" and "-", or "" for one that is made'),
+        "",
+        'What this daemon is called in the cluster. "" is the name of the machine, and the number of the process.',
+      ),
+      prefix: startOption(
+        z
+          .string()
+          .regex(/^[\w.-]{1,100}$/)
+          .describe('1 to 100 letters, digits, ".", "_" and "-"'),
+        "weir",
+        "How the names of its queues begin. Where several clusters share a RabbitMQ, each needs one of its own; daemons of one database have the same.",
+      ),
+    },
+    "Several daemons, one database: RabbitMQ says which of them serves which channels.",
   ),
   prompts: table("prompts", {
     language: option(

@@ -93,6 +93,14 @@ export const secret = z
     'the name of an environment variable that holds it, as "env:NAME": secrets never stand in this file',
   );
 
+/** A variable that holds an address with a password; "": none. */
+export const secretOrNone = z
+  .string()
+  .regex(/^(?:|env:[A-Za-z_][A-Za-z0-9_]*)$/)
+  .describe(
+    'the name of an environment variable that holds it, as "env:NAME", or "" to switch it off: secrets never stand in this file',
+  );
+
 /** Completes "expected: …" where the address of the model server stands, in the file or in the environment. */
 export const MODEL_SERVER_ADDRESS =
   'an address such as "http://127.0.0.1:11434/v1", without user, password and query: a key belongs in OPENAI_API_KEY';
@@ -181,6 +189,7 @@ export const argument = z.string().max(4096).describe("a text, in quotes");
 /** Schemas whose values never show, whatever stands there. */
 export const HIDDEN: ReadonlySet<unknown> = new Set([
   secret,
+  secretOrNone,
   httpUrl,
   collectorUrl,
   loopbackUrl,

@@ -1,0 +1,80 @@
+import { type ChannelModel, connect } from "amqplib";
+import { errorMessage } from "../core/errors.ts";
+
+/** What both sides say at least once, s. A broker that hears nothing for two to three of them gives the batons to others. */
+const HEARTBEAT_S = 2;
+/** A connection has to stand by then, ms. */
+const CONNECT_MS = 5000;
+/** An orderly end may take so long, ms. */
+const CLOSE_MS = 2000;
+
+/**
+ * A member counts on its batons for so long after the sending of a question that the broker has answered, ms: less than the two
+ * heartbeats of silence after which the broker may give them to another.
+ */
+export const LEASE_MS = HEARTBEAT_S * 1500;
+
+/** An open connection to the broker. */
+export interface BrokerConnection {
+  readonly model: ChannelModel;
+  readonly isOpen: boolean;
+  /** Resolves once it is over, with why. */
+  readonly closed: Promise<string>;
+  /** Ends it at once, also where nobody answers. */
+  cut(): void;
+  /** Ends it in order, or at once after a while. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param url holds a password as a rule
+ * @param name what people see of it in the broker's lists
+ * @throws Error if there is no broker, or it refuses; no secret is in its message
+ */
+export async function openBroker(url: string, name: string): Promise<BrokerConnection> {
+  const address = new URL(url);
+  address.searchParams.set("heartbeat", String(HEARTBEAT_S));
+  const cutting = new AbortController();
+  const options = {
+    noDelay: true,
+    timeout: CONNECT_MS,
+    clientProperties: { connection_name: name },
+    // Goes to the socket: the client has no other way to leave a broker that does not answer.
+    signal: cutting.signal,
+  };
+  const model = await connect(address.href, options);
+  return new Open(model, cutting);
+}
+
+class Open implements BrokerConnection {
+  readonly model: ChannelModel;
+  readonly closed: Promise<string>;
+  isOpen = true;
+  readonly #cutting: AbortController;
+
+  constructor(model: ChannelModel, cutting: AbortController) {
+    this.model = model;
+    this.#cutting = cutting;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.closed = promise;
+    const onEnd = (error: unknown): void => {
+      this.isOpen = false;
+      resolve(error === undefined ? "it was closed" : errorMessage(error));
+    };
+    model.on("error", onEnd);
+    model.on("close", onEnd);
+  }
+
+  cut(): void {
+    this.isOpen = false;
+    this.#cutting.abort();
+  }
+
+  async close(): Promise<void> {
+    if (!this.isOpen) return this.cut();
+    const late = setTimeout(() => this.cut(), CLOSE_MS);
+    await Promise.race([this.model.close().catch(() => undefined), this.closed]);
+    clearTimeout(late);
+    this.cut();
+  }
+}

@@ -1,0 +1,372 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+import type { Logger } from "pino";
+import { jittered } from "../async/backoff.ts";
+import { steadyNow } from "../async/clock.ts";
+import { abortedAfter, unlessAborted } from "../async/deadline.ts";
+import { type HomesListener, type Partition, PARTITIONS } from "../channel/homes.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { Gains } from "./gains.ts";
+import { BATON_QUEUE, type Names } from "./names.ts";
+import type { Sender } from "./sender.ts";
+import type { WakeReader } from "./wakes.ts";
+
+/*
+ * Each partition has a queue of which the broker serves one consumer at a time, and in it a baton that is never acknowledged: whoever
+ * is sent it is home. All members stand in line at all queues, so a baton whose holder is gone comes to the next within milliseconds. A
+ * member that has its share passes a baton on; one that has more gives back, a few partitions at a time.
+ *
+ * A baton is made for a queue that has neither a message nor a consumer, and where none of the members has had one for a while. Two who
+ * do that at once leave two batons, which is no harm: a queue serves one consumer, so whoever holds one is sent the other as well, and
+ * gives up the older. Renewing is the same on purpose: a second baton that comes back shows that this is still the consumer that
+ * the broker serves, and it keeps every message younger than the broker's patience.
+ */
+
+/** Times in ms. */
+export interface Timing {
+  /** A baton is renewed when it is about so old: well below the 30 minutes after which the broker gives up a consumer. */
+  readonly renewMs: number;
+  /** A renewal that the broker has taken comes back within this, or the baton is another's. */
+  readonly proofMs: number;
+  /** A baton that no member has had for so long is made anew. */
+  readonly orphanMs: number;
+  /** Turns that run may go on for so long where a partition is handed on for balance. */
+  readonly handOnMs: number;
+}
+
+/** A baton that comes back to who has just passed it on is taken, whatever the share: all others have passed it on too, ms. */
+const ROUND_MS = 1000;
+/** A partition that could not be taken up goes to the next after this, ms. */
+const REFUSED_MS = 1000;
+/** So many partitions are handed on at the same time. */
+const STEP = 8;
+/** Calls on one channel wait for one another. */
+const CHANNELS = 8;
+/** One to hold, and one that takes its place. */
+const PREFETCH = 2;
+
+export interface LineCounts {
+  gained: number;
+  passedOn: number;
+  handedOn: number;
+  lost: number;
+  renewed: number;
+  /** Batons that were made for queues that had none. */
+  made: number;
+}
+
+export interface LineParts {
+  readonly names: Names;
+  /** What is put into a queue as a baton: nobody reads it but people who look there. */
+  readonly baton: Buffer;
+  readonly sender: Sender;
+  readonly gains: Gains;
+  readonly listener: HomesListener;
+  readonly wakes: WakeReader;
+  readonly counts: LineCounts;
+  readonly timing: Timing;
+  readonly log: Logger;
+  /** Opens a channel whose end is the end of all. */
+  readonly openChannel: () => Promise<Channel>;
+  /** How many partitions are this member's; null: it has not asked yet. */
+  readonly share: () => number | null;
+  /** Asks the broker who is here. @throws Error if the connection is over */
+  readonly ask: () => Promise<void>;
+  /** A partition was taken up, or could not be. */
+  readonly onTaken: (isTaken: boolean) => void;
+  /** The broker has refused something, and nothing here can be relied on. */
+  readonly fail: (why: string) => void;
+}
+
+/**
+ * away ──enter──► waiting ──baton──► deciding ──► taking ──► owned ──► handingOn
+ *   ▲                ▲                  │           │ refused  │ unproved  │
+ *   │                └──── passing ◄────┴───────────┴──────────┴───────────┘
+ *   └─── leaving ────────────┘
+ */
+type SeatState = "away" | "waiting" | "deciding" | "taking" | "owned" | "handingOn" | "passing";
+
+/** The place of this member in the line of one partition. */
+interface Seat {
+  readonly partition: Partition;
+  readonly channel: Channel;
+  state: SeatState;
+  tag: string;
+  /** Batons that were sent and not acknowledged, the oldest first. */
+  readonly batons: ConsumeMessage[];
+  passedAt: number;
+  gainedAt: number;
+  renewAt: number;
+  /** Set from the sending of a second baton until it comes. */
+  renewal: object | null;
+}
+
+const HAS_BATON: ReadonlySet<SeatState> = new Set<SeatState>(["deciding", "taking", "owned", "handingOn"]);
+/** The channels' side has been told of it, or is about to be. */
+const IS_TOLD: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned", "handingOn"]);
+/** Counts for the share. */
+const IS_KEPT: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned"]);
+
+/** One member's places in the lines of all partitions, for as long as a connection lasts. */
+export class Line {
+  readonly #parts: LineParts;
+  readonly #seats: Seat[] = [];
+  #tags = 0;
+  #isOver = false;
+  #isLeaving = false;
+
+  constructor(parts: LineParts) {
+    this.#parts = parts;
+  }
+
+  /** Gets in line everywhere. @throws Error if the broker refuses */
+  async enter(): Promise<void> {
+    const { names, openChannel } = this.#parts;
+    const channels = await Promise.all(Array.from({ length: CHANNELS }, openChannel));
+    const declared = channels.map(async (channel, first) => {
+      await channel.prefetch(PREFETCH);
+      for (let partition = first; partition < PARTITIONS; partition += CHANNELS) {
+        const queue = await channel.assertQueue(names.baton(partition), BATON_QUEUE);
+        this.#seats[partition] = newSeat(partition, channel);
+        if (queue.messageCount === 0 && queue.consumerCount === 0) void this.make(partition);
+      }
+    });
+    await Promise.all(declared);
+    await Promise.all(this.#seats.map(async (seat) => this.#enter(seat)));
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#seats[partition]?.state === "owned";
+  }
+
+  get owned(): number {
+    return this.#seatsIn("owned").length;
+  }
+
+  /** The partitions whose batons are here. */
+  get held(): Partition[] {
+    return this.#seats.flatMap(({ state, partition }) => (HAS_BATON.has(state) ? [partition] : []));
+  }
+
+  /** Makes a baton for a queue that has none, as far as is known. */
+  async make(partition: Partition): Promise<void> {
+    if (await this.#parts.sender.baton(partition, this.#parts.baton)) this.#parts.counts.made += 1;
+  }
+
+  /** Renews what is old. */
+  renewOld(): void {
+    const now = steadyNow();
+    for (const seat of this.#seatsIn("owned")) if (now >= seat.renewAt) void this.#renew(seat);
+  }
+
+  /** Another says that it has these batons: a renewal shows which of the two the broker means. */
+  contest(partitions: readonly Partition[]): void {
+    // What was just handed on is told of by both for a moment.
+    const settled = steadyNow() - this.#parts.timing.proofMs;
+    for (const partition of partitions) {
+      const seat = this.#seats[partition];
+      if (seat?.state === "owned" && seat.gainedAt < settled) void this.#renew(seat);
+    }
+  }
+
+  /** Gives back what is over the share, some at a time, the last gained first. */
+  balance(): void {
+    const share = this.#parts.share();
+    if (this.#isOver || this.#isLeaving || share === null) return;
+    const step = Math.min(this.#kept - share, STEP - this.#seatsIn("handingOn").length);
+    if (step <= 0) return;
+    // One that nobody else has taken would come round again and again.
+    const round = steadyNow() - ROUND_MS;
+    const given = this.#seatsIn("owned")
+      .filter(({ passedAt }) => passedAt < round)
+      .toSorted((a, b) => b.gainedAt - a.gainedAt)
+      .slice(0, step);
+    for (const seat of given)
+      void this.#guarded(async () => {
+        await this.#handOn(seat, abortedAfter(this.#parts.timing.handOnMs));
+        this.balance();
+      });
+  }
+
+  /** Hands on all that it has, until the deadline, and leaves every line. @throws Error if the connection is lost meanwhile */
+  async leave(deadline: AbortSignal): Promise<void> {
+    this.#isLeaving = true;
+    const idle = this.#seats.filter(({ state }) => state === "waiting" || state === "deciding");
+    await Promise.all(idle.map(async (seat) => this.#pass(seat)));
+    await unlessAborted(this.#parts.gains.settled(), deadline);
+    const held = this.#seats.filter(({ state }) => IS_KEPT.has(state));
+    const handOnInTurn = async (): Promise<void> => {
+      for (let seat = held.shift(); seat !== undefined; seat = held.shift())
+        await this.#handOn(seat, deadline);
+    };
+    await Promise.all(Array.from({ length: STEP }, handOnInTurn));
+  }
+
+  /** It is all over: whatever the channels' side was told of is lost. */
+  drop(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ partition }) => partition);
+    for (const seat of this.#seats) seat.state = "away";
+    this.#lose(lost);
+  }
+
+  #lose(partitions: readonly Partition[]): void {
+    if (partitions.length === 0) return;
+    this.#parts.counts.lost += partitions.length;
+    this.#parts.listener.lost(partitions);
+  }
+
+  #seatsIn(state: SeatState): Seat[] {
+    return this.#seats.filter((seat) => seat.state === state);
+  }
+
+  get #kept(): number {
+    return this.#seats.filter(({ state }) => IS_KEPT.has(state)).length;
+  }
+
+  #hasRoom(): boolean {
+    const share = this.#parts.share();
+    return share !== null && this.#kept < share;
+  }
+
+  async #enter(seat: Seat): Promise<void> {
+    this.#tags += 1;
+    seat.tag = `baton-${seat.partition}-${this.#tags}`;
+    seat.state = "waiting";
+    const queue = this.#parts.names.baton(seat.partition);
+    await seat.channel.consume(queue, (message) => this.#receive(seat, message), { consumerTag: seat.tag });
+  }
+
+  #receive(seat: Seat, message: ConsumeMessage | null): void {
+    if (this.#isOver) return;
+    if (message === null) return this.#parts.fail(`the queue of partition ${seat.partition} was deleted`);
+    seat.batons.push(message);
+    if (seat.state === "waiting") {
+      seat.state = "deciding";
+      void this.#guarded(async () => this.#decide(seat));
+    } else if (seat.state !== "passing") this.#keepNewest(seat);
+  }
+
+  #keepNewest(seat: Seat): void {
+    for (const old of seat.batons.splice(0, seat.batons.length - 1)) seat.channel.ack(old);
+    seat.renewal = null;
+    seat.renewAt = this.#nextRenewal();
+    this.#parts.counts.renewed += 1;
+  }
+
+  /** Not all at once. */
+  #nextRenewal(): number {
+    return steadyNow() + jittered(this.#parts.timing.renewMs);
+  }
+
+  async #decide(seat: Seat): Promise<void> {
+    if (this.#hasRoom()) return this.#take(seat);
+    // Whose baton this was may be gone, and with it the reason to pass it on.
+    await this.#parts.ask();
+    if (seat.state !== "deciding") return;
+    const comesRound = steadyNow() - seat.passedAt < ROUND_MS;
+    if (comesRound || this.#hasRoom()) return this.#take(seat);
+    this.#parts.counts.passedOn += 1;
+    await this.#pass(seat);
+  }
+
+  #take(seat: Seat): void {
+    seat.state = "taking";
+    this.#parts.gains.add({
+      partition: seat.partition,
+      isStale: () => seat.state !== "taking",
+      done: (isTaken) => {
+        this.#parts.onTaken(isTaken);
+        if (isTaken) this.#own(seat);
+        else this.#refuse(seat);
+      },
+    });
+  }
+
+  #own(seat: Seat): void {
+    seat.state = "owned";
+    seat.gainedAt = steadyNow();
+    seat.renewAt = this.#nextRenewal();
+    this.#parts.counts.gained += 1;
+    this.#parts.wakes.add(seat.partition);
+    this.balance();
+  }
+
+  /** The database is away, from here at least: another member may do better. */
+  #refuse(seat: Seat): void {
+    const passOn = async (): Promise<void> => {
+      if (seat.state === "taking") await this.#pass(seat);
+    };
+    setTimeout(() => void this.#guarded(passOn), REFUSED_MS).unref();
+  }
+
+  async #handOn(seat: Seat, deadline: AbortSignal): Promise<void> {
+    if (seat.state !== "owned") return this.#pass(seat);
+    seat.state = "handingOn";
+    this.#parts.wakes.remove(seat.partition);
+    await unlessAborted(this.#parts.listener.handingOn([seat.partition], deadline), deadline);
+    if (seat.state !== "handingOn") return;
+    this.#parts.counts.handedOn += 1;
+    await this.#pass(seat);
+  }
+
+  /** Leaves the line, gives back what was sent, and gets in line again behind all others. */
+  async #pass(seat: Seat): Promise<void> {
+    if (this.#isOver || seat.state === "passing" || seat.state === "away") return;
+    seat.state = "passing";
+    seat.passedAt = steadyNow();
+    seat.renewal = null;
+    // First out of the line: what is given back would come here again.
+    await seat.channel.cancel(seat.tag);
+    if (this.#isOver) return;
+    for (const baton of seat.batons.splice(0)) seat.channel.nack(baton, false, true);
+    seat.state = "away";
+    if (!this.#isLeaving) await this.#enter(seat);
+  }
+
+  async #renew(seat: Seat): Promise<void> {
+    if (seat.renewal !== null) return;
+    const renewal = {};
+    seat.renewal = renewal;
+    const isThere = await this.#parts.sender.baton(seat.partition, this.#parts.baton);
+    if (seat.renewal !== renewal) return;
+    const { proofMs } = this.#parts.timing;
+    if (isThere) return void setTimeout(() => this.#prove(seat, renewal), proofMs).unref();
+    // A broker that takes no baton now may take one later.
+    seat.renewAt = steadyNow() + proofMs;
+    seat.renewal = null;
+  }
+
+  /** A second baton that did not come is with another, whom the broker serves. */
+  #prove(seat: Seat, renewal: object): void {
+    if (this.#isOver || seat.renewal !== renewal || seat.state !== "owned") return;
+    const { partition } = seat;
+    this.#parts.log.warn({ partition }, "A baton was renewed and did not come: another daemon has it");
+    this.#parts.wakes.remove(partition);
+    void this.#guarded(async () => this.#pass(seat));
+    this.#lose([partition]);
+  }
+
+  /** What the broker refuses ends the channel, and with it everything here. */
+  async #guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.fail(errorMessage(error));
+    }
+  }
+}
+
+function newSeat(partition: Partition, channel: Channel): Seat {
+  return {
+    partition,
+    channel,
+    state: "away",
+    tag: "",
+    batons: [],
+    passedAt: Number.NEGATIVE_INFINITY,
+    gainedAt: 0,
+    renewAt: Number.POSITIVE_INFINITY,
+    renewal: null,
+  };
+}

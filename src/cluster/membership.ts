@@ -1,0 +1,248 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+import { steadyNow } from "../async/clock.ts";
+import type { Partition } from "../channel/homes.ts";
+import { errorMessage } from "../core/errors.ts";
+import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
+import { Line, type LineCounts, type LineParts } from "./line.ts";
+import { MemberCount } from "./member-count.ts";
+import { PRESENCE_QUEUE } from "./names.ts";
+import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts";
+import { parseWake, WakeReader } from "./wakes.ts";
+
+/** How often the broker is asked for the count of members, and the others told of this one, ms. */
+const TELL_MS = 1000;
+const LOOK_MS = 250;
+/** Who could not take up a partition leaves them to the others for so long, ms. */
+const OUT_MS = 5000;
+
+export interface MembershipCounts extends LineCounts {
+  wakesReceived: number;
+  /** Messages that nobody here has sent. */
+  foreign: number;
+}
+
+export interface MembershipParts extends Pick<
+  LineParts,
+  "names" | "sender" | "gains" | "listener" | "timing" | "log"
+> {
+  readonly connection: BrokerConnection;
+  readonly self: Pick<Presence, "id" | "name" | "since">;
+  readonly counts: MembershipCounts;
+}
+
+/**
+ * One connection's time in the cluster. A member counts on what it holds only as long as the broker answers: the broker gives its batons
+ * to others where it hears nothing for a while, and a member that was frozen or cut off knows by its clock that it has not asked.
+ */
+export class Membership {
+  /** Resolves with why, once this connection is of no more use. What was held is told as lost by then. */
+  readonly ended: Promise<string>;
+  readonly #parts: MembershipParts;
+  readonly #count: MemberCount;
+  readonly #roster: Roster;
+  readonly #line: Line;
+  readonly #end: (why: string) => void;
+  #isOver = false;
+  #isLeaving = false;
+  /** Until then it could not take up anything: the database is away, from here at least. */
+  #outUntil = 0;
+  /** Null: the broker cannot tell; undefined: it has not been asked. */
+  #counted: number | null | undefined;
+  /** When the last question that was answered was asked. */
+  #provenAt = steadyNow();
+  #toldAt = 0;
+  #isAsking = false;
+  #looking: NodeJS.Timeout | null = null;
+
+  private constructor(parts: MembershipParts) {
+    this.#parts = parts;
+    const { connection, names, self } = parts;
+    this.#count = new MemberCount(connection, names);
+    this.#roster = new Roster(self, steadyNow());
+    this.#line = new Line({
+      ...parts,
+      baton: Buffer.from(`made by ${self.name}`),
+      wakes: new WakeReader(connection, names, (content) => this.#readWake(content)),
+      openChannel: async () => this.#openChannel(),
+      share: () => this.#share(),
+      ask: async () => this.#ask(),
+      onTaken: (isTaken) => this.#sitOut(isTaken ? 0 : OUT_MS),
+      fail: (why) => this.#over(why),
+    });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.ended = promise;
+    this.#end = resolve;
+  }
+
+  /**
+   * Gets in line everywhere, and becomes a member.
+   * @throws Error if the broker refuses, or goes away meanwhile
+   */
+  static async join(parts: MembershipParts): Promise<Membership> {
+    const membership = new Membership(parts);
+    void parts.connection.closed.then((why) => membership.#over(why));
+    try {
+      await membership.#join();
+    } catch (error) {
+      membership.#over(errorMessage(error));
+      throw error;
+    }
+    return membership;
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#line.owns(partition) && this.#isProven();
+  }
+
+  get owned(): number {
+    return this.#line.owned;
+  }
+
+  get members(): number {
+    return this.#counted ?? this.#roster.size(steadyNow());
+  }
+
+  /** Hands on all that it has, until the deadline, and ends the connection. */
+  async leave(deadline: AbortSignal): Promise<void> {
+    this.#isLeaving = true;
+    this.#tell();
+    try {
+      await this.#count.setMember(false);
+      await this.#line.leave(deadline);
+    } catch (error) {
+      // The connection is gone, and all with it.
+      this.#over(errorMessage(error));
+    }
+    await this.#parts.connection.close();
+  }
+
+  #over(why: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#looking !== null) clearInterval(this.#looking);
+    this.#line.drop();
+    this.#parts.connection.cut();
+    this.#end(why);
+  }
+
+  async #join(): Promise<void> {
+    const { names, connection } = this.#parts;
+    const control = await this.#openChannel();
+    await control.assertExchange(names.presence, "fanout", { durable: true });
+    const { queue } = await control.assertQueue("", PRESENCE_QUEUE);
+    await control.bindQueue(queue, names.presence, "");
+    await control.consume(queue, (message) => this.#hear(message), { noAck: true });
+    // In line before it is counted: what others give back for a newcomer has to find it there.
+    await this.#line.enter();
+    await this.#ask();
+    if (!connection.isOpen) throw new Error("the connection was lost while joining");
+    this.#tell();
+    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  #share(): number | null {
+    if (this.#outUntil > 0 || this.#counted === undefined) return null;
+    return this.#roster.share(this.#counted, steadyNow());
+  }
+
+  /** A channel whose end is the end of all. */
+  async #openChannel(): Promise<Channel> {
+    const channel = await this.#parts.connection.model.createChannel();
+    channel.on("error", (error) => this.#over(errorMessage(error)));
+    channel.on("close", () => this.#over("a channel was closed"));
+    return channel;
+  }
+
+  /** Whether the broker has heard of this member lately: else it may have given its batons to others. */
+  #isProven(): boolean {
+    return steadyNow() - this.#provenAt < LEASE_MS;
+  }
+
+  async #ask(): Promise<void> {
+    const askedAt = steadyNow();
+    this.#counted = await this.#count.count();
+    this.#provenAt = askedAt;
+  }
+
+  async #askAndBalance(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      await this.#ask();
+      this.#line.balance();
+    } catch (error) {
+      this.#over(errorMessage(error));
+    }
+    this.#isAsking = false;
+  }
+
+  /** Counts for no share for so long. */
+  #sitOut(ms: number): void {
+    const wasOut = this.#isOut;
+    this.#outUntil = ms === 0 ? 0 : steadyNow() + ms;
+    if (wasOut !== this.#isOut) this.#changeMembership();
+  }
+
+  get #isOut(): boolean {
+    return this.#isLeaving || this.#outUntil > 0;
+  }
+
+  #changeMembership(): void {
+    if (this.#isOver || this.#isLeaving) return;
+    this.#tell();
+    const change = this.#count.setMember(!this.#isOut).then(async () => this.#askAndBalance());
+    // What fails here has ended the connection.
+    void change.catch(() => undefined);
+  }
+
+  #look(): void {
+    // Also where the whole process stood still: it wakes without an answer.
+    if (!this.#isProven()) return this.#over("RabbitMQ did not answer in time");
+    const now = steadyNow();
+    if (now - this.#toldAt >= TELL_MS) {
+      this.#tell();
+      void this.#askAndBalance();
+    }
+    if (this.#outUntil > 0 && now >= this.#outUntil) this.#sitOut(0);
+    this.#line.renewOld();
+    for (const partition of this.#line.held) this.#roster.holds(partition, now);
+    if (!this.#roster.isFirst(now) || this.#isLeaving) return;
+    for (const partition of this.#roster.orphans(this.#parts.timing.orphanMs, now)) {
+      this.#roster.holds(partition, now);
+      void this.#line.make(partition);
+    }
+  }
+
+  #tell(): void {
+    this.#toldAt = steadyNow();
+    const { held } = this.#line;
+    this.#parts.sender.announce(presenceBytes({ ...this.#parts.self, held, isOut: this.#isOut }));
+  }
+
+  #hear(message: ConsumeMessage | null): void {
+    if (message === null) return this.#over("the queue of its own was deleted");
+    if (this.#isOver) return;
+    const heard = parsePresence(message.content);
+    if (heard === null) {
+      this.#parts.counts.foreign += 1;
+      return;
+    }
+    if (heard.id === this.#parts.self.id) return;
+    const isNews = this.#roster.hear(heard, steadyNow());
+    this.#line.contest(heard.held);
+    if (!isNews || this.#isLeaving) return;
+    // Whoever is new knows nobody.
+    if (!heard.isOut) this.#tell();
+    void this.#askAndBalance();
+  }
+
+  #readWake(content: Buffer): void {
+    const wake = parseWake(content);
+    if (wake === null) {
+      this.#parts.counts.foreign += 1;
+      return;
+    }
+    this.#parts.counts.wakesReceived += 1;
+    this.#parts.listener.woken(wake.channel, wake.seq);
+  }
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Logger } from "pino";
+import { backoffMs, jittered } from "../async/backoff.ts";
+import { pause, steadyNow } from "../async/clock.ts";
+import type { Homes, HomesListener, Partition } from "../channel/homes.ts";
+import type { ClusterConfig } from "../config/config.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import { type BrokerConnection, openBroker } from "./broker-connection.ts";
+import { Gains } from "./gains.ts";
+import type { Timing } from "./line.ts";
+import { Membership, type MembershipCounts, type MembershipParts } from "./membership.ts";
+import { Names } from "./names.ts";
+import { Sender } from "./sender.ts";
+
+/** Waits between attempts to join, ms. Short: meanwhile somebody's channels may have no home. */
+const BACKOFF = { fromMs: 100, toMs: 2000 };
+const TIMING: Omit<Timing, "handOnMs"> = { renewMs: 300_000, proofMs: 10_000, orphanMs: 5000 };
+/** A time in the cluster that was so long was none that failed, ms. */
+const LASTING_MS = 10_000;
+
+/** How a daemon fares in its cluster. Numbers since the start. */
+export interface ClusterVitals {
+  readonly name: string;
+  /** `joining`: there is no broker, or it is being asked. */
+  readonly state: "joining" | "member" | "leaving" | "left";
+  readonly owned: number;
+  /** Daemons in the cluster, this one included; null: not known. */
+  readonly members: number | null;
+  /** Whether the broker takes what is published. */
+  readonly isPublishing: boolean;
+  readonly partitions: Omit<MembershipCounts, "wakesReceived" | "foreign">;
+  readonly wakes: { readonly sent: number; readonly received: number; readonly dropped: number };
+  /** Messages in the cluster's queues that no daemon has sent. */
+  readonly foreign: number;
+}
+
+export interface RabbitHomesOptions extends Partial<Timing> {
+  readonly config: ClusterConfig;
+  /** Turns that run may go on for so long where a partition is handed on for balance, ms. */
+  readonly handOnMs: number;
+  readonly log: Logger;
+}
+
+/** Makes what {@link RabbitHomes.start} connects. The one door to `amqplib`: import this file where a cluster is configured. */
+export function openRabbitHomes(options: RabbitHomesOptions): RabbitHomes {
+  return new RabbitHomes(options);
+}
+
+/** Who is home, by RabbitMQ: {@link Membership} says how. Lives through the loss of its broker, and joins again. */
+export class RabbitHomes implements Homes {
+  readonly #url: string;
+  readonly #names: Names;
+  readonly #self: MembershipParts["self"];
+  readonly #timing: Timing;
+  readonly #sender: Sender;
+  readonly #log: Logger;
+  readonly #counts: MembershipCounts = {
+    gained: 0,
+    passedOn: 0,
+    handedOn: 0,
+    lost: 0,
+    renewed: 0,
+    made: 0,
+    wakesReceived: 0,
+    foreign: 0,
+  };
+  readonly #leaving = new AbortController();
+  #state: ClusterVitals["state"] = "joining";
+  #membership: Membership | null = null;
+  #over: Promise<void> | null = null;
+
+  constructor({ config, log, ...timing }: RabbitHomesOptions) {
+    this.#url = config.url;
+    this.#names = new Names(config.prefix);
+    const name = config.name ?? `${hostname()}-${process.pid}`;
+    this.#self = { id: randomUUID(), name, since: steadyNow() };
+    this.#timing = { ...TIMING, ...timing };
+    this.#log = log;
+    this.#sender = new Sender(this.#names, config.url, `weir ${name}: publishes`, log);
+  }
+
+  owns(partition: Partition): boolean {
+    return this.#membership?.owns(partition) === true;
+  }
+
+  wake(partition: Partition, channel: ChannelId, seq: Seq): void {
+    this.#sender.wake(partition, { channel, seq });
+  }
+
+  /** Waits for a broker as long as there is none, and says so in the log; {@link leave} ends that. */
+  async start(listener: HomesListener): Promise<void> {
+    this.#sender.start();
+    const joined = Promise.withResolvers<void>();
+    const run = this.#run(listener, joined.resolve);
+    this.#over = run;
+    await Promise.race([joined.promise, run]);
+  }
+
+  async leave(deadline: AbortSignal): Promise<void> {
+    if (this.#state === "left") return;
+    this.#state = "leaving";
+    this.#leaving.abort();
+    await this.#membership?.leave(deadline);
+    await this.#over;
+    await this.#sender.close();
+    this.#state = "left";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.leave(AbortSignal.abort());
+  }
+
+  vitals(): ClusterVitals {
+    const { wakesReceived: received, foreign, ...partitions } = this.#counts;
+    return {
+      name: this.#self.name,
+      state: this.#state,
+      owned: this.#membership?.owned ?? 0,
+      members: this.#membership?.members ?? null,
+      isPublishing: this.#sender.isFlowing,
+      partitions,
+      wakes: { ...this.#sender.counts, received },
+      foreign,
+    };
+  }
+
+  /** Is a member, again and again, until it leaves. */
+  async #run(listener: HomesListener, onJoined: () => void): Promise<void> {
+    const gains = new Gains(listener, this.#log);
+    const { signal } = this.#leaving;
+    for (let failures = 0; !signal.aborted;) {
+      const beganAt = steadyNow();
+      const why = await this.#beMember(gains, listener, onJoined);
+      if (signal.aborted) return;
+      failures = steadyNow() - beganAt > LASTING_MS ? 0 : failures + 1;
+      const waitMs = jittered(backoffMs(BACKOFF, failures));
+      this.#log.warn(
+        { why, waitMs },
+        "Not in the cluster: this daemon is home of no channel, and tries to join",
+      );
+      await pause(waitMs, signal);
+    }
+  }
+
+  /** @returns why it is over */
+  async #beMember(gains: Gains, listener: HomesListener, onJoined: () => void): Promise<string> {
+    let connection: BrokerConnection | null = null;
+    try {
+      connection = await openBroker(this.#url, `weir ${this.#self.name}: home`);
+      const membership = await Membership.join({
+        connection,
+        names: this.#names,
+        self: this.#self,
+        sender: this.#sender,
+        gains,
+        listener,
+        counts: this.#counts,
+        timing: this.#timing,
+        log: this.#log,
+      });
+      return await this.#stay(membership, onJoined);
+    } catch (error) {
+      return errorMessage(error);
+    } finally {
+      await connection?.close();
+    }
+  }
+
+  async #stay(membership: Membership, onJoined: () => void): Promise<string> {
+    this.#membership = membership;
+    if (this.#leaving.signal.aborted) await membership.leave(AbortSignal.abort());
+    else {
+      this.#state = "member";
+      this.#log.info({ name: this.#self.name, members: membership.members }, "In the cluster");
+      onJoined();
+    }
+    const why = await membership.ended;
+    this.#membership = null;
+    if (!this.#leaving.signal.aborted) this.#state = "joining";
+    return why;
+  }
+}

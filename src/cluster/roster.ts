@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { type Partition, PARTITIONS } from "../channel/homes.ts";
+import { largestShare, shareOf } from "./share.ts";
+
+/** What a member tells the others of itself. */
+export interface Presence {
+  /** Of one run of a daemon: names may be given twice. */
+  readonly id: string;
+  readonly name: string;
+  /** When it joined, in ms since 1970 of its own clock: the one thing that the order of members comes from. */
+  readonly since: number;
+  /** The partitions whose batons it has. */
+  readonly held: readonly Partition[];
+  /** It counts for no share: it leaves, or cannot take up anything now. */
+  readonly isOut: boolean;
+}
+
+const presence = z.object({
+  id: z.string().min(1).max(64),
+  name: z.string().max(200),
+  since: z.number(),
+  held: z.array(z.int().min(0).lt(PARTITIONS)).max(PARTITIONS),
+  isOut: z.boolean(),
+});
+
+/** @returns null: these bytes are no member's */
+export function parsePresence(content: Buffer): Presence | null {
+  try {
+    return presence.parse(JSON.parse(content.toString("utf8")));
+  } catch {
+    return null;
+  }
+}
+
+export function presenceBytes(of: Presence): Buffer {
+  return Buffer.from(JSON.stringify(of));
+}
+
+/** Each tells of itself once a second; who was not heard for so long is not here, ms. */
+const SILENT_MS = 3000;
+
+/** Who is in the cluster, as far as this member has heard. Pure but for what it remembers. */
+export class Roster {
+  readonly #self: Pick<Presence, "id" | "since">;
+  readonly #others = new Map<string, { readonly presence: Presence; readonly heardAt: number }>();
+  readonly #heldAt: number[];
+
+  constructor(self: Pick<Presence, "id" | "since">, now: number) {
+    this.#self = self;
+    this.#heldAt = Array.from({ length: PARTITIONS }, () => now);
+  }
+
+  /** @returns whether the shares change: it is new here, or goes */
+  hear(heard: Presence, now: number): boolean {
+    if (heard.id === this.#self.id) return false;
+    for (const partition of heard.held) this.holds(partition, now);
+    const isKnown = this.#others.has(heard.id);
+    if (heard.isOut) return this.#others.delete(heard.id);
+    this.#others.set(heard.id, { presence: heard, heardAt: now });
+    return !isKnown;
+  }
+
+  /** Somebody has its baton. */
+  holds(partition: Partition, now: number): void {
+    this.#heldAt[partition] = now;
+  }
+
+  /** Partitions whose batons nobody has had for so long. */
+  orphans(forMs: number, now: number): Partition[] {
+    return this.#heldAt.flatMap((at, partition) => (now - at > forMs ? [partition] : []));
+  }
+
+  /** The first of all: what one of them has to do falls to it. */
+  isFirst(now: number): boolean {
+    return this.#rank(now) === 0;
+  }
+
+  /** @param counted members, as the broker says; null: it does not */
+  share(counted: number | null, now: number): number {
+    const here = this.#here(now).length + 1;
+    // Somebody has come or gone, and it is not known who: no share of one's own, and enough for all together.
+    if (counted !== null && counted !== here) return largestShare(counted);
+    return shareOf(this.#rank(now), here);
+  }
+
+  size(now: number): number {
+    return this.#here(now).length + 1;
+  }
+
+  #rank(now: number): number {
+    const { since, id } = this.#self;
+    // Who came later is behind: nobody's share moves but by what the newcomer takes.
+    return this.#here(now).filter((one) => one.since < since || (one.since === since && one.id < id)).length;
+  }
+
+  #here(now: number): Presence[] {
+    for (const [id, { heardAt }] of this.#others) if (now - heardAt > SILENT_MS) this.#others.delete(id);
+    return [...this.#others.values()].map((one) => one.presence);
+  }
+}

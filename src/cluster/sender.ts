@@ -1,0 +1,174 @@
+import type { Channel, ConfirmChannel } from "amqplib";
+import type { Logger } from "pino";
+import { backoffMs, jittered } from "../async/backoff.ts";
+import { pause } from "../async/clock.ts";
+import { retry } from "../async/retry.ts";
+import type { Partition } from "../channel/homes.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId } from "../core/ids.ts";
+import { type BrokerConnection, openBroker } from "./broker-connection.ts";
+import type { Names } from "./names.ts";
+import { type Wake, wakeBytes } from "./wakes.ts";
+
+const BACKOFF = { fromMs: 100, toMs: 2000 };
+
+/** Wakes that wait for the broker. The oldest are dropped: the look each second finds what they were for. */
+const MOST_WAITING = 10_000;
+
+export interface SenderCounts {
+  /** Wakes that were handed to the broker. */
+  sent: number;
+  /** Wakes that went nowhere. */
+  dropped: number;
+}
+
+/**
+ * All that this daemon publishes, on a connection of its own: a broker that is short of memory or disk reads no more from one that
+ * publishes, and the batons' connection must go on. Nothing here waits for the broker but {@link baton}.
+ */
+export class Sender {
+  readonly counts: SenderCounts = { sent: 0, dropped: 0 };
+  readonly #names: Names;
+  readonly #open: () => Promise<BrokerConnection>;
+  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  /** The newest wake of each channel that has one to be sent, the oldest first. */
+  readonly #waiting = new Map<ChannelId, Wake & { readonly partition: Partition }>();
+  #over: Promise<void> = Promise.resolve();
+  #line: { readonly plain: Channel; readonly confirmed: ConfirmChannel } | null = null;
+  /** The broker takes nothing: it has no memory or disk left. */
+  #isBlocked = false;
+  /** What was published has not left this process yet. */
+  #isFull = false;
+
+  /** @param name what people see of its connection in the broker's lists */
+  constructor(names: Names, url: string, name: string, log: Logger) {
+    this.#names = names;
+    this.#open = async () => openBroker(url, name);
+    this.#log = log;
+  }
+
+  /** Connects, and again whenever the connection is lost, until {@link close}. */
+  start(): void {
+    this.#over = this.#stayConnected();
+  }
+
+  /** Whether there is a broker to publish to, and it takes what comes. */
+  get isFlowing(): boolean {
+    return this.#line !== null && !this.#isBlocked && !this.#isFull;
+  }
+
+  wake(partition: Partition, wake: Wake): void {
+    if (this.isFlowing && this.#waiting.size === 0) return this.#publish(partition, wake);
+    const { channel } = wake;
+    if (!this.#waiting.has(channel) && this.#waiting.size >= MOST_WAITING) {
+      const [oldest] = this.#waiting.keys();
+      if (oldest !== undefined) this.#waiting.delete(oldest);
+      this.counts.dropped += 1;
+    }
+    this.#waiting.set(channel, { ...wake, partition });
+  }
+
+  /** Tells all members. What is not sent at once is not sent. */
+  announce(content: Buffer): void {
+    if (this.isFlowing) this.#line?.plain.publish(this.#names.presence, "", content);
+  }
+
+  /**
+   * Puts a baton into a partition's queue. One too many does no harm: whoever has the other is sent this one too, and gives one up.
+   * @returns whether the broker has it for sure
+   */
+  async baton(partition: Partition, content: Buffer): Promise<boolean> {
+    const confirmed = this.#line?.confirmed;
+    if (confirmed === undefined) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    try {
+      confirmed.sendToQueue(this.#names.baton(partition), content, { persistent: true }, (error) =>
+        resolve(error === null),
+      );
+    } catch {
+      return false;
+    }
+    return promise;
+  }
+
+  /** Sends what waits, where the broker takes it, and ends. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#over;
+  }
+
+  #publish(partition: Partition, wake: Wake): void {
+    try {
+      this.#isFull = this.#line?.plain.sendToQueue(this.#names.wakes(partition), wakeBytes(wake)) === false;
+      this.counts.sent += 1;
+    } catch {
+      // The connection is about to be found closed.
+      this.counts.dropped += 1;
+    }
+  }
+
+  #flush(): void {
+    for (const { partition, ...wake } of this.#waiting.values()) {
+      if (!this.isFlowing) return;
+      this.#waiting.delete(wake.channel);
+      this.#publish(partition, wake);
+    }
+  }
+
+  async #stayConnected(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const connection = await this.#connect(signal);
+      if (connection === null) return;
+      const why = await this.#publishOn(connection, signal);
+      this.#line = null;
+      await connection.close();
+      if (signal.aborted) return;
+      this.#log.warn({ why }, "The connection for publishing to RabbitMQ is lost");
+      await pause(jittered(BACKOFF.fromMs), signal);
+    }
+  }
+
+  /** @returns null: it is closing */
+  async #connect(signal: AbortSignal): Promise<BrokerConnection | null> {
+    try {
+      return await retry(this.#open, (_, failures) => jittered(backoffMs(BACKOFF, failures)), signal);
+    } catch {
+      return null;
+    }
+  }
+
+  /** @returns why the connection is of no more use */
+  async #publishOn({ model, closed }: BrokerConnection, signal: AbortSignal): Promise<string> {
+    const end = Promise.withResolvers<string>();
+    void closed.then(end.resolve);
+    [this.#isBlocked, this.#isFull] = [false, false];
+    model.on("blocked", () => {
+      this.#isBlocked = true;
+    });
+    model.on("unblocked", () => {
+      this.#isBlocked = false;
+      this.#flush();
+    });
+    try {
+      const plain = await model.createChannel();
+      const confirmed = await model.createConfirmChannel();
+      for (const channel of [plain, confirmed]) {
+        channel.on("error", (error) => end.resolve(errorMessage(error)));
+        channel.on("close", () => end.resolve("its channel was closed"));
+      }
+      plain.on("drain", () => {
+        this.#isFull = false;
+        this.#flush();
+      });
+      this.#line = { plain, confirmed };
+      this.#flush();
+    } catch (error) {
+      return errorMessage(error);
+    }
+    signal.addEventListener("abort", () => end.resolve("it is closed"), { once: true });
+    if (signal.aborted) end.resolve("it is closed");
+    return end.promise;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+import { BackoffTimer } from "../async/backoff.ts";
+import type { Partition } from "../channel/homes.ts";
+import { type ChannelId, channelId, type Seq } from "../core/ids.ts";
+import type { BrokerConnection } from "./broker-connection.ts";
+import { type Names, WAKE_QUEUE } from "./names.ts";
+
+/** A wake says nothing but "look": the channel's row, and how far its log goes. */
+export interface Wake {
+  readonly channel: ChannelId;
+  readonly seq: Seq;
+}
+
+export function wakeBytes({ channel, seq }: Wake): Buffer {
+  return Buffer.from(`${channel}:${seq}`);
+}
+
+/** @returns null: these bytes are no wake */
+export function parseWake(content: Buffer): Wake | null {
+  if (content.length > 40) return null;
+  const [, channel, seq] = /^([1-9]\d{0,15}):(\d{1,16})$/.exec(content.toString("latin1")) ?? [];
+  const wake = { channel: channelId(Number(channel)), seq: Number(seq) };
+  return Number.isSafeInteger(wake.channel) && Number.isSafeInteger(wake.seq) ? wake : null;
+}
+
+const BACKOFF = { fromMs: 200, toMs: 5000 };
+
+/**
+ * Reads the wakes of the partitions that this daemon is home of. A failure here costs wakes, which may be lost, and no
+ * partition: it has a channel of its own, which is opened anew.
+ */
+export class WakeReader {
+  readonly #connection: BrokerConnection;
+  readonly #names: Names;
+  readonly #read: (content: Buffer) => void;
+  readonly #tags = new Map<Partition, string>();
+  readonly #again = new BackoffTimer(BACKOFF);
+  #channel: Channel | null = null;
+  #isOpening = false;
+  #subscriptions = 0;
+
+  /** @param read takes what came, whatever it is; must not throw */
+  constructor(connection: BrokerConnection, names: Names, read: (content: Buffer) => void) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#read = read;
+  }
+
+  add(partition: Partition): void {
+    this.#tags.set(partition, "");
+    if (this.#channel === null) void this.#open();
+    else void this.#subscribe(this.#channel, partition);
+  }
+
+  remove(partition: Partition): void {
+    const tag = this.#tags.get(partition) ?? "";
+    this.#tags.delete(partition);
+    // What fails here has closed the channel, and with it the subscription.
+    if (tag !== "") void this.#channel?.cancel(tag).catch(() => undefined);
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isOpening || !this.#connection.isOpen) return;
+    this.#isOpening = true;
+    try {
+      const channel = await this.#connection.model.createChannel();
+      channel.on("error", () => undefined);
+      channel.on("close", () => {
+        if (this.#channel === channel) this.#channel = null;
+        this.#retry();
+      });
+      this.#channel = channel;
+      await Promise.all(this.#tags.keys().map(async (partition) => this.#subscribe(channel, partition)));
+      if (this.#channel === channel) this.#again.succeeded();
+    } catch {
+      this.#retry();
+    } finally {
+      this.#isOpening = false;
+    }
+  }
+
+  #retry(): void {
+    if (this.#connection.isOpen) this.#again.schedule(() => void this.#open());
+  }
+
+  async #subscribe(channel: Channel, partition: Partition): Promise<void> {
+    this.#subscriptions += 1;
+    const tag = `wakes-${partition}-${this.#subscriptions}`;
+    this.#tags.set(partition, tag);
+    const queue = this.#names.wakes(partition);
+    const read = (message: ConsumeMessage | null): void => {
+      if (message !== null) this.#read(message.content);
+      // The queue was deleted: the next one is made anew.
+      else if (this.#tags.get(partition) === tag) void this.#subscribe(channel, partition);
+    };
+    try {
+      await channel.assertQueue(queue, WAKE_QUEUE);
+      if (this.#tags.get(partition) !== tag) return;
+      await channel.consume(queue, read, { noAck: true, consumerTag: tag });
+    } catch {
+      // The channel is closed with it, and opened again.
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { connect } from "amqplib";
+import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { Names } from "../../../src/cluster/names.ts";
+import { findPrivateBroker, startPrivateBroker } from "./private-broker.ts";
+
+/** A broker of the developer's, instead of the one on the usual port. */
+const URL_VARIABLE = "AMQP_URL";
+const USUAL = "amqp://guest:guest@127.0.0.1:5672";
+
+/** A RabbitMQ for tests. */
+export interface TestBroker extends AsyncDisposable {
+  readonly url: string;
+}
+
+/**
+ * The broker at AMQP_URL, else the one on the usual port, else one of Debian's package that is started for this file.
+ * @returns null: there is none on this machine
+ */
+export async function findBroker(): Promise<TestBroker | null> {
+  const given = process.env[URL_VARIABLE];
+  for (const url of given === undefined ? [USUAL] : [given])
+    if (await answers(url)) return { url, [Symbol.asyncDispose]: async () => undefined };
+  if (given !== undefined) throw new Error(`No RabbitMQ answers at ${URL_VARIABLE}`);
+  return (await findPrivateBroker()) ? startPrivateBroker() : null;
+}
+
+/** Why tests are skipped, for `node:test`; false: they run. */
+export function skippedWithout(broker: TestBroker | null): string | false {
+  return broker === null
+    ? `no RabbitMQ: neither at ${URL_VARIABLE}, nor at ${USUAL}, nor as a package`
+    : false;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const connection = await connect(url, { timeout: 5000 });
+    await connection.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A prefix of its own; disposing deletes all that a cluster made under it. */
+export interface TestNamespace extends AsyncDisposable {
+  readonly prefix: string;
+  readonly names: Names;
+}
+
+export function makeNamespace(url: string): TestNamespace {
+  const prefix = `test-${randomBytes(6).toString("hex")}`;
+  const names = new Names(prefix);
+  return {
+    prefix,
+    names,
+    async [Symbol.asyncDispose]() {
+      const connection = await connect(url, { timeout: 5000 });
+      const channel = await connection.createChannel();
+      for (let partition = 0; partition < PARTITIONS; partition++) {
+        await channel.deleteQueue(names.baton(partition));
+        await channel.deleteQueue(names.wakes(partition));
+      }
+      await channel.deleteQueue(names.members);
+      await channel.deleteExchange(names.presence);
+      await connection.close();
+    },
+  };
+}

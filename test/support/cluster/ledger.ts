@@ -1,0 +1,89 @@
+import { type HomesListener, type Partition, PARTITIONS } from "../../../src/channel/homes.ts";
+import type { ChannelId, Seq } from "../../../src/core/ids.ts";
+
+/** Who is home of what, over all daemons of a test that run in its process: as the channels' side would see it. */
+export class Ledger {
+  /** Times at which a second one was told that a partition is its own. */
+  readonly overlaps: string[] = [];
+  readonly #owners = new Map<Partition, string>();
+  readonly #members = new Set<LedgerListener>();
+
+  listener(name: string, hooks: ListenerHooks = {}): LedgerListener {
+    const listener = new LedgerListener(this, name, hooks);
+    this.#members.add(listener);
+    return listener;
+  }
+
+  take(partition: Partition, name: string): void {
+    const owner = this.#owners.get(partition);
+    if (owner !== undefined && owner !== name) this.overlaps.push(`${partition}: ${owner}, then ${name}`);
+    this.#owners.set(partition, name);
+  }
+
+  drop(partition: Partition, name: string): void {
+    if (this.#owners.get(partition) === name) this.#owners.delete(partition);
+  }
+
+  /** How many partitions each has, of those that have any. */
+  get shares(): Readonly<Record<string, number>> {
+    const shares: Record<string, number> = {};
+    for (const owner of this.#owners.values()) shares[owner] = (shares[owner] ?? 0) + 1;
+    return shares;
+  }
+
+  get isComplete(): boolean {
+    return this.#owners.size === PARTITIONS;
+  }
+
+  /** All partitions have owners, which are these and no others, and the shares differ by one at most. */
+  isEven(...names: readonly string[]): boolean {
+    const { shares } = this;
+    const sizes = Object.values(shares);
+    const areThese = Object.keys(shares).toSorted().join() === names.toSorted().join();
+    return this.isComplete && areThese && Math.max(...sizes) - Math.min(...sizes) <= 1;
+  }
+}
+
+export interface ListenerHooks {
+  /** Waited for before partitions are taken up. @returns false: they are refused */
+  readonly gaining?: (partitions: readonly Partition[]) => Promise<boolean | void>;
+  /** Waited for while partitions are handed on. */
+  readonly draining?: (partitions: readonly Partition[], deadline: AbortSignal) => Promise<void>;
+}
+
+/** The channels' side of one daemon. */
+export class LedgerListener implements HomesListener {
+  readonly wakes: { readonly channel: ChannelId; readonly seq: Seq }[] = [];
+  readonly handedOn: Partition[] = [];
+  readonly lostOnes: Partition[] = [];
+  readonly #ledger: Ledger;
+  readonly #name: string;
+  readonly #hooks: ListenerHooks;
+
+  constructor(ledger: Ledger, name: string, hooks: ListenerHooks) {
+    this.#ledger = ledger;
+    this.#name = name;
+    this.#hooks = hooks;
+  }
+
+  async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
+    if ((await this.#hooks.gaining?.(partitions)) === false) return [];
+    for (const partition of partitions) this.#ledger.take(partition, this.#name);
+    return partitions;
+  }
+
+  async handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
+    await this.#hooks.draining?.(partitions, deadline);
+    this.handedOn.push(...partitions);
+    for (const partition of partitions) this.#ledger.drop(partition, this.#name);
+  }
+
+  lost(partitions: readonly Partition[]): void {
+    this.lostOnes.push(...partitions);
+    for (const partition of partitions) this.#ledger.drop(partition, this.#name);
+  }
+
+  woken(channel: ChannelId, seq: Seq): void {
+    this.wakes.push({ channel, seq });
+  }
+}

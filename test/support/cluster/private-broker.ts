@@ -1,0 +1,98 @@
+/** A RabbitMQ of Debian's package that a test starts, kills and starts again. */
+import { once } from "node:events";
+import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { connect } from "amqplib";
+import { until } from "../patience.ts";
+import { TestProcess } from "../process.ts";
+import type { TestBroker } from "./broker.ts";
+
+/** Debian's starter itself: the one in the path changes the account. */
+const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+
+/** Whether the package is there. */
+export async function findPrivateBroker(): Promise<boolean> {
+  return access(SERVER).then(
+    () => true,
+    () => false,
+  );
+}
+
+export interface PrivateBroker extends TestBroker {
+  /** kill -9, with all that its clients hold. */
+  kill(): Promise<void>;
+  /** Starts it again over what it has kept. */
+  start(): Promise<void>;
+  /** Starts it again, with nothing kept. */
+  startEmpty(): Promise<void>;
+}
+
+/** Starts a node of its own, on ports of its own, under a temporary folder: some seconds. */
+export async function startPrivateBroker(): Promise<PrivateBroker> {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-broker-"));
+  const [port, distribution, epmdPort] = [await freePort(), await freePort(), await freePort()];
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: folder,
+    LANG: "C.UTF-8",
+    ERL_EPMD_PORT: String(epmdPort),
+    RABBITMQ_NODENAME: `weir${port}@localhost`,
+    RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_DIST_PORT: String(distribution),
+    RABBITMQ_MNESIA_BASE: path.join(folder, "data"),
+    RABBITMQ_LOG_BASE: path.join(folder, "log"),
+    RABBITMQ_PID_FILE: path.join(folder, "pid"),
+    RABBITMQ_ENABLED_PLUGINS_FILE: path.join(folder, "plugins"),
+    RABBITMQ_CONFIG_FILE: path.join(folder, "rabbitmq"),
+    // Its starter becomes Erlang, instead of a shell that waits for it: who kills it kills the broker.
+    RUNNING_UNDER_SYSTEMD: "1",
+  };
+  const url = `amqp://guest:guest@127.0.0.1:${port}`;
+  // A child of the test, and no daemon that outlives it.
+  const epmd = new TestProcess("epmd", ["-port", String(epmdPort)], { cwd: folder, env });
+  let server: TestProcess | null = null;
+  const broker: PrivateBroker = {
+    url,
+    async kill() {
+      await server?.kill();
+      server = null;
+    },
+    async start() {
+      server = new TestProcess(SERVER, [], { cwd: folder, env });
+      const started = server;
+      await until("broker", async () => {
+        if (started.isOver) throw new Error(`RabbitMQ has ended: ${started.stderr}`);
+        return connect(url, { timeout: 5000 }).then(
+          async (connection) => connection.close().then(() => true),
+          () => false,
+        );
+      });
+    },
+    async startEmpty() {
+      await rm(path.join(folder, "data"), { recursive: true, force: true });
+      await this.start();
+    },
+    async [Symbol.asyncDispose]() {
+      await server?.kill();
+      await epmd[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  await mkdir(path.join(folder, "log"));
+  await broker.start();
+  return broker;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("no port is free");
+  return address.port;
+}
