@@ -6,10 +6,15 @@ import { setImmediate as nextTick, setTimeout as delay } from "node:timers/promi
 import { createTestDatabase } from "../../support/database.ts";
 import { hold } from "../../support/compaction.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
-import { ALL_PARTITIONS, partitionOfRoom, TestCluster } from "../../support/test-homes.ts";
-import { TestPlatform } from "../../support/test-platform.ts";
-import { startWeir, type TestWeir } from "../../support/weir.ts";
+import {
+  ALL_PARTITIONS,
+  answers,
+  type ClusterScene,
+  openCluster,
+  partitionOfRoom,
+  turnsOf,
+} from "../../support/cluster.ts";
+import { startWeir } from "../../support/weir.ts";
 import { openStore } from "../../store/open-store.ts";
 
 const database = await createTestDatabase();
@@ -20,43 +25,8 @@ after(async () => beside[Symbol.asyncDispose]());
 /** Whatever waits for what does not come fails by then. */
 const OPTIONS = { timeout: 60_000 };
 
-interface Scene extends AsyncDisposable {
-  readonly server: ModelServer;
-  readonly cluster: TestCluster;
-  /** People see what any daemon says there. */
-  readonly platform: TestPlatform;
-  readonly a: TestWeir;
-  readonly b: TestWeir;
-}
-
-/** Two daemons; nobody is home of anything yet. */
-async function openScene(): Promise<Scene> {
-  await using stack = new AsyncDisposableStack();
-  const server = stack.use(await startModelServer());
-  server.respond(() => text("noted"));
-  const cluster = new TestCluster();
-  const platform = new TestPlatform();
-  const start = async (name: string): Promise<TestWeir> =>
-    stack.use(
-      await startWeir({
-        connection: database.connection,
-        modelUrl: server.url,
-        platform,
-        cluster: cluster.join(name),
-      }),
-    );
-  const [a, b] = [await start("a"), await start("b")];
-  const kept = stack.move();
-  return { server, cluster, platform, a, b, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
-}
-
-async function answers({ platform }: Scene, room: string, count: number): Promise<void> {
-  await platform.until(() => platform.texts(room).length >= count);
-}
-
-function turnsOf({ events }: TestWeir, room: string): number {
-  return events.filter((event) => event.type === "turn_started" && event.channel === `test:${room}`).length;
-}
+/** Two daemons on the tests' database. */
+const openScene = async (): Promise<ClusterScene> => openCluster({ connection: database.connection });
 
 async function epochIn(room: string): Promise<number | undefined> {
   return (await beside.store.channels.find({ platform: "test", name: room }))?.epoch;
