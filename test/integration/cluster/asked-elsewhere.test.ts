@@ -7,8 +7,9 @@ import { parseAnswer } from "../../../src/admin/compact-answer.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { STOPPED } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
-import { answers, type ClusterScene, openCluster, turnsOf } from "../../support/cluster.ts";
-import { command } from "../../support/commands.ts";
+import { openApprovals, shownIn } from "../../support/approvals.ts";
+import { answers, type ClusterScene, openCluster, TestCluster, turnsOf } from "../../support/cluster.ts";
+import { BEN, command } from "../../support/commands.ts";
 import { hold, listen } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
@@ -187,3 +188,42 @@ test(
     assert.equal(turnsOf(b, room), 1);
   },
 );
+
+test(
+  "a summary that is being written holds up no message of a channel that is handed on",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene();
+    const { a, b, cluster, server } = scene;
+    const room = "summarised";
+    await listen(b, room, 1, 40);
+    const never = hold().behaviour;
+    server.respond((request) => (request.model === "summariser" ? never : text("noted")));
+    const { compactor } = await b.daemon.registry.get(await idOf(room));
+    const forced = compactor.force();
+    await server.received(1);
+    const moved = cluster.move("b", "a");
+    await b.say("are you there?", { room });
+    await moved;
+    await answers(scene, room, 1);
+    assert.deepEqual([turnsOf(a, room), turnsOf(b, room)], [1, 0]);
+    assert.equal((await forced).kind, "failed");
+  },
+);
+
+test("what is decided at a daemon that is not home is run and shown by the home, once", OPTIONS, async () => {
+  await using approvals = await openApprovals();
+  const { platform, open } = approvals;
+  const cluster = new TestCluster();
+  await using a = await approvals.start({ cluster: cluster.join("a") });
+  await using b = await approvals.start({ cluster: cluster.join("b") });
+  await cluster.give("b");
+  await a.say("note buy milk");
+  await platform.until(() => shownIn(platform, "room", /^#1: main asks/).length === 1);
+  assert.match(await command(a, "room", "/approve 1", BEN), /llowed/);
+  await platform.until(() => shownIn(platform, "room", /told: Noted/).length === 1);
+  await platform.until(() => shownIn(platform, "room", /^#1: Allowed by Ben/).length === 1);
+  assert.equal((await approvals.notes()).match(/buy milk/g)?.length, 1);
+  assert.equal((await open.sql("select from entries where message_id = 'approval/1'")).length, 1);
+  assert.deepEqual([turnsOf(a, "room"), turnsOf(b, "room")], [0, 2]);
+});
