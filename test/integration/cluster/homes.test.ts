@@ -239,7 +239,6 @@ test("a partition that is lost while it is being taken is not held", OPTIONS, as
   const { a, cluster } = scene;
   const [one = 0, other = 0] = ALL_PARTITIONS;
   const taking = cluster.give("a", [one, other]);
-  a.daemon.registry.homes.release([]);
   cluster.member("a").listener?.lost([one]);
   await taking;
   assert.deepEqual(a.daemon.registry.homes.held, [other]);
@@ -273,12 +272,12 @@ test("each message is answered once and in order while partitions move to and fr
   const { a, b, cluster, platform } = scene;
   const rooms = Array.from({ length: 6 }, (_, index) => `moving-${index}`);
   await cluster.give("a");
-  let isOver = false;
+  const over = new AbortController();
   const begun = (): number => rooms.reduce((sum, room) => sum + turnsOf(a, room) + turnsOf(b, room), 0);
   const moving = (async () => {
-    for (let turn = 0; !isOver; turn++) {
+    for (let turn = 0; !over.signal.aborted; turn++) {
       // Each home begins at least one turn.
-      for (const before = begun(); begun() === before && !isOver;) await delay(1);
+      for (const before = begun(); begun() === before && !over.signal.aborted;) await delay(1);
       const [from, to] = turn % 2 === 0 ? (["a", "b"] as const) : (["b", "a"] as const);
       // Now handed on, now torn away.
       if (turn % 3 === 2) {
@@ -303,7 +302,7 @@ test("each message is answered once and in order while partitions move to and fr
       events.flatMap((event) => (event.type === "turn_settled" ? event.inReplyTo : [])),
     );
   while (new Set(settled()).size < asked.length) await delay(5);
-  isOver = true;
+  over.abort();
   await moving;
   assert.deepEqual(settled().toSorted(), asked.toSorted(), "each is settled once");
   for (const room of rooms) {
