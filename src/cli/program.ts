@@ -1,6 +1,6 @@
 import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
 import { readVersion } from "../admin/version.ts";
-import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { CHAT_PLATFORMS, PLATFORM_TITLES } from "../platforms/platforms.ts";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
 import type { ChannelsOptions } from "./channels.ts";
@@ -323,7 +323,7 @@ function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      `look at database, disk, HTTP port, models, MCP servers, ${PLATFORM_ROWS.map(({ title }) => title).join(" and ")}, and say what to do about what is wrong`,
+      `look at database, disk, HTTP port, models, MCP servers, ${PLATFORM_TITLES}, and say what to do about what is wrong`,
     )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");
