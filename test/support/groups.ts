@@ -44,10 +44,13 @@ function divided(folder: string, files: readonly string[], most: number): Group[
   }));
 }
 
+const FOLLOW = pathToFileURL(path.join(import.meta.dirname, "follow-tests.ts")).href;
+
 /** The text of a module that runs the files: each is a test of that name, with those of the file in it. */
 export function entryOf({ files }: Group, root: string, timeoutMs: number): string {
   const pairs = files.map((file) => [file, pathToFileURL(path.join(root, file)).href]);
-  return `import { test } from "node:test";
+  return `await import(${JSON.stringify(FOLLOW)});
+const { test } = await import("node:test");
 // What a test waits for may be a timer that keeps no process alive.
 const alive = setInterval(() => {}, 60_000);
 for (const [name, url] of ${JSON.stringify(pairs)})
