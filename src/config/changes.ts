@@ -79,6 +79,7 @@ function valuesOf({
   llm,
   log,
   telemetry,
+  retention,
   daemon,
   http,
   prompts,
@@ -94,7 +95,7 @@ function valuesOf({
     for (const [name, value] of Object.entries(of)) put(`${table}.${camelToSnake(name)}`, value);
   };
   const { models, embeddings, ...server } = llm;
-  for (const [table, of] of Object.entries({ database, llm: server, log, daemon, prompts }))
+  for (const [table, of] of Object.entries({ database, llm: server, log, retention, daemon, prompts }))
     putAll(table, of);
   putAll("telemetry", telemetry ?? { endpoint: null });
   putAll("llm.embeddings", embeddings ?? { model: "" });

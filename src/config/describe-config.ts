@@ -30,6 +30,8 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["Discord", describeDiscord(platforms)],
     ["Slack", describeSlack(platforms)],
     ["log level", config.log.level],
+    ["texts kept", kept(config.retention.textDays)],
+    ["pictures kept", kept(config.retention.imageDays)],
     ["spans", config.telemetry === null ? "off" : `to ${originOf(config.telemetry.endpoint)}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -43,6 +45,10 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ...models,
     ...config.agents.flatMap((agent) => ["", ...describeAgent(agent, llm.models, known)]),
   ].join("\n");
+}
+
+function kept(days: number): string {
+  return days === 0 ? "for ever" : `${counted(days, "day")}, once they are summarised`;
 }
 
 function describeDiscord({ discord }: PlatformsConfig): string {

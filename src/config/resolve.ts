@@ -39,7 +39,7 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, telemetry, terminal, daemon, http, prompts, platforms } = camelCased(
+  const { database, llm, log, telemetry, retention, terminal, daemon, http, prompts, platforms } = camelCased(
     fileSchema.parse(rest),
   );
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
@@ -57,6 +57,7 @@ export function resolveConfig(
     },
     log,
     telemetry: resolveTelemetry(telemetry, references),
+    retention,
     terminal,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },
