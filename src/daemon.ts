@@ -3,6 +3,7 @@ import type { ReloadAnswer } from "./admin/reload-answer.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
+import type { Retention } from "./channel/retention.ts";
 import type { ChannelRegistry } from "./channel/registry.ts";
 import type { HomeKeeper } from "./channel/home-keeper.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
@@ -54,6 +55,8 @@ export interface Daemon
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
+  /** See `Retention`. */
+  readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration anew, and puts it in force. Never rejects. */
   reload(): Promise<ReloadAnswer>;
   /** Takes all secrets that it was ever told of out of a text. */
@@ -128,6 +131,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
+    retention: channels.retention,
     status: keeper.status,
     vitals: keeper.vitals,
     masked: secrets.masked,
@@ -139,7 +143,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       router.erasures.begin();
       desk.open();
       await whileStarting(async () => homeKeeper?.start());
-      for (const one of [...waiting, reloader]) one?.start();
+      for (const one of [...waiting, channels.retention, reloader]) one?.start();
       keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...inForce.setup, registry, log }, name, waiting),
