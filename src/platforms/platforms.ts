@@ -16,9 +16,6 @@ export const PLATFORM_ROWS: readonly (PlatformRow & { readonly key: ChatPlatform
 
 export const CHAT_PLATFORMS: readonly ChatPlatform[] = PLATFORMS.map(({ key }) => key);
 
-/** `Discord and Slack`. */
-export const PLATFORM_TITLES = new Intl.ListFormat("en").format(PLATFORMS.map(({ title }) => title));
-
 /** @returns undefined: that is none of them */
 export function platformRow(name: string): (typeof PLATFORM_ROWS)[number] | undefined {
   return PLATFORM_ROWS.find(({ key }) => key === name);
