@@ -101,8 +101,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
-  let deadline = AbortSignal.abort();
-  stack.defer(async () => registry.drain(deadline));
+  const draining = { deadline: AbortSignal.abort() };
+  stack.defer(async () => registry.drain(draining.deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
@@ -112,17 +112,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.use(reloader);
   const homeKeeper = await keepHomes(options, { ...base, ...channels, clock });
   stack.use(homeKeeper);
-  stack.defer(async () => {
-    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
-  });
-  // While messages still come: whoever is home next answers them.
-  stack.defer(async () => options.cluster?.homes.leave(deadline));
-  stack.defer(() => {
-    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
-    keeper.enter("draining");
-  });
-  // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
-  stack.defer(() => opened.expectEnd());
+  deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
   const kept = stack.move();
   return {
@@ -162,6 +152,33 @@ function answeringFor(
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   return { ...answeringOf(inForce, names), names, platformOf, serves };
+}
+
+/** What a shutdown begins with, in reverse. */
+function deferFirstSteps(
+  stack: AsyncDisposableStack,
+  { config, cluster }: DaemonOptions,
+  draining: { deadline: AbortSignal },
+  {
+    platforms,
+    opened,
+    keeper,
+  }: Pick<Ground, "opened"> & {
+    readonly platforms: readonly Platform[];
+    readonly keeper: StatusKeeper;
+  },
+): void {
+  stack.defer(async () => {
+    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
+  });
+  // While messages still come: whoever is home next answers them.
+  stack.defer(async () => cluster?.homes.leave(draining.deadline));
+  stack.defer(() => {
+    draining.deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
+    keeper.enter("draining");
+  });
+  // What a shutdown of the machine stops beside us stays stopped.
+  stack.defer(() => opened.expectEnd());
 }
 
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
