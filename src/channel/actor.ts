@@ -146,9 +146,15 @@ export class ChannelActor {
   look(seq: Seq): void {
     const { agent, guests } = this.#parts;
     this.#takeIn(null, true, async () => {
+      const isNews = seq > this.history.current.lastSeq;
       await this.history.catchUp(seq);
+      const { entries } = this.history.current;
+      const entry = entries.findLast((one) => one.seq === seq);
+      if (entry?.kind === "notice" && entry.edits !== null)
+        await this.history.noticeEdit(entry.edits.seq, seq);
       if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
-      if (await this.history.isOutdated()) await this.changed(0, null);
+      // A turn goes on beside what is new, as it would beside what is said here.
+      if (!isNews && (await this.history.isOutdated())) await this.changed(0, null);
     });
     if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }

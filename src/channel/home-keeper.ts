@@ -3,7 +3,6 @@ import { retryWrite } from "../async/retry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Store } from "../store/store.ts";
-import type { ChannelHomes } from "./channel-homes.ts";
 import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
 

@@ -229,13 +229,13 @@ export class ChannelRegistry implements AsyncDisposable {
    * @returns how many channels had something to do
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
-    const { store, platformOf } = this.#parts;
+    const { store } = this.#parts;
     const { isLocal, held } = this.homes;
     const rows = await (isLocal
       ? store.channels.withWork(platforms, rawEntries)
       : store.channels.withWorkIn(held, platforms, rawEntries));
     await this.takeUp(rows);
-    return rows.filter(({ address }) => platformOf(address) !== undefined).length;
+    return rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined).length;
   }
 
   /** Takes up what is due in channels that are served, a few at a time, in this order. Must not throw. */

@@ -6,10 +6,15 @@ import { setImmediate as nextTick, setTimeout as delay } from "node:timers/promi
 import { createTestDatabase } from "../../support/database.ts";
 import { hold } from "../../support/compaction.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
-import { ALL_PARTITIONS, partitionOfRoom, TestCluster } from "../../support/test-homes.ts";
-import { TestPlatform } from "../../support/test-platform.ts";
-import { startWeir, type TestWeir } from "../../support/weir.ts";
+import {
+  ALL_PARTITIONS,
+  answers,
+  type ClusterScene,
+  openCluster,
+  partitionOfRoom,
+  turnsOf,
+} from "../../support/cluster.ts";
+import { startWeir } from "../../support/weir.ts";
 import { openStore } from "../../store/open-store.ts";
 
 const database = await createTestDatabase();
@@ -20,43 +25,8 @@ after(async () => beside[Symbol.asyncDispose]());
 /** Whatever waits for what does not come fails by then. */
 const OPTIONS = { timeout: 60_000 };
 
-interface Scene extends AsyncDisposable {
-  readonly server: ModelServer;
-  readonly cluster: TestCluster;
-  /** People see what any daemon says there. */
-  readonly platform: TestPlatform;
-  readonly a: TestWeir;
-  readonly b: TestWeir;
-}
-
-/** Two daemons; nobody is home of anything yet. */
-async function openScene(): Promise<Scene> {
-  await using stack = new AsyncDisposableStack();
-  const server = stack.use(await startModelServer());
-  server.respond(() => text("noted"));
-  const cluster = new TestCluster();
-  const platform = new TestPlatform();
-  const start = async (name: string): Promise<TestWeir> =>
-    stack.use(
-      await startWeir({
-        connection: database.connection,
-        modelUrl: server.url,
-        platform,
-        cluster: cluster.join(name),
-      }),
-    );
-  const [a, b] = [await start("a"), await start("b")];
-  const kept = stack.move();
-  return { server, cluster, platform, a, b, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
-}
-
-async function answers({ platform }: Scene, room: string, count: number): Promise<void> {
-  await platform.until(() => platform.texts(room).length >= count);
-}
-
-function turnsOf({ events }: TestWeir, room: string): number {
-  return events.filter((event) => event.type === "turn_started" && event.channel === `test:${room}`).length;
-}
+/** Two daemons on the tests' database. */
+const openScene = async (): Promise<ClusterScene> => openCluster({ connection: database.connection });
 
 async function epochIn(room: string): Promise<number | undefined> {
   return (await beside.store.channels.find({ platform: "test", name: room }))?.epoch;
@@ -269,7 +239,6 @@ test("a partition that is lost while it is being taken is not held", OPTIONS, as
   const { a, cluster } = scene;
   const [one = 0, other = 0] = ALL_PARTITIONS;
   const taking = cluster.give("a", [one, other]);
-  a.daemon.registry.homes.release([]);
   cluster.member("a").listener?.lost([one]);
   await taking;
   assert.deepEqual(a.daemon.registry.homes.held, [other]);
@@ -303,12 +272,12 @@ test("each message is answered once and in order while partitions move to and fr
   const { a, b, cluster, platform } = scene;
   const rooms = Array.from({ length: 6 }, (_, index) => `moving-${index}`);
   await cluster.give("a");
-  let isOver = false;
+  const over = new AbortController();
   const begun = (): number => rooms.reduce((sum, room) => sum + turnsOf(a, room) + turnsOf(b, room), 0);
   const moving = (async () => {
-    for (let turn = 0; !isOver; turn++) {
+    for (let turn = 0; !over.signal.aborted; turn++) {
       // Each home begins at least one turn.
-      for (const before = begun(); begun() === before && !isOver;) await delay(1);
+      for (const before = begun(); begun() === before && !over.signal.aborted;) await delay(1);
       const [from, to] = turn % 2 === 0 ? (["a", "b"] as const) : (["b", "a"] as const);
       // Now handed on, now torn away.
       if (turn % 3 === 2) {
@@ -333,7 +302,7 @@ test("each message is answered once and in order while partitions move to and fr
       events.flatMap((event) => (event.type === "turn_settled" ? event.inReplyTo : [])),
     );
   while (new Set(settled()).size < asked.length) await delay(5);
-  isOver = true;
+  over.abort();
   await moving;
   assert.deepEqual(settled().toSorted(), asked.toSorted(), "each is settled once");
   for (const room of rooms) {

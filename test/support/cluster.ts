@@ -6,6 +6,46 @@ import {
   partitionOf,
 } from "../../src/channel/homes.ts";
 import type { ChannelId, Seq } from "../../src/core/ids.ts";
+import { text } from "./model-behaviours.ts";
+import { type ModelServer, startModelServer } from "./model-server.ts";
+import { TestPlatform } from "./test-platform.ts";
+import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+
+/** Two daemons and what they share. */
+export interface ClusterScene extends AsyncDisposable {
+  readonly server: ModelServer;
+  readonly cluster: TestCluster;
+  /** People see what any daemon says there. */
+  readonly platform: TestPlatform;
+  readonly a: TestWeir;
+  readonly b: TestWeir;
+}
+
+/** Starts two daemons; nobody is home of anything yet. The model says "noted". */
+export async function openCluster(
+  options: Omit<TestWeirOptions, "modelUrl" | "cluster">,
+): Promise<ClusterScene> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startModelServer());
+  server.respond(() => text("noted"));
+  const cluster = new TestCluster();
+  const { platform = new TestPlatform() } = options;
+  const start = async (name: string): Promise<TestWeir> =>
+    stack.use(await startWeir({ ...options, modelUrl: server.url, platform, cluster: cluster.join(name) }));
+  const [a, b] = [await start("a"), await start("b")];
+  const kept = stack.move();
+  return { server, cluster, platform, a, b, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+/** Resolves when a room shows so many answers. */
+export async function answers({ platform }: ClusterScene, room: string, count: number): Promise<void> {
+  await platform.until(() => platform.texts(room).length >= count);
+}
+
+/** How many turns of a room a daemon has begun. */
+export function turnsOf({ events }: TestWeir, room: string): number {
+  return events.filter((event) => event.type === "turn_started" && event.channel === `test:${room}`).length;
+}
 
 /** Every partition there is. */
 export const ALL_PARTITIONS: readonly Partition[] = Array.from({ length: PARTITIONS }, (_, id) => id);
