@@ -20,7 +20,10 @@ async function describeStatus(
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const backlog = await store.gaps.backlogOf(channel.id);
-  const status = registry.loaded(channel.id)?.status;
+  const isHome = await registry.homes.isHome(channel.id);
+  const here = registry.loaded(channel.id)?.status;
+  // What runs at another daemon stands in the rows.
+  const status = isHome ? here : { ...(await store.partitions.status(channel.id)), delivering: false };
   const running = status?.turnRunningForMs ?? null;
   const lines = [
     `${displayableLine(channelTitle(channel))}, answered by ${channel.agent}`,

@@ -65,6 +65,21 @@ export class PartitionStore {
     return row;
   }
 
+  /** What runs in a channel, and how many messages wait for an answer there, whichever daemon is its home. */
+  async status(id: ChannelId): Promise<{ readonly turnRunningForMs: number | null; readonly due: number }> {
+    const [row] = await this.#db.query<{ running_ms: number | null; due: number }>(
+      {
+        name: "partition_channel_status",
+        text: `select (select extract(epoch from clock_timestamp() - t.started_at)::float8 * 1000 from turns t
+                        where t.channel_id = c.id and t.state = 'running') as running_ms,
+                      (select count(*) from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) as due
+                 from channels c where c.id = $1`,
+      },
+      [id],
+    );
+    return { turnRunningForMs: row?.running_ms ?? null, due: row?.due ?? 0 };
+  }
+
   /**
    * Channels of some partitions in which a message has waited for its turn for so long; first those in which somebody has waited the
    * longest.

@@ -32,6 +32,7 @@ compactor_model = "summariser"
 context_window = 16000
 [agents.compaction]
 keep_messages = 5
+write_ahead = false
 `;
 
 /** Two daemons, of which b is home of everything. */
@@ -59,6 +60,11 @@ test("/stop ends the answer that is being written at the home, at once", OPTIONS
   server.reply(hold().behaviour);
   await a.say("hello", { room });
   await server.received(1);
+  for (const asked of [a, b])
+    assert.match(
+      await command(asked, room, "/status"),
+      /is being written, for [^]*Waiting for an answer: 1 message/,
+    );
   assert.equal(await command(a, room, "/stop"), STOPPED);
   const { outcome } = await b.event("turn_settled", ({ channel }) => channel === `test:${room}`);
   assert.equal(outcome, "stopped");
