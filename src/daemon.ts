@@ -72,16 +72,12 @@ export interface Daemon
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log, cluster } = options;
+  const { config, log, cluster, now = (): Date => new Date() } = options;
   await using stack = new AsyncDisposableStack();
-  const now = options.now ?? ((): Date => new Date());
-
   const ground = await openGround(options, stack);
   const { opened, store, secrets, inForce } = ground;
 
-  const events = new Events(log);
-  const platforms = options.platforms(events);
-  for (const platform of platforms) stack.use(platform);
+  const { events, platforms } = makePlatforms(options, stack);
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   const goneNotes = stack.use(startGoneNotes(store.notes, inForce.setup.agents.noteKeepers(), log));
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
@@ -107,8 +103,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
   const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloader = openReloader(options.source, { ...base, ...channels, router, goneNotes, clock });
-  stack.use(reloader);
+  const reloads = { ...base, ...channels, router, goneNotes, clock };
+  const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
   stack.defer(async () => stopIntake(platforms, deadline));
   // While messages still come: whoever is home next answers them.
@@ -135,7 +131,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await whileStarting(startIndexing);
       await openIntake(options, { ...channels, store }, platforms, router);
-      router.erasures.begin();
       desk.open();
       await home?.start();
       for (const one of [...waiting, reloader]) one?.start();
@@ -157,6 +152,16 @@ function answeringFor(
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   return { ...answeringOf(inForce, names), names, platformOf, serves };
+}
+
+function makePlatforms(
+  options: Pick<DaemonOptions, "platforms" | "log">,
+  stack: AsyncDisposableStack,
+): { readonly events: Events; readonly platforms: readonly Platform[] } {
+  const events = new Events(options.log);
+  const platforms = options.platforms(events);
+  for (const platform of platforms) stack.use(platform);
+  return { events, platforms };
 }
 
 async function stopIntake(platforms: readonly Platform[], deadline: AbortSignal): Promise<void> {
@@ -225,4 +230,5 @@ async function openIntake(
   await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   await takeUpWork({ config, log, registry }, platforms);
+  router.erasures.begin();
 }
