@@ -4,6 +4,7 @@ import type { ReloadAnswer } from "./admin/reload-answer.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
+import type { Retention } from "./channel/retention.ts";
 import type { ChannelRegistry } from "./channel/registry.ts";
 import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
@@ -55,6 +56,8 @@ export interface Daemon
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
+  /** See `Retention`. */
+  readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration anew, and puts it in force. Never rejects. */
   reload(): Promise<ReloadAnswer>;
   /** Takes all secrets that it was ever told of out of a text. */
@@ -96,8 +99,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
-  let deadline = AbortSignal.abort();
-  stack.defer(async () => registry.drain(deadline));
+  const draining = { deadline: AbortSignal.abort() };
+  stack.defer(async () => registry.drain(draining.deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
@@ -106,15 +109,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reloads = { ...base, ...channels, router, goneNotes, clock };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
-  stack.defer(async () => stopIntake(platforms, deadline));
-  // While messages still come: whoever is home next answers them.
-  stack.defer(async () => cluster?.homes.leave(deadline));
-  stack.defer(() => {
-    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
-    keeper.enter("draining");
-  });
-  // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
-  stack.defer(() => opened.expectEnd());
+  deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
   const kept = stack.move();
   return {
@@ -123,6 +118,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
+    retention: channels.retention,
     status,
     vitals,
     masked: secrets.masked,
@@ -133,7 +129,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
-      for (const one of [...waiting, reloader]) one?.start();
+      for (const one of [...waiting, channels.retention, reloader]) one?.start();
       keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...inForce.setup, registry, log }, name, waiting),
@@ -164,8 +160,31 @@ function makePlatforms(
   return { events, platforms };
 }
 
-async function stopIntake(platforms: readonly Platform[], deadline: AbortSignal): Promise<void> {
-  await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
+/** What a shutdown begins with, in reverse. */
+function deferFirstSteps(
+  stack: AsyncDisposableStack,
+  { config, cluster }: DaemonOptions,
+  draining: { deadline: AbortSignal },
+  {
+    platforms,
+    opened,
+    keeper,
+  }: Pick<Ground, "opened"> & {
+    readonly platforms: readonly Platform[];
+    readonly keeper: StatusKeeper;
+  },
+): void {
+  stack.defer(async () => {
+    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
+  });
+  // While messages still come: whoever is home next answers them.
+  stack.defer(async () => cluster?.homes.leave(draining.deadline));
+  stack.defer(() => {
+    draining.deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
+    keeper.enter("draining");
+  });
+  // What a shutdown of the machine stops beside us stays stopped.
+  stack.defer(() => opened.expectEnd());
 }
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */

@@ -51,6 +51,58 @@ test("each file that the documentation names is there", () => {
   assert.deepEqual(unknown, []);
 });
 
+/** What a diff of a page says of one file. */
+interface Change {
+  readonly file: string;
+  readonly isNew: boolean;
+  readonly added: string[];
+  readonly removed: string[];
+}
+
+/** Up to the name of what is exported. */
+const EXPORT = /^export (?:const|(?:async )?function) \w+/;
+
+/** A file begins with its path in a comment: `// src/a.ts`, `{# prompts/a.j2`; behind a `+` it is new. */
+function changesIn(page: string): Change[] {
+  const changes: Change[] = [];
+  for (const [, diff = ""] of page.matchAll(/^```diff\n(.*?)^```$/gms))
+    for (const line of diff.split("\n")) {
+      const [, sign = "", text = ""] = /^([+-]?)\s*(.*)$/.exec(line) ?? [];
+      const file = /^(?:\/\/|\{#) ([\w./-]+\/[\w.-]+\.\w+)/.exec(text)?.[1];
+      if (file !== undefined) changes.push({ file, isNew: sign === "+", added: [], removed: [] });
+      else if (sign !== "" && text !== "") changes.at(-1)?.[sign === "+" ? "added" : "removed"].push(text);
+    }
+  return changes;
+}
+
+/** What is not so, a line each. */
+function untrueOf({ file, isNew, added, removed }: Change): string[] {
+  if (!existsSync(join(ROOT, file))) return [`${file}: is not there`];
+  const source = read(file);
+  const lines = new Set(source.split("\n").map((line) => line.trim()));
+  // A new file is shown in part: what it exports is there.
+  const missing = isNew
+    ? added.flatMap((line) => EXPORT.exec(line)?.[0] ?? []).filter((line) => !source.includes(line))
+    : added.filter((line) => !lines.has(line));
+  return [...missing, ...removed.filter((line) => lines.has(line))].map((line) => `${file}: ${line}`);
+}
+
+test("the diffs of the page for whoever adds something are true", () => {
+  const changes = changesIn(read("docs/extend.md"));
+  const untrue = changes.flatMap(untrueOf);
+  assert.deepEqual(untrue, []);
+  assert.deepEqual(
+    changes.filter(({ isNew }) => !isNew).map(({ file }) => file),
+    [
+      "src/core/tool-names.ts",
+      "src/tools/tools.ts",
+      "src/admin/commands.ts",
+      "src/platforms/platforms.ts",
+      "test/platforms/contract.test.ts",
+    ],
+  );
+});
+
 test("README and ARCHITECTURE are read in minutes", () => {
   const words = (page: string): number => read(page).split(/\s+/).length;
   assert.ok(words("README.md") <= 1500, "README.md");

@@ -264,6 +264,15 @@ function readWith(file: string, known = new Set<string>()): Set<string> {
   return known;
 }
 
+test("the command line reads nothing of the configuration and of platforms before a command runs", () => {
+  const read = [...readWith("main.ts")];
+  assert.ok(read.includes("cli/program.ts"));
+  assert.deepEqual(
+    read.filter((one) => one === "zod" || ["config", ROWS, "platforms"].includes(partOf(one))),
+    [],
+  );
+});
+
 test("a chat that attaches to a daemon reads nothing of one", () => {
   const read = [...readWith("cli/chat.ts")];
   const parts = new Set(["async", "cli", "config", "core", "platforms", ROWS, "store", "text"]);

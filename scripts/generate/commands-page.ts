@@ -31,7 +31,8 @@ deletion takes it.
 Everybody may see with \`/model\` what answers; to choose another is for owners: [a model for one channel](operate.md#a-model-for-one-channel).
 
 \`/compact FOCUS\` tells the summariser what to keep above all, in at most 200 characters; summaries that are written ahead already stay as they
-are. \`/export\` leaves out what was taken back, and the calls of tools; on Discord and Slack, where it comes as messages, it has the newest 8,000
+are. \`/export\` leaves out what was taken back, and the calls of tools; attachments stand in it by name, kind and size, and in a page (at the terminal)
+also the pictures that are kept, the newest 10 MB of them. On Discord and Slack, where it comes as messages, it has the newest 8,000
 characters.
 
 ## In the terminal
@@ -39,7 +40,7 @@ characters.
 | typed | does |
 | --- | --- |
 | \`/raw\` | answers come as they are written, without drawing their Markdown; again: drawn |
-| \`/export [FILE \\| print]\` | the conversation into a new file of the current folder, or onto the screen |
+| \`/export [FILE \\| html \\| print]\` | the conversation into a new file of the current folder, or onto the screen; with \`html\`, or a FILE that ends so, as a page with the pictures in it |
 | \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
 | a line that ends with \`\\\`, or \`"""\` … \`"""\` | one text of several lines |
 | a paste | one text; \`␤\` is a line break in it; of more than 20 lines a few words stand in the line |

@@ -1,7 +1,6 @@
 import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
 import { readVersion } from "../admin/version.ts";
-import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
-import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
 import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
@@ -347,14 +346,14 @@ function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      `look at database, disk, HTTP port, models, MCP servers, ${PLATFORM_ROWS.map(({ title }) => title).join(" and ")}, and say what to do about what is wrong`,
+      "look at database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do about what is wrong",
     )
     .action(async (options: CommonOptions) => {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);
     });
   withConfig(program.command("invite"))
-    .addArgument(new Argument("<platform>", "where to").choices(CHAT_PLATFORMS))
+    .argument("<platform>", "where to, as discord: the name of one of the tables under [platforms]")
     .description("print the link by which the bot comes into a server, or the app into a workspace")
     .action(async (platform: string, options: CommonOptions) => {
       const { invite } = await import("./invite.ts");

@@ -11,6 +11,7 @@ import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
+import { RetentionStore } from "./log/retention.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
@@ -81,6 +82,7 @@ export interface Store {
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly erasures: ErasureStore;
+  readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
   readonly overview: OverviewStore;
@@ -145,6 +147,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
     erasures: new ErasureStore(db),
+    retention: new RetentionStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
     overview: new OverviewStore(db),

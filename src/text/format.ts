@@ -18,3 +18,9 @@ export function formatSpan(ms: number): string {
   if (ms < 172_800_000) return `${Math.floor(ms / 3_600_000)} h`;
   return `${Math.floor(ms / 86_400_000)} days`;
 }
+
+/** `12 kB`, `1.2 MB` */
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -7,6 +7,7 @@ import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
 import { agentId, channelId } from "../../src/core/ids.ts";
 import { defaultAgent } from "../context/agent.ts";
 import { Conversation } from "../context/conversation.ts";
+import { PLATFORMS_OFF } from "../support/platforms-off.ts";
 
 const plain = defaultAgent();
 const agent = { ...plain, config: { ...plain.config, contextWindow: 12_000 } };
@@ -134,7 +135,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       embeddings: null,
     },
     platforms: {
-      loopback: null,
+      ...PLATFORMS_OFF,
       discord: { ...CHAT, token: "discord-1", secrets: ["discord-1"] },
       slack: {
         ...CHAT,

@@ -4,13 +4,15 @@ import { type Command, typedWith } from "../../src/admin/command.ts";
 import { COMMANDS } from "../../src/admin/commands.ts";
 import { type CommandPlace, mayRun, type OwnersConfig } from "../../src/admin/permissions.ts";
 import type { Asker } from "../../src/platforms/platform.ts";
+import { PLATFORMS_OFF } from "../support/platforms-off.ts";
 
 const CONFIG: OwnersConfig = {
+  ...PLATFORMS_OFF,
   discord: { owners: ["1"], ownerRoles: ["@Moderators", "770000000000000077"] },
   slack: { owners: ["U1"], ownerRoles: [] },
   holds: (_platform, _kind, _name, server) => server === "ours",
 };
-const NOBODY: OwnersConfig = { discord: null, slack: null, holds: () => true };
+const NOBODY: OwnersConfig = { ...PLATFORMS_OFF, holds: () => true };
 const named = (wanted: string): Command =>
   COMMANDS.find(({ name }) => name === wanted) ?? assert.fail(wanted);
 const CLOSED = ["compact", "summarize", "reset"].map(named);

@@ -67,7 +67,7 @@ test("a summariser that writes bytes that are no UTF-8: what is committed can be
 for (const [what, piece] of [
   ["the same words", "the gauge stands high and "],
   ["blanks", "          "],
-  ["ends of lines", "\n"],
+  ["ends of lines", "\n".repeat(10)],
 ] as const) {
   test(`a summariser that writes ${what} without an end is cut off, and a digest does its work`, async () => {
     await using scene = await openScene();

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { suite, test } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
+import { CHAT_PLATFORMS } from "../../src/platforms/platforms.ts";
 
 const DEFAULT_AGENTS = [
   {
@@ -131,6 +132,7 @@ suite("without a file", () => {
         embeddings: null,
       },
       telemetry: null,
+      retention: { textDays: 0, imageDays: 0 },
       terminal: { history: true },
       log: { level: "info", format: "auto", fileMaxBytes: 10_000_000, files: 5 },
       daemon: {
@@ -141,10 +143,10 @@ suite("without a file", () => {
         maxCompactions: 4,
       },
       prompts: { language: "en", dir: null },
-      platforms: { loopback: null, discord: null, slack: null },
+      platforms: { loopback: null, ...Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, null])) },
       http: null,
       cluster: null,
-      bindings: ["discord", "slack"].map((platform) => ({
+      bindings: CHAT_PLATFORMS.map((platform) => ({
         agent: "main",
         platform,
         also: [],

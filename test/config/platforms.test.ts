@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeConfig } from "../../src/config/describe-config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { CHAT_PLATFORMS } from "../../src/platforms/platforms.ts";
 import { configErrorFrom, configFrom, errorOf, folderWith } from "./folder.ts";
 
 const SLACK = { SLACK_BOT_TOKEN: "xoxb-secret-1", SLACK_APP_TOKEN: "xapp-secret-2" };
@@ -50,10 +51,7 @@ describe("platforms in the configuration", () => {
     assert.equal(own?.listen, true);
     assert.deepEqual(
       configFrom(t, "", {}).bindings.map(({ platform, listen }) => [platform, listen]),
-      [
-        ["discord", false],
-        ["slack", false],
-      ],
+      CHAT_PLATFORMS.map((key) => [key, false]),
     );
   });
 

@@ -322,13 +322,6 @@ suite("whatever the file holds", () => {
   const shipped = readFileSync(join(import.meta.dirname, "../../config.toml"), "utf8");
   const full = Buffer.from(`${shipped.replaceAll(/^#(?=\S)/gm, "")}\n# \u00e4 \u{1f600} "\u6c34"\n`);
 
-  test("cut off at any byte, it loads or is explained", (t) => {
-    const step = 7;
-    for (let length = 0; length < full.length; length += step) {
-      loadsOrExplains(folderWith(t, { "config.toml": full.subarray(0, length) }));
-    }
-  });
-
   test("with any bytes put into it, it loads or is explained", (t) => {
     fc.assert(
       fc.property(fc.nat(full.length), fc.uint8Array({ maxLength: 8 }), (at, bytes) =>

@@ -36,6 +36,7 @@ import { actTool } from "./deeds.ts";
 import { AGENT, type Profile, restaffed, SECOND_AGENT, type Staff, staff, withTool } from "./profile.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
+import { PLATFORMS_OFF } from "../support/platforms-off.ts";
 
 /** Looks and rests so short that real time stays small. */
 const TIMING: Omit<CompactorTiming, "modelBackoff"> = {
@@ -234,7 +235,7 @@ export class Incarnation {
       notices: new Notices(platformOf, log),
       pairing: createPairing({
         setup: () => ({
-          config: { platforms: { discord: null, slack: null, loopback: null } },
+          config: { platforms: PLATFORMS_OFF },
           bindings: BINDINGS,
         }),
         store: this.store,

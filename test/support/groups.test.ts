@@ -49,13 +49,7 @@ async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>)
   await writeFile(entry, entryOf({ name: "all", files: Object.keys(texts) }, root, 60_000));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { status, stdout } = spawnSync(process.execPath, ["--test", "--test-reporter=tap", entry], { env });
-  return {
-    status,
-    lines: stdout
-      .toString()
-      .split("\n")
-      .map((line) => line.trim()),
-  };
+  return { status, lines: stdout.toString().split("\n") };
 }
 
 test("what a file does before and after its tests is done for its own, and before the next file is read", async (t) => {
@@ -72,23 +66,47 @@ test("what a file does before and after its tests is done for its own, and befor
       test("two", () => console.log("two"));`,
   });
   const said = lines.flatMap(
-    (line) => /^# ((?:read|before|each|after|one|two).*)/.exec(line)?.slice(1) ?? [],
+    (line) => /^ *# ((?:read|before|each|after|one|two).*)/.exec(line)?.slice(1) ?? [],
   );
   assert.deepEqual(said, ["read a", "before a", "each of a", "one", "after a", "read b", "two"]);
   assert.equal(status, 0, lines.join("\n"));
 });
 
 test("a file that cannot be read, or fails, fails the run, and the files after it run", async (t) => {
-  for (const broken of [`throw new Error("not read");`, `test("one", () => { throw new Error("no"); });`]) {
+  const late = "setTimeout(() => { throw new Error('late'); }); await new Promise(() => {});";
+  for (const broken of [
+    `throw new Error("not read");`,
+    `test("one", () => { throw new Error("no"); });`,
+    `test("one", async () => { ${late} });`,
+  ]) {
     const { status, lines } = await runGroup(t, { "a.mjs": broken, "b.mjs": `test("two", () => {});` });
     assert.equal(status, 1);
     assert.ok(
-      lines.some((line) => /^not ok \d+ - a\.mjs$/.test(line)),
+      lines.some((line) => /^ *not ok \d+ - a\.mjs$/.test(line)),
       lines.join("\n"),
     );
     assert.ok(
-      lines.some((line) => /^ok \d+ - two$/.test(line)),
+      lines.some((line) => /^ *ok \d+ - two$/.test(line)),
       lines.join("\n"),
     );
   }
+});
+
+test("what a test makes after it has waited belongs to it, and what others make meanwhile does not", async (t) => {
+  const { status, lines } = await runGroup(t, {
+    "a.mjs": `
+      const made = (name, waits) => async () => {
+        for (let wait = 0; wait < waits; wait++) await new Promise((resolve) => setImmediate(resolve));
+        await test("of " + name, () => {});
+      };
+      test("all", { concurrency: 2 }, async (t) => {
+        await Promise.all([t.test("one", made("one", 3)), t.test("two", made("two", 1))]);
+      });`,
+  });
+  assert.equal(status, 0, lines.join("\n"));
+  const tests = lines.flatMap((line) => /^ *ok \d+ - .*/.exec(line) ?? []);
+  assert.deepEqual(
+    tests.map((line) => line.replace(/ok \d+ - /, "")),
+    ["            of one", "        one", "            of two", "        two", "    all", "a.mjs"],
+  );
 });

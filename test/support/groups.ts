@@ -11,22 +11,23 @@ export interface Group {
 const MOST_FILES = 12;
 /** Most of what its files take is the work of processes that they start: side by side they are over sooner. */
 const APART = "e2e";
+/** Folders whose groups take longest: none of them is to be left when all others are over. */
+const FIRST = [APART, "bad-input", "support", "soak", "chaos", "integration"];
 
 /**
  * Divides test files among processes. The files of a folder below `test/` share some, which spares each of them a start, reading
- * the code, and its first, slow calls. Those that take longest come first.
- * @returns each file once; no two groups of one name
+ * the code, and its first, slow calls.
+ * @returns each file once, in the order in which they are to begin; no two groups of one name
  */
 export function groupsOf(files: readonly string[]): Group[] {
-  const { apart = [], shared = [] } = Object.groupBy(files, (file) =>
-    folderOf(file) === APART ? "apart" : "shared",
-  );
-  return [
-    ...divided(APART, apart, 1),
-    ...[...Map.groupBy(shared, folderOf)].flatMap(([folder, members]) =>
-      divided(folder, members, MOST_FILES),
-    ),
-  ];
+  return [...Map.groupBy(files, folderOf)]
+    .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
+    .flatMap(([folder, members]) => divided(folder, members, folder === APART ? 1 : MOST_FILES));
+}
+
+function rankOf(folder: string): number {
+  const rank = FIRST.indexOf(folder);
+  return rank < 0 ? FIRST.length : rank;
 }
 
 /** `test/a/b/c.test.ts` is of `a`, and `test/c.test.ts` of `test`. */
@@ -44,10 +45,13 @@ function divided(folder: string, files: readonly string[], most: number): Group[
   }));
 }
 
+const FOLLOW = pathToFileURL(path.join(import.meta.dirname, "follow-tests.ts")).href;
+
 /** The text of a module that runs the files: each is a test of that name, with those of the file in it. */
 export function entryOf({ files }: Group, root: string, timeoutMs: number): string {
   const pairs = files.map((file) => [file, pathToFileURL(path.join(root, file)).href]);
-  return `import { test } from "node:test";
+  return `await import(${JSON.stringify(FOLLOW)});
+const { test } = await import("node:test");
 // What a test waits for may be a timer that keeps no process alive.
 const alive = setInterval(() => {}, 60_000);
 for (const [name, url] of ${JSON.stringify(pairs)})

@@ -16,6 +16,7 @@ import {
   whole,
 } from "./values.ts";
 
+const EITHER = new Intl.ListFormat("en", { type: "disjunction" });
 const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
 const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
@@ -72,7 +73,7 @@ export const bindingSchema = z.strictObject({
   agent: text("the id of one of [[agents]], in quotes", 63)
     .min(1)
     .register(optionTexts, {
-      about: `The id of the agent that answers, and the platform: ${CHAT_PLATFORMS.map((key) => `"${key}"`).join(" or ")}.`,
+      about: `The id of the agent that answers, and the platform: ${EITHER.format(CHAT_PLATFORMS.map((key) => `"${key}"`))}.`,
     }),
   platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
   also: option(

@@ -1,6 +1,7 @@
 import { errorMessage } from "../../core/errors.ts";
 import { imageTypeNamed, MAX_IMAGE_BYTES } from "../../core/image.ts";
 import type { InboundImage } from "../../core/message.ts";
+import { formatSize } from "../../text/format.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { ChannelPolicy } from "../platform.ts";
 
@@ -97,11 +98,6 @@ function quoted(content: string): string {
 function describe({ name, type, size }: AttachedFile): string {
   const kind = imageTypeNamed(type) === null ? "file" : "image";
   return `[${[`${kind} ${displayName(name)}`, displayName(type || "unknown type"), formatSize(size)].join(", ")}]`;
-}
-
-function formatSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** @throws Error if the address is not the platform's own, or more comes than was told */

@@ -14,7 +14,7 @@ import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
 import { OutputClosedError } from "./output.ts";
 import type { Presenter, Session } from "./presenter.ts";
 import { describeCompaction, describeRunning } from "./compaction-remarks.ts";
-import { saveExport } from "./save-export.ts";
+import { isExport, saveExport } from "./save-export.ts";
 import { Screen } from "./screen.ts";
 import type { CompactionNews, RetryNews, SettledTurn } from "./turn-news.ts";
 import { ShownAnswers } from "./shown-answers.ts";
@@ -30,6 +30,8 @@ const PAUSE_MS = 400;
 const RECAP = "recap";
 /** `/export print`: not into a file. */
 const PRINTED = "print";
+/** `/export html`: as a page, into a file of the usual name. */
+const PAGE = "html";
 
 /** A person at a terminal: the reply streams above the line that is being typed. */
 export class InteractivePresenter implements Presenter {
@@ -327,8 +329,12 @@ export class InteractivePresenter implements Presenter {
 
   async #save(text: string, name: string): Promise<string> {
     // What is no conversation is an answer to whoever asked.
-    if (!text.startsWith("# ")) return text;
-    return saveExport(text, { name, channel: this.#session.channel, now: this.#session.now() });
+    if (!isExport(text)) return text;
+    return saveExport(text, {
+      name: name === PAGE ? "" : name,
+      channel: this.#session.channel,
+      now: this.#session.now(),
+    });
   }
 
   async #show(answer: CommandAnswer): Promise<void> {

@@ -3,6 +3,14 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { errorCode } from "../../core/errors.ts";
 
+/** How an export begins that is a page. */
+const PAGE_HEAD = "<!doctype html>";
+
+/** Whether an answer is a conversation, and no word to whoever asked for one. Pure. */
+export function isExport(text: string): boolean {
+  return text.startsWith("# ") || text.startsWith(PAGE_HEAD);
+}
+
 /**
  * Writes what was exported of a channel into a new file of the current folder, which only its owner may read.
  * @param name of the file; "": made of the channel's and the day's
@@ -13,7 +21,8 @@ export async function saveExport(
   { name, channel, now }: { readonly name: string; readonly channel: string; readonly now: Date },
 ): Promise<string> {
   const plain = channel.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
-  const file = name === "" ? `weir-${plain}-${now.toISOString().slice(0, 10)}.md` : name;
+  const kind = text.startsWith(PAGE_HEAD) ? "html" : "md";
+  const file = name === "" ? `weir-${plain}-${now.toISOString().slice(0, 10)}.${kind}` : name;
   const path = resolve(process.cwd(), file);
   try {
     await writeFile(path, `${text}\n`, { flag: "wx", mode: 0o600 });

@@ -16,6 +16,18 @@ export interface KeptImage {
   readonly bytes: Uint8Array;
 }
 
+/** A picture of a message, without its bytes. */
+export interface ListedImage {
+  readonly messageId: string;
+  /** Among those of the message, from 0. */
+  readonly number: number;
+  readonly name: string;
+  /** MIME type. */
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
 /** A picture that a tool has brought. */
 export interface KeptResultImage {
   /** Of its result. */
@@ -76,6 +88,33 @@ export class AttachmentStore {
       [platform, messageIds, limit],
     );
     return rows.map((row) => ({ messageId: row.message_id, type: row.type, bytes: row.bytes }));
+  }
+
+  /** Which pictures of messages are kept, those of a message in its order. */
+  async list(platform: string, messageIds: readonly string[]): Promise<ListedImage[]> {
+    return this.#db.query<{ messageId: string; number: number; name: string; type: string; size: number }>(
+      {
+        name: "images_list",
+        text: `select message_id as "messageId", number, name, type, octet_length(bytes) as size from images
+                where platform = $1 and message_id = any($2) order by message_id, number`,
+      },
+      [platform, messageIds],
+    );
+  }
+
+  /** The bytes of one picture; undefined: it is not kept (any more). */
+  async bytesOf(
+    platform: string,
+    { messageId, number }: Pick<ListedImage, "messageId" | "number">,
+  ): Promise<Uint8Array | undefined> {
+    const [row] = await this.#db.query<{ bytes: Buffer }>(
+      {
+        name: "image_bytes",
+        text: "select bytes from images where platform = $1 and message_id = $2 and number = $3",
+      },
+      [platform, messageId, number],
+    );
+    return row?.bytes;
   }
 
   /** The pictures that the tools of a running turn have brought, in order; of those that are known by number, without their bytes. */

@@ -1,6 +1,9 @@
-// proves: src/admin/recap.ts, src/admin/export.ts, src/admin/reset.ts
+// proves: src/admin/recap.ts, src/admin/export.ts, src/admin/export-page.ts, src/admin/reset.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { agentId } from "../../../src/core/ids.ts";
+import { bindPlatform } from "../../../src/router/bindings.ts";
+import { openStore } from "../../store/open-store.ts";
 import { ANN, BEN, authorOf, command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
@@ -10,6 +13,8 @@ import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
+const beside = openStore(database.connection);
+after(async () => beside[Symbol.asyncDispose]());
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
 
 async function start(server: ModelServer): Promise<TestWeir> {
@@ -86,6 +91,57 @@ describe("/export", () => {
     assert.match(exported, /: the newest 1 message of about 2 entries/);
     assert.match(exported, /\n\nfirst word[^]*cut: \d+ characters in all[^]*word last$/);
   });
+});
+
+test("/export tells of attachments, and has the pictures that are kept where it is a page", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("I see."));
+  const platform = new TestPlatform({ serves: () => true });
+  const config = `${CONFIG}sees_images = true\n`;
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config,
+    platform,
+    bindingsOf: () => ["terminal", "test"].map((name) => bindPlatform(name, agentId("main"))),
+  });
+  const channel = { platform: "terminal", name: "pictured" };
+  const image = (name: string, words: string) =>
+    ({ name, type: "image/png", bytes: Buffer.from(words) }) as const;
+  await weir.say(
+    '<script>alert("x")</script>\n[image "a".png, image/png, 3 bytes]\n[file b.pdf, application/pdf, 9 kB]',
+    {
+      channel,
+      addressed: false,
+      id: "pic-1",
+      images: [image('"a".png', "one")],
+    },
+  );
+  await weir.say("", { channel, addressed: false, id: "pic-2", images: [image("c.png", "two")] });
+  const plain = await command(weir, "pictured", "export", ANN, "terminal");
+  assert.match(plain, /\[file b\.pdf, application\/pdf, 9 kB\]/);
+  // Its text does not name it.
+  assert.match(plain, /\[image c\.png, image\/png, 3 bytes\]$/);
+  assert.equal(plain.match(/\[image "a"\.png/g)?.length, 1);
+  const page = await command(weir, "pictured", "export talk.html", ANN, "terminal");
+  assert.match(page, /^<!doctype html>/);
+  assert.match(page, /&lt;script&gt;alert\(&quot;x&quot;\)/);
+  assert.doesNotMatch(page, /<script/);
+  assert.match(
+    page,
+    /<img src="data:image\/png;base64,b25l" alt="\[image &quot;a&quot;\.png, image\/png, 3 bytes\]">/,
+  );
+  assert.match(page, /base64,dHdv/);
+  // No larger one than there is room for.
+  await beside.sql("update images set bytes = repeat('x', 10000001)::bytea where message_id = 'pic-1'");
+  const full = await command(weir, "pictured", "export html", ANN, "terminal");
+  assert.match(full, /&quot;a&quot;\.png, image\/png, 10\.0 MB\]: left out/);
+  assert.match(full, /base64,dHdv/);
+  await weir.say("hello", { room: "pictured", addressed: false });
+  assert.match(
+    await command(weir, "pictured", "export html"),
+    /^Pages with pictures are written at the terminal/,
+  );
 });
 
 test("/new starts afresh, as /reset does", async () => {

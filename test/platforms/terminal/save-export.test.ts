@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { saveExport } from "../../../src/platforms/terminal/save-export.ts";
+import { isExport, saveExport } from "../../../src/platforms/terminal/save-export.ts";
 
 test("an export becomes a new file, for its owner alone, and never replaces one", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "weir-export-"));
@@ -19,4 +19,12 @@ test("an export becomes a new file, for its owner alone, and never replaces one"
     await saveExport("# River", { ...how, name: join(name, "x") }),
     /^Nothing was written to .*: ENOTDIR\.$/,
   );
+});
+
+test("a page is told from Markdown, and from a word to whoever asked", () => {
+  assert.deepEqual(["# River", "<!doctype html>\n<p>", "Nothing was said here yet."].map(isExport), [
+    true,
+    true,
+    false,
+  ]);
 });

@@ -84,6 +84,8 @@ export class Workspace {
   readonly userGroups: { readonly id: string; readonly handle: string; readonly name: string }[] = [];
   readonly bot: SlackUser & { readonly botId: string };
   readonly #now: () => number;
+  /** Messages that were ever replied to, as CHANNEL/TS. */
+  readonly #roots = new Set<string>();
   #lastId = 0;
 
   constructor(now: () => number) {
@@ -164,6 +166,7 @@ export class Workspace {
       reactions: new Map(),
     };
     channel.messages.push(message);
+    if (message.threadTs !== undefined) this.#roots.add(`${channel.id}/${message.threadTs}`);
     return message;
   }
 
@@ -190,6 +193,8 @@ export class Workspace {
 
   /** Oldest first, without the root. */
   repliesTo(root: SlackMessage): readonly SlackMessage[] {
+    // Asked for each message that is shown: few of thousands have any.
+    if (!this.#roots.has(`${root.channel}/${root.ts}`)) return [];
     const { messages } = this.channel(root.channel);
     return messages.filter((message) => message.threadTs === root.ts && message.ts !== root.ts);
   }
