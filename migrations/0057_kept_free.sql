@@ -1,1 +1,0 @@
--- Does nothing: its number is taken.
