@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
-import type { Partition } from "../channel/homes.ts";
+import { type Partition, PARTITIONS } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
 import { Line, type LineCounts, type LineParts } from "./line.ts";
@@ -32,6 +32,8 @@ export interface MembershipParts extends Pick<LineParts, "names" | "gains" | "li
   readonly counts: MembershipCounts;
   /** Deletes the queue of a baton, on a connection of its own. Never rejects. */
   readonly deleteQueue: (partition: Partition) => Promise<void>;
+  /** Whether all is to be handed on to the others. */
+  readonly isResting: () => boolean;
 }
 
 /**
@@ -126,6 +128,11 @@ export class Membership {
     await this.#parts.connection.close();
   }
 
+  /** It is to rest, or no longer. */
+  restChanged(): void {
+    this.#changeMembership();
+  }
+
   #over(why: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -145,6 +152,7 @@ export class Membership {
     const release = await takeSetUp(connection, names);
     // In line before it is counted: what others give back for a newcomer has to find it there.
     await this.#line.enter();
+    if (this.#parts.isResting()) await this.#count.setMember(false);
     await this.#ask();
     await release();
     if (!connection.isOpen) throw new Error("the connection was lost while joining");
@@ -154,6 +162,8 @@ export class Membership {
 
   #share(): number | null {
     if (this.#outUntil > 0 || this.#counted === undefined) return null;
+    // Who is alone goes on: nobody else would.
+    if (this.#parts.isResting()) return this.#counted === 0 ? PARTITIONS : 0;
     return this.#roster.share(this.#counted, steadyNow());
   }
 
@@ -196,7 +206,7 @@ export class Membership {
   }
 
   get #isOut(): boolean {
-    return this.#isLeaving || this.#outUntil > 0;
+    return this.#isLeaving || this.#outUntil > 0 || this.#parts.isResting();
   }
 
   #changeMembership(): void {
