@@ -230,10 +230,11 @@ export class ChannelRegistry implements AsyncDisposable {
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
     const { store } = this.#parts;
-    const { isLocal, held } = this.homes;
-    const rows = await (isLocal
-      ? store.channels.withWork(platforms, rawEntries)
-      : store.channels.withWorkIn(held, platforms, rawEntries));
+    const { held } = this.homes;
+    const here = platforms.filter((platform) => this.homes.isHere(platform));
+    const spread = platforms.filter((platform) => !here.includes(platform));
+    const rows = await store.channels.withWork(here, rawEntries);
+    if (spread.length > 0) rows.push(...(await store.channels.withWorkIn(held, spread, rawEntries)));
     await this.takeUp(rows);
     return rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined).length;
   }
