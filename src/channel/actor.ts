@@ -95,6 +95,11 @@ export class ChannelActor {
     return isQuiet && this.#outbox.isIdle && this.compactor.isIdle;
   }
 
+  /** How often a text was edited or taken back, as far as the running turn knows; null: none runs. */
+  get changesKnown(): number | null {
+    return this.#runner.running === null ? null : this.history.knownChanges;
+  }
+
   get status(): ActorStatus {
     const due = dueMessages(this.history.current);
     const { takenTo } = this.#runner;
@@ -154,7 +159,7 @@ export class ChannelActor {
         await this.history.noticeEdit(entry.edits.seq, seq);
       if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
       // A turn goes on beside what is new, as it would beside what is said here.
-      if (!isNews && (await this.history.isOutdated())) await this.changed(0, null);
+      if (!isNews && (await this.history.hasUnknownChange())) await this.changed(0, null);
     });
     if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
@@ -169,11 +174,16 @@ export class ChannelActor {
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
     // A wake-up alone is no message: a reload wakes all, and the compaction that runs is still to be finished.
-    if (this.#isLeaving && this.#isAwaited) this.#isWanted.resolve();
+    if (this.#isAwaited) this.hurry();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
     // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;
     void this.#mailbox.add(async () => this.#guard(async () => this.#work()));
+  }
+
+  /** Somebody waits for the one that takes its place, here or at another daemon: it ends without its compaction. */
+  hurry(): void {
+    if (this.#isLeaving) this.#isWanted.resolve();
   }
 
   /**
