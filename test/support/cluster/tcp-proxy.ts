@@ -7,7 +7,7 @@ export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** Ends all connections, and takes no new ones until {@link open}. */
   cut(): void;
-  /** Nothing comes through any more, in neither direction, and nobody is told. New connections are as silent. */
+  /** Nothing of the client comes through any more, and nobody is told. New connections are as silent. */
   silence(): void;
   /** All goes through again, with what was held back. */
   open(): void;
@@ -18,10 +18,13 @@ export async function startTcpProxy(target: {
   readonly port: number;
 }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   let state: "open" | "cut" | "silent" = "open";
   const server = createServer((client) => {
     if (state === "cut") return void client.destroy();
     const far = connect(target);
+    clients.add(client);
+    client.on("close", () => clients.delete(client));
     for (const [from, to] of [
       [client, far],
       [far, client],
@@ -32,14 +35,14 @@ export async function startTcpProxy(target: {
         if (!to.write(bytes)) from.pause();
       });
       to.on("drain", () => {
-        if (state === "open") from.resume();
+        if (state !== "silent" || from === far) from.resume();
       });
       from.on("close", () => {
         sockets.delete(from);
         to.destroy();
       });
-      if (state === "silent") from.pause();
     }
+    if (state === "silent") client.pause();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -54,7 +57,7 @@ export async function startTcpProxy(target: {
     cut,
     silence() {
       state = "silent";
-      for (const socket of sockets) socket.pause();
+      for (const socket of clients) socket.pause();
     },
     open() {
       state = "open";
