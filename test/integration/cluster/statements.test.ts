@@ -20,6 +20,7 @@ after(async () => server[Symbol.asyncDispose]());
 const named = z.object({ name: z.string() });
 /** Names of all statements that this process sends, in order. */
 const sent: string[] = [];
+// oxlint-disable-next-line typescript/unbound-method -- called with its client, and put back as it was
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = new Proxy(query, {
   apply(target, client: unknown, args: unknown[]): unknown {
