@@ -14,6 +14,7 @@ import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
+import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -78,6 +79,7 @@ export interface Store {
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
+  readonly gatewaySessions: GatewaySessionStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
@@ -141,6 +143,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
+    gatewaySessions: new GatewaySessionStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),

@@ -135,7 +135,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
     },
     platforms: {
       loopback: null,
-      discord: { ...CHAT, token: "discord-1", secrets: ["discord-1"] },
+      discord: { ...CHAT, shards: 1, token: "discord-1", secrets: ["discord-1"] },
       slack: {
         ...CHAT,
         botToken: "api-key-1-slack",

@@ -16,8 +16,11 @@ import {
 /** Told of each table that is done. */
 export type OnTable = (table: string, of: number) => void;
 
-/** Of these the schema makes the rows itself: which migrations a database has, and which daemons have taken which partitions of it. */
-const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions"];
+/**
+ * What belongs to one database. Of the first two the schema makes the rows itself: which migrations it has, and which daemons have taken
+ * which partitions of it. A connection goes on from a session only with the log that it was heard into.
+ */
+const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions", "gateway_sessions"];
 
 /**
  * All rows of a database as of one moment, as the bytes of a backup that are still to be compressed. The database goes on being

@@ -41,6 +41,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
   const write = options.onLine ?? ((): void => undefined);
   const log = pino({ level: "info" }, { write });
   const own: DiscordConfig = {
+    shards: 1,
     dm: "everyone",
     allow: [],
     owners: [],

@@ -147,6 +147,8 @@ export const rolePayload = z.object({ guild_id: z.string(), role });
 export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
 /** A channel, a server, or a role of one. */
 export const privacyPayload = z.object({ id: z.string().optional(), guild_id: z.string().optional() });
+export const channelsPayload = z.array(channelPayload);
+export const activeThreadsPayload = z.object({ threads: z.array(channelPayload) });
 export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
 
 /** The gateway's address and login limit; `reset_after` in ms. */
@@ -165,6 +167,8 @@ export const readyPayload = z.object({
   user: userPayload,
   application: z.object({ id: z.string() }),
   guilds: z.array(z.object({ id: z.string() })),
+  session_id: z.string(),
+  resume_gateway_url: z.string(),
 });
 
 export const interactionPayload = z.object({
