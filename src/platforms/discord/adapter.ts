@@ -17,6 +17,7 @@ import {
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { directChannel } from "./rest/direct-channel.ts";
 import { Directory } from "./rest/directory.ts";
+import { DiscordHistory } from "./rest/history.ts";
 import { linkTo } from "./outbound/link.ts";
 import { People } from "./rest/people.ts";
 import { Poster } from "./outbound/poster.ts";
@@ -71,9 +72,10 @@ class DiscordPlatform implements Platform {
   #shards: Shards | null = null;
 
   constructor(options: DiscordOptions) {
-    const { config, log } = options;
+    const { config, log, shardHomes = LOCAL_SHARDS } = options;
     const timing = { ...DISCORD_TIMING, ...options.timing };
-    const api = new DiscordApi({ token: config.token, apiUrl: config.apiUrl, timing });
+    const { token, apiUrl } = config;
+    const api = new DiscordApi({ token, apiUrl, timing, members: () => shardHomes.members() });
     const identity = new BotIdentity(api);
     const directory = new Directory(api);
     const people = new People(api);
@@ -117,6 +119,7 @@ class DiscordPlatform implements Platform {
       ledger,
       api,
       identity: this.#identity,
+      history: new DiscordHistory({ api, reader, identity: this.#identity }),
       directory: this.#directory,
       people: this.#people,
       lastMessages: this.#lastMessages,

@@ -16,9 +16,12 @@ export interface ShardHomes {
    * @param shards how many there are; they are numbered from 0
    */
   start(shards: number, listener: ShardListener): void;
+  /** How many daemons there are, this one included: they share what the platform allows the bot. */
+  members(): number;
 }
 
 /** One daemon has all connections. */
 export const LOCAL_SHARDS: ShardHomes = {
   start: (shards, listener) => listener.gained(Array.from({ length: shards }, (_, shard) => shard)),
+  members: () => 1,
 };

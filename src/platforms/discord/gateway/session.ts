@@ -165,7 +165,11 @@ export class GatewaySession implements Session {
       updateSessionInfo: (_shard, info) => {
         this.#resumable = info;
       },
-      waitForIdentify: async (shard, signal) => logins.wait(shard, signal),
+      waitForIdentify: async (shard, signal) => {
+        // Many shards wait for each other for longer than one may take to get ready.
+        this.#disarm();
+        await logins.wait(shard, signal).finally(() => this.#arm());
+      },
     };
   }
 

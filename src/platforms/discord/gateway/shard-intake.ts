@@ -18,7 +18,7 @@ import type { SlashCommands } from "../inbound/slash-commands.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { listGuilds } from "../rest/guilds.ts";
-import { DiscordHistory } from "../rest/history.ts";
+import type { DiscordHistory } from "../rest/history.ts";
 import type { People } from "../rest/people.ts";
 import type { DiscordConfig } from "../row.ts";
 import type { DiscordTiming } from "../timing.ts";
@@ -44,6 +44,7 @@ export interface SharedParts {
   readonly lastMessages: BoundedMap<string>;
   readonly reader: MessageReader;
   readonly commands: SlashCommands;
+  readonly history: DiscordHistory;
   readonly logins: Logins;
   readonly timing: DiscordTiming;
   readonly log: Logger;
@@ -87,8 +88,8 @@ export class ShardIntake {
   #stopping: Promise<void> | null = null;
 
   constructor(parts: SharedParts, shard: number, shards: number) {
-    const { config, inbox, api, reader, identity, directory, log, now } = parts;
-    const { backOff, holdMs, callsPerSecond } = parts.timing;
+    const { config, inbox, history, identity, directory, log, now } = parts;
+    const { backOff, holdMs } = parts.timing;
     const wait = backOff === undefined ? {} : { backOff };
     const ledger = shardLedger(parts.ledger, shard, shards);
     this.#parts = parts;
@@ -100,7 +101,7 @@ export class ShardIntake {
       account: async () => (await identity.bot()).user.id,
       inbox,
       ledger,
-      history: new DiscordHistory({ api, reader, identity, callsPerSecond }),
+      history,
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
       now,

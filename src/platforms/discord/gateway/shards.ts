@@ -38,7 +38,7 @@ export class Shards {
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(): Promise<void> {
     const { count } = this.#options;
-    if (count === "auto") await withDeadline(this.#ask(), START_MS, this.#closing.signal);
+    if (count === "auto") await this.#askFirst();
     else this.#begin(count);
     await Promise.all(this.#starting);
   }
@@ -64,7 +64,14 @@ export class Shards {
     return { ...state, why: state.why === null ? `shard ${shard}` : `shard ${shard}: ${state.why}` };
   }
 
-  async #ask(): Promise<void> {
+  /** Resolves after the first attempt, or when that takes too long; work goes on. */
+  async #askFirst(): Promise<void> {
+    const { promise: tried, resolve } = Promise.withResolvers<void>();
+    void this.#ask(resolve).then(resolve);
+    await withDeadline(tried, START_MS, this.#closing.signal);
+  }
+
+  async #ask(onFailed: () => void): Promise<void> {
     const { log, logins, timing } = this.#parts;
     const { signal } = this.#closing;
     const { backOff } = timing;
@@ -76,6 +83,7 @@ export class Shards {
       } catch (error) {
         const isOperators = error instanceof DiscordRefusal && error.status === 401;
         this.#counting = { kind: "waiting", since: new Date(), why: errorMessage(error), isOperators };
+        onFailed();
         throw error;
       }
     });

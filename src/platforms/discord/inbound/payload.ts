@@ -72,6 +72,7 @@ export const messagePayload = said.extend({
   message_snapshots: z.array(z.object({ message: said.partial() })).optional(),
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
+export const messagesPayload = z.array(messagePayload);
 
 /** An update may hold only the ids and the changes. */
 export const updatePayload = z.object({
