@@ -83,7 +83,7 @@ export class GatewaySession {
 const inGuild = z.object({ guild_id: z.string().optional(), id: z.string().optional() });
 
 /** The server of an event; null: it is of none. */
-function guildOf({ t, data }: WorldEvent): string | null {
-  const { guild_id: guildId, id } = inGuild.parse(data(false));
-  return guildId ?? (/^GUILD_(?:CREATE|UPDATE|DELETE)$/.test(t) ? (id ?? null) : null);
+function guildOf(event: WorldEvent): string | null {
+  const { guild_id: guildId, id } = inGuild.parse(event.data(false));
+  return guildId ?? (/^GUILD_(?:CREATE|UPDATE|DELETE)$/.test(event.t) ? (id ?? null) : null);
 }
