@@ -305,6 +305,11 @@ export class ChannelActor {
     await Promise.race([Promise.all([this.#outbox.idle(), finished]), this.#isWanted.promise]);
   }
 
+  /** A message waits that the next home of the channel is to answer: whoever leaves waits for no compaction and no delivery. */
+  yield(): void {
+    this.#isWanted.resolve();
+  }
+
   /** Something is due, running or left behind. */
   get hasWork(): boolean {
     return !this.isIdle || this.#isAwaited;
