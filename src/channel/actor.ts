@@ -174,16 +174,11 @@ export class ChannelActor {
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
     // A wake-up alone is no message: a reload wakes all, and the compaction that runs is still to be finished.
-    if (this.#isAwaited) this.hurry();
+    if (this.#isLeaving && this.#isAwaited) this.yield();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
     // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;
     void this.#mailbox.add(async () => this.#guard(async () => this.#work()));
-  }
-
-  /** Somebody waits for the one that takes its place, here or at another daemon: it ends without its compaction. */
-  hurry(): void {
-    if (this.#isLeaving) this.#isWanted.resolve();
   }
 
   /**
@@ -308,6 +303,11 @@ export class ChannelActor {
     await this.#mailbox.onIdle();
     if (this.#isAwaited) return;
     await Promise.race([Promise.all([this.#outbox.idle(), finished]), this.#isWanted.promise]);
+  }
+
+  /** A message waits that the next home of the channel is to answer: whoever leaves waits for no compaction and no delivery. */
+  yield(): void {
+    this.#isWanted.resolve();
   }
 
   /** Something is due, running or left behind. */

@@ -268,7 +268,7 @@ export class ChannelRegistry implements AsyncDisposable {
   /** A wake came for a channel. One that has come too late, or from elsewhere, is dropped. Must not throw. */
   async woken(id: ChannelId, seq: Seq): Promise<void> {
     if (await this.#isElsewhere(id)) {
-      this.#ready.get(id)?.hurry();
+      if (seq > 0) this.#ready.get(id)?.yield();
       return;
     }
     await this.#with(id, (actor) => actor.look(seq), seq);
@@ -290,7 +290,7 @@ export class ChannelRegistry implements AsyncDisposable {
   #wakeHome(id: ChannelId, seq: Seq): void {
     this.homes.wake(id, seq);
     // One that is being handed on is waited for by the next home.
-    this.#ready.get(id)?.hurry();
+    if (seq > 0) this.#ready.get(id)?.yield();
   }
 
   /**

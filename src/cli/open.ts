@@ -98,18 +98,6 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
 }
 
 /**
- * Before a command does by itself in a channel what no daemon has taken: in a cluster only the channel's home does.
- * @throws OperatorError if daemons of a cluster are there
- */
-export async function assertNoMembers({ members }: Pick<Store, "members">): Promise<void> {
-  const here = (await members.all()).filter(({ silentMs }) => silentMs < GONE_MS);
-  if (here.length > 0)
-    throw new OperatorError(
-      "No daemon of the cluster is home of this channel just now: it is being handed on. Try again in a moment; weir cluster shows who is there.",
-    );
-}
-
-/**
  * For a command that tells of all channels: in a folder that is not Weir's there is nothing to tell.
  * @throws OperatorError if there is no database
  */
