@@ -1,3 +1,4 @@
+import { withDeadline } from "./async/deadline.ts";
 import { type ConfigurationState, StatusKeeper } from "./admin/daemon-status.ts";
 import type { ReloadAnswer } from "./admin/reload-answer.ts";
 import { RequestServer } from "./admin/request-server.ts";
@@ -5,7 +6,7 @@ import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { Retention } from "./channel/retention.ts";
 import type { ChannelRegistry } from "./channel/registry.ts";
-import type { HomeKeeper } from "./channel/home-keeper.ts";
+import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
@@ -36,7 +37,7 @@ export interface DaemonOptions extends GroundOptions {
   /** Where a changed configuration is read from; default: none is, and what it was started with holds to the end. */
   readonly source?: ConfigurationSource;
   /** The daemons on this database among which its channels are spread; default: this one has all of them. */
-  readonly cluster?: Cluster;
+  readonly cluster?: Cluster | undefined;
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
 }
@@ -74,7 +75,7 @@ export interface Daemon
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log } = options;
+  const { config, log, cluster } = options;
   await using stack = new AsyncDisposableStack();
   const now = options.now ?? ((): Date => new Date());
 
@@ -97,7 +98,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload = async (): Promise<ReloadAnswer> => (await reloader?.reload()) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers what is still asked.
-  const desk = stack.use(new RequestServer({ ...base, registry, sweepNotes, status: keeper.status, reload }));
+  const { status, vitals } = keeper;
+  const desk = stack.use(new RequestServer({ ...base, cluster, registry, sweepNotes, status, reload }));
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
@@ -110,13 +112,10 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const waiting = [channels.approvals, clock, channels.lostModels];
   const reloader = openReloader(options.source, { ...base, ...channels, router, goneNotes, clock });
   stack.use(reloader);
-  const homeKeeper = await keepHomes(options, { ...base, ...channels, clock });
-  stack.use(homeKeeper);
-  stack.defer(async () => {
-    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
-  });
+  const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
+  stack.defer(async () => stopIntake(platforms, deadline));
   // While messages still come: whoever is home next answers them.
-  stack.defer(async () => options.cluster?.homes.leave(deadline));
+  stack.defer(async () => cluster?.homes.leave(deadline));
   stack.defer(() => {
     deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     keeper.enter("draining");
@@ -132,8 +131,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     retention: channels.retention,
-    status: keeper.status,
-    vitals: keeper.vitals,
+    status,
+    vitals,
     masked: secrets.masked,
     reload,
     lost: opened.lost,
@@ -142,7 +141,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       router.erasures.begin();
       desk.open();
-      await whileStarting(async () => homeKeeper?.start());
+      await home?.start();
       for (const one of [...waiting, channels.retention, reloader]) one?.start();
       keeper.enter("serving");
     },
@@ -164,6 +163,13 @@ function answeringFor(
   return { ...answeringOf(inForce, names), names, platformOf, serves };
 }
 
+async function stopIntake(platforms: readonly Platform[], deadline: AbortSignal): Promise<void> {
+  await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
+}
+
+/** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
+const JOIN_MS = 5000;
+
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
 async function keepHomes(
   { cluster }: DaemonOptions,
@@ -180,21 +186,35 @@ async function keepHomes(
       readonly platforms: readonly Platform[];
       readonly clock: { start(): void };
     },
-): Promise<HomeKeeper | undefined> {
+): Promise<(AsyncDisposable & { start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
-  const { HomeKeeper: Keeper } = await import("./channel/home-keeper.ts");
-  return new Keeper({
-    homes: cluster.homes,
-    store,
-    registry,
-    daemon: cluster.name,
-    platforms: platforms.map(({ name }) => name),
-    rawEntries: () => mostRawMessages(inForce.setup.config),
-    onTakenUp: () => {
-      for (const waiting of [approvals, clock]) waiting.start();
+  const { HomeKeeper } = await import("./channel/home-keeper.ts");
+  await using stack = new AsyncDisposableStack();
+  const keeper = stack.use(
+    new HomeKeeper({
+      homes: cluster.homes,
+      store,
+      registry,
+      daemon: cluster.name,
+      platforms: platforms.filter(({ name }) => !registry.homes.isHere(name)).map(({ name }) => name),
+      rawEntries: () => mostRawMessages(inForce.setup.config),
+      onTakenUp: () => {
+        for (const waiting of [approvals, clock]) waiting.start();
+      },
+      log,
+    }),
+  );
+  const row = stack.use(cluster.present?.(store.members, () => registry.homes.held));
+  const kept = stack.move();
+  return {
+    async start() {
+      await row?.start();
+      await whileStarting(async () => store.partitions.assertCount(PARTITIONS));
+      // It goes on trying, and says so in the log.
+      await withDeadline(keeper.start(), JOIN_MS);
     },
-    log,
-  });
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
 }
 
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */

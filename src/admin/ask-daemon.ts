@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
@@ -49,7 +50,8 @@ export async function ask<Answer>(
 }
 
 /**
- * Asks the daemon on this database for what needs no more than its name.
+ * Asks a daemon on this database for what it can do by itself: the one of this machine where there are several, or the one of a name.
+ * @param name in the cluster; default: of this machine, or any
  * @param answerMs how long it may take to answer, ms
  * @returns null if no daemon took it
  * @throws OperatorError if it was taken and is not answered in time
@@ -60,8 +62,9 @@ export async function askDaemon<Answer>(
   { shutdown }: { readonly shutdown: AbortSignal },
   answerMs: number,
   parse: (value: unknown) => Answer | undefined,
+  name: string | null = null,
 ): Promise<Answer | null> {
-  const id = await requests.addForDaemon(kind);
+  const id = await requests.addForDaemon(kind, { name, host: name === null ? hostname() : null });
   try {
     return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse);
   } finally {

@@ -18,6 +18,21 @@ const connection = z.object({
   isOperators: z.boolean(),
   as: z.string().optional(),
 });
+/** How a daemon fares in its cluster: what `RabbitHomes.vitals` tells, as far as it is shown. */
+const clusterSchema = z.object({
+  name: z.string(),
+  /** `joining`: there is no broker, or it is being asked. */
+  state: z.enum(["joining", "member", "leaving", "left"]),
+  /** It hands on what it has, and takes nothing. */
+  isResting: z.boolean(),
+  /** Partitions. */
+  owned: z.number(),
+  /** Daemons in the cluster, this one included where it takes its share; null: not known. */
+  members: z.number().nullable(),
+  /** Whether RabbitMQ takes what is published. */
+  isPublishing: z.boolean(),
+  wakes: z.object({ sent: z.number(), received: z.number(), dropped: z.number() }),
+});
 /** 0 as a limit: none. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });
 const statusSchema = z.object({
@@ -58,6 +73,8 @@ const statusSchema = z.object({
   ),
   /** Channels in its memory. */
   channels: z.number(),
+  /** Left out: it is alone. */
+  cluster: clusterSchema.optional(),
   /** Left out: it reads its configuration once. */
   configuration: z
     .object({
@@ -74,13 +91,21 @@ const statusSchema = z.object({
 /** What a running daemon knows of itself, as of one moment. */
 export type DaemonStatus = z.output<typeof statusSchema>;
 
+/** How a daemon stands in its cluster. */
+export type ClusterState = z.output<typeof clusterSchema>;
+
+/** @returns undefined: a daemon of another version has written it */
+export function parseClusterState(value: unknown): ClusterState | undefined {
+  return clusterSchema.safeParse(value).data;
+}
+
 /** How the configuration of a daemon stands. */
 export type ConfigurationState = NonNullable<DaemonStatus["configuration"]>;
 
 /** The part by which a daemon is judged. It costs next to nothing to read. */
 export type Vitals = Pick<
   DaemonStatus,
-  "phase" | "platforms" | "calls" | "circuits" | "channels" | "configuration"
+  "phase" | "platforms" | "calls" | "circuits" | "channels" | "cluster" | "configuration"
 >;
 
 type Phase = DaemonStatus["phase"];
@@ -100,6 +125,8 @@ export interface StatusParts {
   readonly events: Events;
   /** Where the log goes, in words; default: it does not tell. */
   readonly logPlace?: string | undefined;
+  /** Default: it is alone. */
+  readonly cluster?: { readonly vitals?: () => ClusterState } | undefined;
   /** Default: it is read once. */
   readonly configuration?: () => ConfigurationState | undefined;
 }
@@ -137,12 +164,14 @@ export class StatusKeeper {
   readonly vitals = (): Vitals => {
     const { platforms, breaker, registry } = this.#parts;
     const configuration = this.#parts.configuration?.();
+    const cluster = this.#parts.cluster?.vitals?.();
     return {
       phase: this.#phase,
       platforms: platforms.map((one) => ({ name: one.name, connection: one.connection?.() ?? null })),
       calls: [...this.#calls.values()],
       circuits: breaker.states(),
       channels: registry.size,
+      ...(cluster !== undefined && { cluster }),
       ...(configuration !== undefined && { configuration }),
     };
   };
@@ -195,6 +224,24 @@ export function describeRefusal({ refused }: ConfigurationState, at: (date: Date
   if (refused === null) return null;
   const more = refused.count > 1 ? ` (and ${counted(refused.count - 1, "other problem")})` : "";
   return `refused since ${at(refused.since)}, and the one before is in force: ${refused.first}${more}`;
+}
+
+/** How a daemon stands in its cluster, in words. Pure. */
+export function describeCluster({ state, isResting, owned, members, isPublishing }: ClusterState): string {
+  const has = `home of ${counted(owned, "partition")}`;
+  const among = members === null ? "" : `, among ${counted(members, "daemon")} that take their share`;
+  const drained = isResting ? "; it is drained: it takes no more while others are there" : "";
+  const mute = isPublishing ? "" : "; RabbitMQ takes nothing from it now";
+  switch (state) {
+    case "joining":
+      return "not in the cluster: it has no connection to RabbitMQ, is home of no channel, and tries to join";
+    case "member":
+      return `${has}${among}${drained}${mute}`;
+    case "leaving":
+      return `it leaves, and hands on ${counted(owned, "partition")}`;
+    case "left":
+      return "it has left";
+  }
 }
 
 /** How a connection stands, in words. Pure. */

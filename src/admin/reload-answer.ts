@@ -10,6 +10,8 @@ const reloadAnswer = z.discriminatedUnion("kind", [
     prompts: z.boolean(),
     /** What is in the file and takes effect at the next start. */
     atStart: z.array(z.string()),
+    /** In a cluster, who has done it: the others read their own files. */
+    daemon: z.string().optional(),
   }),
   /** What was read before stays in force. */
   z.object({ kind: z.literal("refused"), problems: z.string() }),

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -8,7 +9,13 @@ import type { ChannelStore } from "../store/channels/channels.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
 import type { ReloadAnswer } from "./reload-answer.ts";
 import type { ForgetAnswer } from "./forget-answer.ts";
-import type { ChannelRequest, RequestStore, WaitingRequest, Wish } from "../store/commands/requests.ts";
+import type {
+  ChannelRequest,
+  DaemonRequest,
+  RequestStore,
+  WaitingRequest,
+  Wish,
+} from "../store/commands/requests.ts";
 import {
   type CompactAnswer,
   forceCompaction,
@@ -28,6 +35,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store" | "regi
     Pick<ChannelRegistry, "visit" | "homes" | "inMemory" | "get">;
   /** See `GoneNotesSweeper`. */
   readonly sweepNotes: () => Promise<void>;
+  /** This daemon's place in a cluster; default: it is alone. */
+  readonly cluster?: { readonly name: string } | undefined;
   /** What this daemon knows of itself. */
   readonly status: () => DaemonStatus;
   /** Reads the configuration anew. Must not throw. */
@@ -42,7 +51,7 @@ export interface RequestServerParts extends Omit<RedactionParts, "store" | "regi
 /** How often it looks even without a notification, ms. */
 const POLL_MS = 2000;
 const CLEAN_EVERY_MS = 3_600_000;
-/** Head start of another daemon on a channel of its platform, ms. */
+/** Head start of another daemon: on a channel of its platform, or on what is asked of its machine's, ms. */
 const OTHERS_FIRST_MS = 500;
 
 /**
@@ -117,9 +126,15 @@ export class RequestServer implements AsyncDisposable {
   /** How long a request is left to others, ms; Infinity: it is its channel's home's. */
   async #waitMs(request: WaitingRequest): Promise<number> {
     const { registry, serves } = this.#parts;
-    if (request.channel === null) return 0;
-    if (!registry.homes.isLocal) return (await registry.homes.isHome(request.channel)) ? 0 : Infinity;
-    return serves(request.address) ? 0 : OTHERS_FIRST_MS - request.ageMs;
+    if (request.channel === null) return this.#waitMsForDaemon(request);
+    if (!(await registry.homes.isHome(request.channel))) return Infinity;
+    const mayBeOthers = registry.homes.isHere(request.address.platform) && !serves(request.address);
+    return mayBeOthers ? OTHERS_FIRST_MS - request.ageMs : 0;
+  }
+
+  #waitMsForDaemon({ of: { name, host }, ageMs }: DaemonRequest): number {
+    if (name !== null) return name === this.#parts.cluster?.name ? 0 : Infinity;
+    return host === null || host === hostname() ? 0 : OTHERS_FIRST_MS - ageMs;
   }
 
   /** Cleans at intervals: a daemon may run for months. */
@@ -163,8 +178,11 @@ export class RequestServer implements AsyncDisposable {
   }
 
   async #answerTo(request: WaitingRequest): Promise<object> {
-    if (request.channel === null)
-      return request.wish.kind === "reload" ? this.#parts.reload() : this.#parts.status();
+    if (request.channel === null) {
+      const { cluster, reload, status } = this.#parts;
+      if (request.wish.kind === "status") return status();
+      return { ...(await reload()), ...(cluster !== undefined && { daemon: cluster.name }) };
+    }
     const { wish, channel } = request;
     const { registry } = this.#parts;
     switch (wish.kind) {

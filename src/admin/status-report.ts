@@ -8,6 +8,7 @@ import { formatLevel, type ListedChannel, sortChannels } from "./channel-list.ts
 import {
   type DaemonStatus,
   describeCircuit,
+  describeCluster,
   describeConnection,
   describeOutage,
   describeRefusal,
@@ -146,6 +147,11 @@ function daemonLines(
       "daemon",
       `Weir ${version} ${PHASES[phase]}: process ${pid} on ${host}, since ${at(startedAt)}, ${counted(daemon.channels, "channel")} in memory`,
     ],
+    ...(daemon.cluster === undefined
+      ? []
+      : [
+          ["cluster", `${displayableLine(daemon.cluster.name)}: ${describeCluster(daemon.cluster)}`] as const,
+        ]),
     ...configurationLines(daemon, at),
     ...daemon.platforms.map(({ name, connection }): readonly [string, string] => [
       displayableLine(name),

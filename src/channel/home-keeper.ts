@@ -3,7 +3,7 @@ import { retryWrite } from "../async/retry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Store } from "../store/store.ts";
-import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
+import type { Homes, HomesListener, Partition } from "./homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
 /** How often it looks at what is due, ms. */
@@ -53,12 +53,8 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     this.#parts = parts;
   }
 
-  /**
-   * Joins the cluster.
-   * @throws OperatorError if the database has another number of partitions
-   */
+  /** Joins the cluster. */
   async start(): Promise<void> {
-    await this.#parts.store.partitions.assertCount(PARTITIONS);
     await this.#parts.homes.start(this);
     void this.look();
   }

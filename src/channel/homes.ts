@@ -49,6 +49,9 @@ export const LOCAL_HOMES: Homes = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
+/** Beside the daemons of a cluster, and no member: home of no partition. */
+export const OUTSIDER: Homes = { ...LOCAL_HOMES, owns: () => false };
+
 /** The partition of a channel's address, as `channels.partition` has it. Pure. */
 export function partitionOf(address: ChannelAddress): Partition {
   const [first = 0] = createHash("md5").update(formatAddress(address)).digest();

@@ -230,10 +230,11 @@ export class ChannelRegistry implements AsyncDisposable {
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
     const { store } = this.#parts;
-    const { isLocal, held } = this.homes;
-    const rows = await (isLocal
-      ? store.channels.withWork(platforms, rawEntries)
-      : store.channels.withWorkIn(held, platforms, rawEntries));
+    const { held } = this.homes;
+    const here = platforms.filter((platform) => this.homes.isHere(platform));
+    const spread = platforms.filter((platform) => !here.includes(platform));
+    const rows = await store.channels.withWork(here, rawEntries);
+    if (spread.length > 0) rows.push(...(await store.channels.withWorkIn(held, spread, rawEntries)));
     await this.takeUp(rows);
     return rows.filter(({ address }) => this.#parts.platformOf(address) !== undefined).length;
   }
@@ -292,8 +293,6 @@ export class ChannelRegistry implements AsyncDisposable {
    * deadline, and the actors are gone. Must not throw.
    */
   async handOn(partitions: ReadonlySet<Partition>, deadline: AbortSignal): Promise<void> {
-    // Whoever waits for one is told that it goes on.
-    await this.#parts.subagents?.leave((id) => this.homes.isIn(id, partitions));
     const leaving = this.#actorsIn(partitions).map(async ([id, loading]) => {
       const actor = await loading.catch(() => undefined);
       if (actor !== undefined) await unlessAborted(actor.leave(), deadline);
@@ -301,6 +300,8 @@ export class ChannelRegistry implements AsyncDisposable {
       await immediately();
       await this.#drop(id, loading);
     });
+    // A turn that waits for one is told that it goes on.
+    await this.#parts.subagents?.leave((id) => this.homes.isIn(id, partitions));
     await Promise.all(leaving);
     this.#forgetEpochs(partitions);
   }
@@ -325,6 +326,8 @@ export class ChannelRegistry implements AsyncDisposable {
   async #drop(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
     if (this.#actors.get(id) === loading) this.#forget(id);
     await this.#close(id, loading);
+    // Its turn may have begun one in the end.
+    await this.#parts.subagents?.leave((one) => one === id && !this.#actors.has(id));
   }
 
   /** Closes an actor: the next one is loaded when it is closed. Must not throw. */

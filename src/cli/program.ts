@@ -3,6 +3,7 @@ import { readVersion } from "../admin/version.ts";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { BackupOptions } from "./backup.ts";
 import type { ChannelsOptions } from "./channels.ts";
+import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { CompactOptions } from "./compact.ts";
 import type { CompactionsOptions } from "./compactions.ts";
 import type { ContextOptions } from "./context.ts";
@@ -14,6 +15,7 @@ import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import type { PairOptions } from "./pair.ts";
+import type { ReloadOptions } from "./reload.ts";
 import type { ReplayOptions } from "./replay/replay.ts";
 import type { ChatOptions } from "./chat.ts";
 import type { StatusOptions } from "./status.ts";
@@ -112,6 +114,7 @@ function addChat(program: Command, io: Io): void {
 function addOverviews(program: Command, io: Io): void {
   withConfig(program.command("status"))
     .description("show the daemon, its platforms and models, what waits, and the fullest channels")
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
     .option("--json", "as JSON")
     .action(async (options: StatusOptions) => {
       const { showStatus } = await import("./status.ts");
@@ -121,10 +124,12 @@ function addOverviews(program: Command, io: Io): void {
     .description(
       "have the daemon read its configuration anew, and say what has changed and what waits for a restart",
     )
-    .action(async (options: CommonOptions) => {
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
+    .action(async (options: ReloadOptions) => {
       const { reload } = await import("./reload.ts");
       await reload(io, options);
     });
+  addCluster(program, io);
   withConfig(program.command("channels"))
     .description("list the channels: messages, level at the last answer, last heard, due")
     .option("--json", "a JSON object a line")
@@ -159,6 +164,25 @@ function addOverviews(program: Command, io: Io): void {
     .action(async (options: UsageOptions) => {
       const { showUsage } = await import("./usage.ts");
       await showUsage(io, options);
+    });
+}
+
+function addCluster(program: Command, io: Io): void {
+  const cluster = withConfig(program.command("cluster"))
+    .enablePositionalOptions()
+    .description("show the daemons of a cluster, what each is home of, and what waits there")
+    .option("--json", "as JSON, with all partitions")
+    .action(async (options: ClusterOptions) => {
+      const { showCluster } = await import("./cluster.ts");
+      await showCluster(io, options);
+    });
+  withConfig(cluster.command("drain"))
+    .argument("<daemon>", "its name, as weir cluster shows it")
+    .description("have a daemon hand on all its channels, and take none until --undo or its next start")
+    .option("--undo", "it takes its share again")
+    .action(async (name: string, options: DrainOptions) => {
+      const { drainMember } = await import("./cluster.ts");
+      await drainMember(io, name, options);
     });
 }
 

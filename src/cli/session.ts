@@ -7,6 +7,7 @@ import { errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon.ts";
 import type { HttpService } from "../http/service.ts";
+import { besideCluster, openCluster } from "../compose/cluster.ts";
 import { createLoopback } from "../platforms/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { chooseMode } from "../platforms/terminal/process-terminal.ts";
@@ -103,7 +104,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
   const bindings = bindingsBy(config);
   const found = { config, bindings, source, secrets };
-  await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, ...patience });
+  const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
+  await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   reload = () => void daemon.reload();
   http?.watch(daemon);
   traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));

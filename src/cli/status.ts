@@ -1,5 +1,7 @@
 import { parseDaemonStatus } from "../admin/daemon-status.ts";
 import { formatStatus, summariseChannels } from "../admin/status-report.ts";
+import { OperatorError } from "../core/errors.ts";
+import { displayableLine } from "../text/displayable.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
 import type { Store } from "../store/store.ts";
 import { askDaemon } from "../admin/ask-daemon.ts";
@@ -8,7 +10,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "./open.ts";
 import { readConfigToLook } from "./readable-config.ts";
 
-export type StatusOptions = CommonOptions & { readonly json?: boolean };
+export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
 
 /** A daemon only looks at itself, ms. */
 const ANSWER_MS = 5000;
@@ -20,7 +22,13 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
   const look = async (store: Store): Promise<void> => {
     const connected = await store.overview.daemons();
     const daemon =
-      connected === null ? null : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus);
+      connected === null
+        ? null
+        : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus, options.daemon);
+    if (daemon === null && options.daemon !== undefined)
+      throw new OperatorError(
+        `No daemon called ${displayableLine(options.daemon)} has answered: weir cluster shows who is there.`,
+      );
     const [overviews, waiting] = await Promise.all([store.overview.channels(), store.overview.waiting()]);
     const listed = await listChannels(config, store, overviews);
     const report = {

@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
-import type { Partition } from "../channel/homes.ts";
+import { type Partition, PARTITIONS } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
 import { Line, type LineCounts, type LineParts } from "./line.ts";
@@ -28,6 +28,8 @@ export interface MembershipParts extends Pick<
   readonly connection: BrokerConnection;
   readonly self: Pick<Presence, "id" | "name" | "since">;
   readonly counts: MembershipCounts;
+  /** Whether all is to be handed on to the others. */
+  readonly isResting: () => boolean;
 }
 
 /**
@@ -116,6 +118,11 @@ export class Membership {
     await this.#parts.connection.close();
   }
 
+  /** It is to rest, or no longer. */
+  restChanged(): void {
+    this.#changeMembership();
+  }
+
   #over(why: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -134,6 +141,7 @@ export class Membership {
     await control.consume(queue, (message) => this.#hear(message), { noAck: true });
     // In line before it is counted: what others give back for a newcomer has to find it there.
     await this.#line.enter();
+    if (this.#parts.isResting()) await this.#count.setMember(false);
     await this.#ask();
     if (!connection.isOpen) throw new Error("the connection was lost while joining");
     this.#tell();
@@ -142,6 +150,8 @@ export class Membership {
 
   #share(): number | null {
     if (this.#outUntil > 0 || this.#counted === undefined) return null;
+    // Who is alone goes on: nobody else would.
+    if (this.#parts.isResting()) return this.#counted === 0 ? PARTITIONS : 0;
     return this.#roster.share(this.#counted, steadyNow());
   }
 
@@ -184,7 +194,7 @@ export class Membership {
   }
 
   get #isOut(): boolean {
-    return this.#isLeaving || this.#outUntil > 0;
+    return this.#isLeaving || this.#outUntil > 0 || this.#parts.isResting();
   }
 
   #changeMembership(): void {

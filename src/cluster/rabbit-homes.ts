@@ -25,6 +25,8 @@ export interface ClusterVitals {
   readonly name: string;
   /** `joining`: there is no broker, or it is being asked. */
   readonly state: "joining" | "member" | "leaving" | "left";
+  /** It hands on what it has, and takes nothing, as long as there are others. */
+  readonly isResting: boolean;
   readonly owned: number;
   /** Daemons in the cluster, this one included; null: not known. */
   readonly members: number | null;
@@ -67,6 +69,7 @@ export class RabbitHomes implements Homes {
     foreign: 0,
   };
   readonly #leaving = new AbortController();
+  #isResting = false;
   #state: ClusterVitals["state"] = "joining";
   #membership: Membership | null = null;
   #over: Promise<void> | null = null;
@@ -98,6 +101,12 @@ export class RabbitHomes implements Homes {
     await Promise.race([joined.promise, run]);
   }
 
+  /** Hands on all partitions and takes none while others are there to take them, or takes its share again. It stays a member that publishes. */
+  rest(isResting: boolean): void {
+    this.#isResting = isResting;
+    this.#membership?.restChanged();
+  }
+
   async leave(deadline: AbortSignal): Promise<void> {
     if (this.#state === "left") return;
     this.#state = "leaving";
@@ -117,6 +126,7 @@ export class RabbitHomes implements Homes {
     return {
       name: this.#self.name,
       state: this.#state,
+      isResting: this.#isResting,
       owned: this.#membership?.owned ?? 0,
       members: this.#membership?.members ?? null,
       isPublishing: this.#sender.isFlowing,
@@ -157,6 +167,7 @@ export class RabbitHomes implements Homes {
         gains,
         listener,
         counts: this.#counts,
+        isResting: () => this.#isResting,
         timing: this.#timing,
         log: this.#log,
       });

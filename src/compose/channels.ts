@@ -11,6 +11,7 @@ import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
+import type { ClusterVitals } from "../cluster/rabbit-homes.ts";
 import { Breaker } from "../compactor/breaker.ts";
 import { CompactionQueue } from "../compactor/queue.ts";
 import { COMPACTOR_TIMING } from "../compactor/target.ts";
@@ -19,7 +20,9 @@ import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/model-provider.ts";
 import type { Meaning } from "../memory/meaning.ts";
 import { Recall } from "../memory/recall.ts";
+import type { Platform } from "../platforms/platform.ts";
 import type { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { MemberStore } from "../store/channels/members.ts";
 import type { Answering, InForce } from "./setup.ts";
 
 /** What is there before anything acts in a channel. */
@@ -41,6 +44,13 @@ export interface Cluster {
   readonly homes: Homes;
   /** This daemon's name among them. */
   readonly name: string;
+  /** How it fares there. Default: nothing is told of it. */
+  readonly vitals?: () => ClusterVitals;
+  /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */
+  readonly present?: (
+    members: MemberStore,
+    held: () => readonly number[],
+  ) => AsyncDisposable & { start(): Promise<void> };
 }
 
 /** What acts in channels, and what it is told. */
@@ -52,6 +62,18 @@ export interface Channels {
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
   readonly retention: Retention;
+}
+
+function homesOf(
+  cluster: Cluster | undefined,
+  platforms: readonly Platform[],
+  { store, log }: Pick<Base, "store" | "log">,
+  stack: AsyncDisposableStack,
+): ChannelHomes {
+  if (cluster === undefined) return new ChannelHomes();
+  const here = platforms.filter(({ capabilities }) => capabilities.isHere === true);
+  const isHere = (platform: string): boolean => here.some(({ name }) => name === platform);
+  return new ChannelHomes({ homes: stack.use(cluster.homes), partitions: store.partitions, isHere, log });
 }
 
 /**
@@ -66,7 +88,7 @@ export function createChannels(
   }: {
     readonly config: Config;
     readonly compaction?: Partial<Compaction>;
-    readonly cluster?: Cluster;
+    readonly cluster?: Cluster | undefined;
   },
   {
     inForce,
@@ -75,8 +97,9 @@ export function createChannels(
     bindingOf,
     meaning,
     models,
+    platforms,
     ...base
-  }: Base & { readonly meaning: Meaning | null },
+  }: Base & { readonly meaning: Meaning | null; readonly platforms: readonly Platform[] },
   stack: AsyncDisposableStack,
 ): Channels {
   const { store, log } = base;
@@ -85,10 +108,7 @@ export function createChannels(
   const priceOf: Models["priceOf"] = (model) => models.priceOf(model);
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
-  const homes =
-    cluster === undefined
-      ? new ChannelHomes()
-      : new ChannelHomes({ homes: stack.use(cluster.homes), partitions: store.partitions, log });
+  const homes = homesOf(cluster, platforms, base, stack);
   const registry = new ChannelRegistry({
     ...base,
     homes,

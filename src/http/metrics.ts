@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import { Cache } from "../async/cache.ts";
 import { costOf } from "../core/cost.ts";
 import { parseAddress } from "../core/ids.ts";
+import type { ClusterState } from "../admin/daemon-status.ts";
 import type { Daemon } from "../daemon.ts";
 import type { WeirEvent } from "../telemetry/events.ts";
 import type { Readiness } from "./readiness.ts";
@@ -40,6 +41,7 @@ export class Metrics {
   readonly #page = new Cache<string>(1);
   readonly #waiting = new Cache<null>(1);
   readonly #models = new Set<string>();
+  #cluster: ReturnType<typeof createClusterGauges> | null = null;
   #daemon: MeasuredDaemon | null = null;
 
   constructor(readiness: Readiness, version: string) {
@@ -73,8 +75,9 @@ export class Metrics {
     check.reset();
     for (const { name, state } of checks) check.set({ check: name }, CHECKED[state]);
     if (this.#daemon === null) return;
-    const { circuits, channels } = this.#daemon.vitals();
+    const { circuits, channels, cluster } = this.#daemon.vitals();
     loaded.set(channels);
+    if (cluster !== undefined) this.#lookAtCluster(cluster);
     const resting = circuits.filter(({ waitMs }) => waitMs > 0);
     const open = new Set(resting.map(({ model: name }) => this.#modelLabel(name)));
     for (const model of this.#models) circuit.set({ model }, open.has(model) ? 1 : 0);
@@ -82,6 +85,16 @@ export class Metrics {
       await this.#lookWhoWaits();
       return { value: null, forMs: WAITING_MS };
     });
+  }
+
+  /** A daemon that is alone shows none of these. */
+  #lookAtCluster({ state, owned, members, wakes }: ClusterState): void {
+    const gauges = (this.#cluster ??= createClusterGauges(this.#registry));
+    gauges.member.set(state === "member" ? 1 : 0);
+    gauges.partitions.set(owned);
+    if (members === null) gauges.members.reset();
+    else gauges.members.set({}, members);
+    for (const [kind, count] of Object.entries(wakes)) gauges.wakes.set({ kind }, count);
   }
 
   async #lookWhoWaits(): Promise<void> {
@@ -221,6 +234,23 @@ function createCounters(registry: Registry) {
     ),
     tools: counter("weir_tool_failures_total", "Calls of tools that failed"),
     taken: counter("weir_channels_lost_total", "Channels that another daemon has taken"),
+  };
+}
+
+function createClusterGauges(registry: Registry) {
+  const registers = [registry];
+  const gauge = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+  ): Gauge<Label> => new Gauge({ name, help, labelNames, registers });
+  return {
+    member: gauge("weir_cluster_member", "1: this daemon is in its cluster"),
+    partitions: gauge("weir_cluster_partitions", "Partitions whose channels this daemon serves, of 64"),
+    members: gauge("weir_cluster_members", "Daemons of the cluster that take their share"),
+    wakes: gauge("weir_cluster_wakes", "Wakes since the start; dropped ones are found by the home's look", [
+      "kind",
+    ]),
   };
 }
 

@@ -3,6 +3,7 @@ import { withDeadline } from "../async/deadline.ts";
 import { steadyNow } from "../async/clock.ts";
 import {
   describeCircuit,
+  describeCluster,
   describeConnection,
   describeOutage,
   describeRefusal,
@@ -14,7 +15,7 @@ import type { SchemaState } from "../store/database/migrate.ts";
 
 /** One thing that a daemon needs. `degraded`: it goes on without it. */
 export interface Check {
-  /** `database`, `schema`, `model`, `summaries`, `configuration`, or the name of a platform. */
+  /** `database`, `schema`, `model`, `summaries`, `cluster`, `configuration`, or the name of a platform. */
   readonly name: string;
   readonly state: "ok" | "degraded" | "failed";
   /** In words for an operator; "": nothing to tell. */
@@ -110,7 +111,7 @@ function schemaChecks(schema: SchemaState | null): Check[] {
 }
 
 /** Platforms, models and summaries. Pure. */
-function vitalChecks({ platforms, calls, circuits, configuration }: Vitals): Check[] {
+function vitalChecks({ platforms, calls, circuits, cluster, configuration }: Vitals): Check[] {
   const refusal = configuration === undefined ? null : describeRefusal(configuration, iso);
   const down = calls.flatMap((call) => {
     const outage = describeOutage(call);
@@ -124,6 +125,15 @@ function vitalChecks({ platforms, calls, circuits, configuration }: Vitals): Che
       "summaries",
       open.map((circuit) => `${circuit.model}: ${describeCircuit(circuit)}`),
     ),
+    // What it receives meanwhile it keeps, and the others answer.
+    ...(cluster === undefined
+      ? []
+      : [
+          degradedBy(
+            "cluster",
+            cluster.state === "member" && cluster.isPublishing ? [] : [describeCluster(cluster)],
+          ),
+        ]),
     ...(configuration === undefined ? [] : [degradedBy("configuration", refusal === null ? [] : [refusal])]),
   ];
 }

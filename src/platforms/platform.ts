@@ -133,6 +133,8 @@ export interface PlatformCapabilities {
   readonly drawsCards?: true;
   /** Actions of a message are drawn, as buttons. Default: they are not, and people type the commands. */
   readonly drawsActions?: true;
+  /** Its people sit before this process: no other daemon can reach them. Default: any daemon with the same configuration can. */
+  readonly isHere?: true;
   /**
    * Which channels this adapter can deliver to just now. A daemon leaves alone what is due in the others
    * (a terminal session answers the channel that it shows).

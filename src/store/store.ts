@@ -37,6 +37,7 @@ import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { RequestStore } from "./commands/requests.ts";
 import { PairingStore } from "./channels/pairing.ts";
+import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
@@ -49,6 +50,7 @@ import { VectorStore } from "./search/vectors.ts";
 export interface Store {
   readonly channels: ChannelStore;
   readonly partitions: PartitionStore;
+  readonly members: MemberStore;
   readonly log: LogStore;
   readonly turns: TurnStore;
   readonly subagents: SubagentStore;
@@ -113,6 +115,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
+    members: new MemberStore(db),
     log: new LogStore(db),
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),

@@ -23,6 +23,8 @@ export interface MainHome extends AsyncDisposable {
   readonly folder: string;
   /** Resolves when it is ready; it is killed at the latest when the home is disposed of. */
   start(): Promise<TestProcess>;
+  /** Starts `weir ARGS` there. */
+  run(...args: readonly string[]): TestProcess;
 }
 
 /**
@@ -35,11 +37,13 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
   await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}${agent}`);
   const kept = stack.move();
+  const run = (...args: readonly string[]): TestProcess =>
+    kept.use(new TestProcess(process.execPath, [MAIN, ...args], { cwd: folder, env: environment(env) }));
   return {
     folder,
+    run,
     async start() {
-      const surroundings = { cwd: folder, env: environment(env) };
-      const started = kept.use(new TestProcess(process.execPath, [MAIN, "start"], surroundings));
+      const started = run("start");
       await started.line("Weir is ready");
       return started;
     },

@@ -16,6 +16,7 @@ export class ReplayPlatform implements Platform {
       streaming: false,
       takesIdempotencyKeys: false,
       maxTextLength: Number.MAX_SAFE_INTEGER,
+      isHere: true,
       serves,
     };
   }

@@ -1,5 +1,6 @@
 import { pause } from "../../async/clock.ts";
 import { setTimeout as delay } from "node:timers/promises";
+import { besideCluster } from "../../compose/cluster.ts";
 import { buildDaemon, type Daemon } from "../../daemon.ts";
 import type { Receipt } from "../../core/message.ts";
 import { aborted, type CommonOptions, type Io, say } from "../io.ts";
@@ -37,7 +38,15 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   // Answers and summaries stand between messages of their own time.
   const clock = { at: recording.messages[0]?.at ?? new Date() };
   const now = (): Date => clock.at;
-  await using daemon = await buildDaemon({ config, log, platforms: () => [platform], bindings, now });
+  const cluster = besideCluster(config);
+  await using daemon = await buildDaemon({
+    config,
+    log,
+    platforms: () => [platform],
+    bindings,
+    now,
+    cluster,
+  });
   if (daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   const tally = new ReplayTally();
   daemon.events.on((event) => {

@@ -93,6 +93,7 @@ export class TerminalPlatform implements Platform {
       // What was printed before a restart is out of reach: nothing can tell that it was.
       takesIdempotencyKeys: false,
       maxTextLength: Number.MAX_SAFE_INTEGER,
+      isHere: true,
       showsSpeakers: true,
       serves: (address) =>
         !this.#output.isClosed && address.platform === PLATFORM_NAME && presenter.serves(address.name),

@@ -16,8 +16,8 @@ import {
 /** Told of each table that is done. */
 export type OnTable = (table: string, of: number) => void;
 
-/** Of these the schema makes the rows itself: which migrations a database has, and which daemons have taken which partitions of it. */
-const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions"];
+/** Of a database, and not of what was said: which migrations it has, which daemons run on it, and which partitions they have taken. */
+const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions", "members"];
 
 /**
  * All rows of a database as of one moment, as the bytes of a backup that are still to be compressed. The database goes on being

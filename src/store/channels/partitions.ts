@@ -9,6 +9,12 @@ export interface TakenPartition {
   readonly epoch: number;
 }
 
+/** By what it is known who is home of a channel. */
+export interface ChannelPlace {
+  readonly partition: number;
+  readonly platform: string;
+}
+
 /** A channel in which a message waits for its turn. */
 export interface DueChannel {
   readonly id: ChannelId;
@@ -50,13 +56,13 @@ export class PartitionStore {
     );
   }
 
-  /** The partition of a channel; undefined: there is no such channel. */
-  async ofChannel(id: ChannelId): Promise<number | undefined> {
-    const [row] = await this.#db.query<{ partition: number }>(
-      { name: "partition_of_channel", text: "select partition from channels where id = $1" },
+  /** Where a channel is; undefined: there is no such channel. */
+  async ofChannel(id: ChannelId): Promise<ChannelPlace | undefined> {
+    const [row] = await this.#db.query<ChannelPlace>(
+      { name: "partition_of_channel", text: "select partition, platform from channels where id = $1" },
       [id],
     );
-    return row?.partition;
+    return row;
   }
 
   /** What runs in a channel, and how many messages wait for an answer there, whichever daemon is its home. */

@@ -31,10 +31,19 @@ export interface ChannelRequest {
 /** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew. */
 export type DaemonWish = "status" | "reload";
 
+/** Which daemon is asked: the one of a name in the cluster, or first the one of a machine. */
+export interface AskedDaemon {
+  /** Null: any. */
+  readonly name: string | null;
+  /** Null: any. */
+  readonly host: string | null;
+}
+
 /** The same of a daemon itself: whichever takes it does it. */
 export interface DaemonRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
   readonly wish: { readonly kind: DaemonWish };
   readonly channel: null;
+  readonly of: AskedDaemon;
 }
 
 export type WaitingRequest = ChannelRequest | DaemonRequest;
@@ -83,16 +92,20 @@ export class RequestStore {
     return this.#add(channel, wish);
   }
 
-  /** Asks whichever daemon takes it. @returns the request's id */
-  async addForDaemon(kind: DaemonWish): Promise<number> {
-    return this.#add(null, { kind });
+  /** Asks a daemon; whoever may takes it. @returns the request's id */
+  async addForDaemon(kind: DaemonWish, of: AskedDaemon): Promise<number> {
+    return this.#add(null, { kind }, of);
   }
 
-  async #add(channel: ChannelId | null, wish: WaitingRequest["wish"]): Promise<number> {
+  async #add(
+    channel: ChannelId | null,
+    wish: WaitingRequest["wish"],
+    of: AskedDaemon = { name: null, host: null },
+  ): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
       {
         name: "request_add",
-        text: "insert into requests (channel_id, kind, job_id, person, focus) values ($1, $2, $3, $4, $5) returning id",
+        text: "insert into requests (channel_id, kind, job_id, person, focus, for_daemon, for_host) values ($1, $2, $3, $4, $5, $6, $7) returning id",
       },
       [
         channel,
@@ -100,6 +113,8 @@ export class RequestStore {
         wish.kind === "redo" ? wish.job : null,
         wish.kind === "forget" ? storableText(wish.person) : null,
         wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null,
+        of.name,
+        of.host,
       ],
     );
     if (row === undefined) throw new Error("request_add returned no row");
@@ -153,10 +168,12 @@ export class RequestStore {
       job_id: number | null;
       person: string | null;
       focus: string | null;
+      for_daemon: string | null;
+      for_host: string | null;
     }>(
       {
         name: "requests_waiting",
-        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person, r.focus,
+        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person, r.focus, r.for_daemon, r.for_host,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r left join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
@@ -166,7 +183,13 @@ export class RequestStore {
     );
     return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
       if (channel === null)
-        return { id, channel, ageMs, wish: { kind: row.kind === "reload" ? "reload" : "status" } };
+        return {
+          id,
+          channel,
+          ageMs,
+          of: { name: row.for_daemon, host: row.for_host },
+          wish: { kind: row.kind === "reload" ? "reload" : "status" },
+        };
       return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
     });
   }

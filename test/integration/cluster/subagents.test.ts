@@ -5,6 +5,7 @@ import { openCluster } from "../../support/cluster.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import {
   askedBySubagents,
+  lastWords,
   openSubagentWorld,
   results,
   rowsOf,
@@ -31,7 +32,10 @@ for (const way of ["handed on", "lost"] as const)
       scriptBoth(
         server,
         (request) => (results(request).length === 0 ? SEARCH : isHeld ? () => undefined : text("Four.")),
-        (request) => (results(request).length === 0 ? spawn("count the boats") : text("answered")),
+        (request) =>
+          results(request).length === 0 && !/(?:is|are) over/.test(lastWords(request))
+            ? spawn("count the boats")
+            : text("answered"),
       );
       await cluster.give("a");
       await a.say("how many boats?", { room });

@@ -33,7 +33,7 @@ test("the partition of an address is the database's, whatever the address is mad
   const many = Array.from({ length: 400 }, (_, index) => `spread-${index}`);
   for (const name of [...names, ...many]) {
     const { id, partition } = await opened(name);
-    assert.equal(await store.partitions.ofChannel(id), partition, name);
+    assert.deepEqual(await store.partitions.ofChannel(id), { partition, platform: "test" }, name);
   }
   assert.equal(await store.partitions.ofChannel(channelId(999_999)), undefined);
   const [row] = await weir.sql<{ used: number }>("select count(distinct partition) as used from channels");

@@ -111,12 +111,14 @@ test("disposing ends the listening, and that is no lost connection", async () =>
 });
 
 test("a daemon's status is asked of no channel, and its question is gone once it is answered", async () => {
-  const id = await asked.addForDaemon("status");
+  const of = { name: "a@host", host: null };
+  const id = await asked.addForDaemon("status", of);
   const waiting = (await taken.waiting()).find((request) => request.id === id);
   assert.deepEqual(waiting && { ...waiting, ageMs: 0 }, {
     id,
     channel: null,
     ageMs: 0,
+    of,
     wish: { kind: "status" },
   });
   assert.equal(await taken.take(id), true);

@@ -60,6 +60,7 @@ export class SharedTerminal implements Platform {
       },
       takesIdempotencyKeys: false,
       maxTextLength: Number.MAX_SAFE_INTEGER,
+      isHere: true,
       showsSpeakers: true,
       serves: (address) => this.#ownServes(address) || this.#chatsOf(address).length > 0,
     };

@@ -1,0 +1,42 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import { readVersion } from "../admin/version.ts";
+import { OUTSIDER } from "../channel/homes.ts";
+import type { Config } from "../config/config.ts";
+import type { Cluster } from "./channels.ts";
+
+/**
+ * How a daemon belongs to the cluster of its configuration. What speaks to RabbitMQ is read only where there is one.
+ * @returns undefined: it is alone
+ */
+export async function openCluster(
+  { cluster: config, daemon }: Pick<Config, "cluster" | "daemon">,
+  log: Logger,
+): Promise<Cluster | undefined> {
+  if (config === null) return undefined;
+  const { openRabbitHomes } = await import("../cluster/rabbit-homes.ts");
+  const { MemberRow } = await import("../cluster/member-row.ts");
+  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, log });
+  const { name } = homes.vitals();
+  return {
+    homes,
+    name,
+    vitals: () => homes.vitals(),
+    present: (members, held) =>
+      new MemberRow({
+        members,
+        id: randomUUID(),
+        name,
+        version: readVersion(),
+        held,
+        vitals: () => homes.vitals(),
+        rest: (isDrained) => homes.rest(isDrained),
+        log,
+      }),
+  };
+}
+
+/** A Weir beside the daemons of a cluster, such as that of a chat: it serves the channels that only it can reach, and no others. */
+export function besideCluster({ cluster }: Pick<Config, "cluster">): Cluster | undefined {
+  return cluster === null ? undefined : { homes: OUTSIDER, name: "" };
+}

@@ -1,0 +1,139 @@
+import type { Database } from "../database/database.ts";
+
+/** A daemon of a cluster, as it has last told of itself. */
+export interface Member {
+  /** Of one run. */
+  readonly id: string;
+  /** Its name in the cluster; two may have the same. */
+  readonly name: string;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly startedAt: Date;
+  /** How long ago it told of itself, by the clock of the database, ms. */
+  readonly silentMs: number;
+  /** Somebody has asked it to hand its partitions on. */
+  readonly isDrained: boolean;
+  readonly held: readonly number[];
+  /** As it has written it; it may be of another version. */
+  readonly vitals: unknown;
+}
+
+/** A share of the channels: who took it, and what waits in it. */
+export interface PartitionState {
+  readonly id: number;
+  readonly epoch: number;
+  /** Who has taken it last; null: nobody has yet. */
+  readonly owner: string | null;
+  readonly takenAt: Date | null;
+  readonly channels: number;
+  /** Channels in which a message waits for its turn, and for how long the oldest has, ms. */
+  readonly due: { readonly channels: number; readonly longestMs: number };
+}
+
+/** What a daemon tells of itself. */
+export type Presence = Pick<Member, "id" | "name" | "version" | "host" | "pid" | "startedAt" | "held"> & {
+  readonly vitals: object;
+};
+
+/** A daemon that is silent for so long is gone, ms: it tells of itself every two seconds. */
+export const GONE_MS = 10_000;
+/** Rows of daemons that were killed are shown for so long, s. */
+const KEPT_S = 3600;
+
+/** Rows of `members`: the daemons of a cluster, for people. Nothing is decided by them but who is to be drained. */
+export class MemberStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Tells that a daemon is there. @returns whether it is to hand on its partitions */
+  async tell({ id, name, version, host, pid, startedAt, held, vitals }: Presence): Promise<boolean> {
+    const [row] = await this.#db.query<{ is_drained: boolean }>(
+      {
+        name: "member_tell",
+        text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
+               insert into members (id, name, version, host, pid, started_at, held, vitals) values ($1, $2, $3, $4, $5, $6, $7, $8)
+               on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals
+               returning is_drained`,
+      },
+      [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals)],
+    );
+    return row?.is_drained === true;
+  }
+
+  /** A daemon has ended in order. */
+  async remove(id: string): Promise<void> {
+    await this.#db.query({ name: "member_remove", text: "delete from members where id = $1" }, [id]);
+  }
+
+  /** Also those that are gone for a while; by name, the youngest of a name first. */
+  async all(): Promise<Member[]> {
+    const rows = await this.#db.query<{
+      id: string;
+      name: string;
+      version: string;
+      host: string;
+      pid: number;
+      started_at: Date;
+      silent_ms: number;
+      is_drained: boolean;
+      held: number[];
+      vitals: unknown;
+    }>({
+      name: "members_all",
+      text: `select id, name, version, host, pid, started_at, is_drained, held, vitals,
+                    greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
+               from members order by name, started_at desc`,
+    });
+    return rows.map(
+      ({ started_at: startedAt, silent_ms: silentMs, is_drained: isDrained, ...row }): Member => {
+        return { ...row, startedAt, silentMs, isDrained };
+      },
+    );
+  }
+
+  /** Asks the daemons of a name that are there to hand on their partitions, or takes that back. @returns how many are asked */
+  async setDrained(name: string, isDrained: boolean): Promise<number> {
+    const rows = await this.#db.query(
+      {
+        name: "members_drain",
+        text: `update members set is_drained = $2
+                where name = $1 and seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' returning id`,
+      },
+      [name, isDrained],
+    );
+    return rows.length;
+  }
+
+  /** All partitions, with what waits in their channels. */
+  async partitions(): Promise<PartitionState[]> {
+    const rows = await this.#db.query<{
+      id: number;
+      epoch: number;
+      owner: string | null;
+      taken_at: Date | null;
+      channels: number;
+      due: number;
+      longest_ms: number;
+    }>({
+      name: "members_partitions",
+      text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
+                    coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
+               from partitions p left join (
+                      select c.partition, count(*) as channels, count(d.appended_at) as due,
+                             extract(epoch from clock_timestamp() - min(d.appended_at)) * 1000 as longest_ms
+                        from channels c left join lateral (
+                               select e.appended_at from entries e
+                                where c.due_to > c.settled_to and e.channel_id = c.id and e.addressed and e.seq > c.settled_to
+                                order by e.seq limit 1) d on true
+                       group by c.partition) c on c.partition = p.id
+              order by p.id`,
+    });
+    return rows.map(({ id, epoch, owner, taken_at: takenAt, channels, due, longest_ms: longestMs }) => {
+      return { id, epoch, owner, takenAt, channels, due: { channels: due, longestMs } };
+    });
+  }
+}
