@@ -75,16 +75,12 @@ export interface Daemon
  * while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log, cluster } = options;
+  const { config, log, cluster, now = (): Date => new Date() } = options;
   await using stack = new AsyncDisposableStack();
-  const now = options.now ?? ((): Date => new Date());
-
   const ground = await openGround(options, stack);
   const { opened, store, secrets, inForce } = ground;
 
-  const events = new Events(log);
-  const platforms = options.platforms(events);
-  for (const platform of platforms) stack.use(platform);
+  const { events, platforms } = makePlatforms(options, stack);
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   const goneNotes = stack.use(startGoneNotes(store.notes, inForce.setup.agents.noteKeepers(), log));
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
@@ -103,25 +99,17 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
-  let deadline = AbortSignal.abort();
-  stack.defer(async () => registry.drain(deadline));
+  const draining = { deadline: AbortSignal.abort() };
+  stack.defer(async () => registry.drain(draining.deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
   const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloader = openReloader(options.source, { ...base, ...channels, router, goneNotes, clock });
-  stack.use(reloader);
+  const reloads = { ...base, ...channels, router, goneNotes, clock };
+  const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
-  stack.defer(async () => stopIntake(platforms, deadline));
-  // While messages still come: whoever is home next answers them.
-  stack.defer(async () => cluster?.homes.leave(deadline));
-  stack.defer(() => {
-    deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
-    keeper.enter("draining");
-  });
-  // The first step of a shutdown: what a shutdown of the machine stops beside us stays stopped.
-  stack.defer(() => opened.expectEnd());
+  deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
   const kept = stack.move();
   return {
@@ -139,7 +127,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     async open() {
       await whileStarting(startIndexing);
       await openIntake(options, { ...channels, store }, platforms, router);
-      router.erasures.begin();
       desk.open();
       await home?.start();
       for (const one of [...waiting, channels.retention, reloader]) one?.start();
@@ -163,8 +150,41 @@ function answeringFor(
   return { ...answeringOf(inForce, names), names, platformOf, serves };
 }
 
-async function stopIntake(platforms: readonly Platform[], deadline: AbortSignal): Promise<void> {
-  await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(deadline)));
+function makePlatforms(
+  options: Pick<DaemonOptions, "platforms" | "log">,
+  stack: AsyncDisposableStack,
+): { readonly events: Events; readonly platforms: readonly Platform[] } {
+  const events = new Events(options.log);
+  const platforms = options.platforms(events);
+  for (const platform of platforms) stack.use(platform);
+  return { events, platforms };
+}
+
+/** What a shutdown begins with, in reverse. */
+function deferFirstSteps(
+  stack: AsyncDisposableStack,
+  { config, cluster }: DaemonOptions,
+  draining: { deadline: AbortSignal },
+  {
+    platforms,
+    opened,
+    keeper,
+  }: Pick<Ground, "opened"> & {
+    readonly platforms: readonly Platform[];
+    readonly keeper: StatusKeeper;
+  },
+): void {
+  stack.defer(async () => {
+    await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
+  });
+  // While messages still come: whoever is home next answers them.
+  stack.defer(async () => cluster?.homes.leave(draining.deadline));
+  stack.defer(() => {
+    draining.deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
+    keeper.enter("draining");
+  });
+  // What a shutdown of the machine stops beside us stays stopped.
+  stack.defer(() => opened.expectEnd());
 }
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
@@ -229,4 +249,5 @@ async function openIntake(
   await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   await takeUpWork({ config, log, registry }, platforms);
+  router.erasures.begin();
 }

@@ -6,14 +6,14 @@ import { formatNumber } from "../text/format.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { fixedPartProblem } from "../turn/fixed-part.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
-import { mayRun } from "./permissions.ts";
+import { forOwners, isNamedOwner } from "./permissions.ts";
 
 /** Typed instead of a name: the agent's own answers again. */
 const DEFAULT = "default";
 
 export const modelCommand: Command = {
   name: "model",
-  help: "which model answers here, why, and which others may be chosen",
+  help: "which model answers here, and why, or have another one answer",
   argument: { name: "name", form: "NAME | default", help: "answer here with this one, or with the agent's" },
   allowed: "everybody",
   run: model,
@@ -28,27 +28,30 @@ async function model(parts: CommandParts, command: AskedCommand): Promise<string
   return argument === DEFAULT ? unchoose(parts, command) : choose(parts, command);
 }
 
-/** Null: the asker may choose. */
-function refuse({ owners }: CommandParts, { channel, asker, typed }: AskedCommand): string | null {
-  const { address, kind, workspace } = channel;
-  const rule = {
-    name: "model NAME",
-    allowed: "owners",
-    effect: "changes who answers everybody here",
-  } as const;
-  const place = { platform: address.platform, kind, workspace, typed, answering: [] };
-  const permission = mayRun(rule, asker, place, owners);
-  return permission.isAllowed ? null : permission.why;
+/** Null: the asker may choose. Which model is paid for is the operator's matter, also in a direct message. */
+function refuse(parts: CommandParts, command: AskedCommand): string | null {
+  const { typed, channel } = command;
+  return mayChoose(parts, command) ? null : forOwners(typed("model NAME"), channel.address.platform);
 }
 
-async function describe(parts: CommandParts, { channel, typed }: AskedCommand): Promise<string> {
+function mayChoose({ owners }: CommandParts, { channel, asker }: AskedCommand): boolean {
+  const { address, workspace } = channel;
+  return isNamedOwner(asker, { platform: address.platform, workspace }, owners);
+}
+
+async function describe(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, typed } = command;
   const agent = parts.agentBy(channel);
   const own = parts.agentBy({ ...channel, model: null }).config.model;
   const { model: answers } = agent.config;
-  const others = parts.modelNames().filter((name) => name !== answers);
-  return [
+  const facts = [
     `${placeName(channel, true)} is answered with ${displayableLine(answers)} (${await windowOf(agent)}).`,
     await whyOf(parts, channel, { answers, own }),
+  ];
+  if (!mayChoose(parts, command)) return [...facts, "Owners may choose another."].join("\n");
+  const others = parts.modelNames().filter((name) => name !== answers);
+  return [
+    ...facts,
     others.length === 0
       ? "No other model is set up."
       : `Others that may be chosen: ${others.map((name) => displayableLine(name)).join(", ")}.`,

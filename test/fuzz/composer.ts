@@ -179,13 +179,14 @@ class Composer {
       for (let said = 0; said < 20; said++) this.#say({ reply: "plain", room: 0 }, LARGE);
       this.#steps.push({ do: "force", room: 0 });
       this.#reload();
-      // Whoever is answered now has the new one, and waits for no compaction.
+      // Whoever is answered now has the new one, and waits for no compaction, also where the window is full.
+      for (let pastes = 0; pastes < 2; pastes++) this.#say({ room: 0 }, ["paste"]);
       this.#say({ reply: "plain", room: 0, hurry: false });
       this.#summariser("good");
     }
     this.#say({ reply: "spawn_slow", room: 0, hurry: false });
-    this.#reload();
-    this.#steps.push({ do: "release" });
+    // Back to what it was started with: what follows is to be as full as that lets it be.
+    this.#steps.push({ do: "reload", profile: 0 }, { do: "release" });
   }
 
   /** Configurations come in the midst of whatever there is: of turns, compactions, crashes, and of one another. */

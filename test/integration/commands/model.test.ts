@@ -79,9 +79,11 @@ test("it says which model answers, why, and which others may be chosen; only own
   assert.match(before, /It is the model of the agent main\./);
   assert.match(before, /Others that may be chosen: spare-model, large-model, tiny-model, plain-model\./);
   const stranger = { id: "u-ann", name: "Ann", roles: [] };
-  assert.match(await typed(weir, "told", "/model", stranger), /own-model/);
+  const seen = await typed(weir, "told", "/model", stranger);
+  assert.match(seen, /own-model[^]*Owners may choose another\.$/);
+  assert.doesNotMatch(seen, /large-model/);
   const refused = await typed(weir, "told", "/model large-model", stranger);
-  assert.match(refused, /changes who answers everybody here, so it is for owners only/);
+  assert.match(refused, /^\/model NAME is for owners only, also in a direct message\./);
   assert.match(await typed(weir, "told", "/model larg-model"), /Did you mean large-model\?/);
   assert.equal(await ask(weir, server, "told"), "own-model");
 

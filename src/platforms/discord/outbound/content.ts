@@ -41,7 +41,12 @@ function convert(text: string, names: KnownNames, users: Set<string>): string {
             )
             .join("\n"),
     )
-    .join("");
+    .reduce(joinFences, "");
+}
+
+/** A table becomes a block of code: its fence must not make one run with that of the block before it. */
+function joinFences(before: string, next: string): string {
+  return before.endsWith("`") && next.startsWith("`") ? `${before}\n${next}` : before + next;
 }
 
 /** Code blocks and the text between them; inline code stays in its line. */

@@ -109,6 +109,12 @@ test("whatever comes, it fits, no mass mention is left, and only known people ar
   );
 });
 
+test("a table behind a block of code keeps fences of its own", () => {
+  const { content } = toDiscord("```@everyone```@everyone| a | b |\n|-|-|\n");
+  const outside = piecesOf(content).filter(({ isCode }) => !isCode);
+  assert.doesNotMatch(outside.map(({ text }) => text).join(""), /@everyone/);
+});
+
 test("the pieces of a text are the text", () => {
   fc.assert(
     fc.property(markdown, (text) =>
