@@ -1,0 +1,102 @@
+/**
+ * The world of a cluster in a process of its own: a chat service whose events come to any of the daemons, and the model that they ask.
+ * Tells its address over the channel to its parent, and ends with it.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import process from "node:process";
+import { text as readText } from "node:stream/consumers";
+import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
+import { reply } from "../../../src/platforms/loopback/protocol.ts";
+import { Random } from "../../fuzz/random.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { ClusterModel } from "./cluster-model.ts";
+import { Fronts } from "./fronts.ts";
+import { sayPost, type Sent, type WorldRecord } from "./world-record.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+const random = new Random(Number(process.argv[2] ?? 1));
+const chat = new LoopbackChat(() => new Date());
+const fronts = new Fronts(chat.server, random);
+const sent: Sent[] = [];
+const server = await startModelServer();
+const model = new ClusterModel(server, random);
+const service = createServer((request, response) => {
+  serve(request, response).catch((error: unknown) => {
+    if (!response.headersSent) answer(response, 400, { error: String(error) });
+  });
+});
+service.listen(0, "127.0.0.1");
+await once(service, "listening");
+const address = service.address();
+assert(typeof address === "object" && address !== null);
+process.send?.({ url: `http://127.0.0.1:${address.port}`, modelUrl: server.url });
+process.once("disconnect", () => process.exit(0));
+
+/** `/people` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.on("error", () => undefined);
+  const url = new URL(request.url ?? "/", "http://world");
+  const body = await readText(request);
+  if (url.pathname === "/people") return say(body, response);
+  if (url.pathname === "/record") {
+    const record: WorldRecord = { calls: model.calls, sent, shown: shown() };
+    return answer(response, 200, record);
+  }
+  const [, daemon = "", what, channel = "", , id = ""] = url.pathname.split("/").map(decodeURIComponent);
+  if (what === "events") {
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    const page = await fronts.of(daemon).poll(url.searchParams, gone.signal);
+    if (!gone.signal.aborted) answer(response, 200, page);
+    return;
+  }
+  if (what !== "channels") return answer(response, 404, { error: "no such thing" });
+  const said = reply.parse(JSON.parse(body));
+  if (request.method === "PATCH") {
+    const revised = chat.revise(channel, id, said);
+    return answer(response, revised === null ? 404 : 200, { id });
+  }
+  const key = String(request.headers["idempotency-key"]);
+  const { id: given, isRepeated } = chat.send(channel, key, said);
+  sent.push({ at: Date.now(), daemon, channel, id: given, isRepeated });
+  answer(response, isRepeated ? 200 : 201, { id: given });
+}
+
+/** A person says something, of which one daemon is told, and now and then two. */
+function say(body: string, response: ServerResponse): void {
+  const { channel, id, text, among } = sayPost.parse(JSON.parse(body));
+  const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
+  const { author, at } = said;
+  const told = fronts.put(
+    { type: "message", channel, id, author, text, at, listen: false, kind: "channel" },
+    among,
+  );
+  answer(response, 201, { at: Date.now(), told });
+}
+
+function shown(): WorldRecord["shown"] {
+  const channels = new Set(sent.map(({ channel }) => channel));
+  return [...channels].flatMap((channel) =>
+    chat
+      .conversation(channel)
+      .filter(({ from }) => from === "bot")
+      .map(({ id, text, reply: said }) => {
+        return {
+          channel,
+          id,
+          text,
+          final: said?.final === true,
+          inReplyTo: said?.inReplyTo ?? [],
+          kind: said?.kind ?? "answer",
+        };
+      }),
+  );
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, JSON_TYPE);
+  response.end(JSON.stringify(body));
+}
