@@ -10,6 +10,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
 import { agentFolder } from "./agent-folder.ts";
+import { cluster } from "./cluster.ts";
 import { cost } from "./cost.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
@@ -54,6 +55,7 @@ const FIGURES: readonly Figure[] = [
   replay,
   slack,
   discord,
+  cluster,
 ];
 
 interface Measured {

@@ -15,7 +15,9 @@ const LOOK_MS = 700;
 const ENOUGH_CALM = 12;
 /** Far beyond the bar of a second: a machine that is busy stays below. */
 const TAKEOVER_SLOW_MS = 4500;
-const EVEN_SLOW_MS = 15_000;
+const EVEN_SLOW_MS = 4500;
+/** No process starts in less, ms. */
+const START_MS = 100;
 
 /** Looks at what the platform, the model and Postgres have seen of a run in which everything is answered, as far as it will be. */
 export async function checkCluster(scene: ClusterScene, report: ClusterReport): Promise<void> {
@@ -29,6 +31,10 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
   await checkEpochs(scene, report);
   checkCalls(scene, record, report);
   measure(scene, record, report);
+  report.partitionMs = await takenAfterKill(scene);
+  const slowestMs = Math.round(Math.max(0, ...report.partitionMs));
+  if (slowestMs > TAKEOVER_SLOW_MS)
+    report.add("slow", `a partition was without a home for ${slowestMs} ms after a kill`);
 }
 
 /** Each message is answered by one message of the bot's, and none of these is left half written. */
@@ -186,13 +192,32 @@ function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterRep
     if (ms > EVEN_SLOW_MS) report.add("slow", `shares were even ${ms} ms after a daemon joined`);
 }
 
+/** A process that was killed asks no more; what comes of its name so much later is another's. */
+function isOfAnother(call: ModelCall, daemon: string, at: number): boolean {
+  return call.at >= at + (call.daemon === daemon ? START_MS : 0);
+}
+
 function takeovers({ killed }: ClusterScene, calls: readonly ModelCall[]): number[] {
   return killed.flatMap(({ daemon, at, due }) =>
     due.flatMap((channel) => {
-      const first = calls.find((call) => call.channel === channel && call.at >= at && call.daemon !== daemon);
+      const first = calls.find((call) => call.channel === channel && isOfAnother(call, daemon, at));
       return first === undefined ? [] : [first.at - at];
     }),
   );
+}
+
+/** From a kill until each partition that others took over was theirs. */
+async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
+  const taken = killed.map(async ({ daemon, at }) =>
+    audit.rows<{ ms: number }>(
+      `select (extract(epoch from min(t.at)) * 1000 - $2::float8)::float8 as ms from chaos.partition_takes t
+         join lateral (select owner from chaos.partition_takes b where b.id = t.id and b.at <= to_timestamp($2::float8 / 1000)
+                        order by n desc limit 1) o on o.owner = $1
+        where t.at > to_timestamp($2::float8 / 1000) and t.at < to_timestamp($2::float8 / 1000) + interval '10 s' group by t.id`,
+      [daemon, at],
+    ),
+  );
+  return (await Promise.all(taken)).flat().map(({ ms }) => ms);
 }
 
 /** Messages round which nothing happened. */

@@ -97,16 +97,16 @@ async function roll(scene: ClusterScene, report: ClusterReport): Promise<void> {
   }
 }
 
-async function join(scene: ClusterScene, report: ClusterReport, { mostDaemons }: FaultLimits): Promise<void> {
-  if (scene.running.length >= mostDaemons) return leave(scene, report);
+async function join(scene: ClusterScene, report: ClusterReport, limits: FaultLimits): Promise<void> {
+  if (scene.running.length >= limits.mostDaemons) return leave(scene, report, limits);
   const joining = scene.daemons.find(({ isRunning }) => !isRunning) ?? (await scene.add());
   joining.start();
   await joining.untilReady();
   report.evenMs.push((await scene.untilEven(20_000)) ?? Infinity);
 }
 
-async function leave(scene: ClusterScene, report: ClusterReport): Promise<void> {
-  if (scene.running.length <= LEAST_DAEMONS) return;
+async function leave(scene: ClusterScene, report: ClusterReport, limits: FaultLimits): Promise<void> {
+  if (scene.running.length <= LEAST_DAEMONS) return join(scene, report, limits);
   await endInPeace(scene.random.pick(scene.running), report);
 }
 

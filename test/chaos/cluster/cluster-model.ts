@@ -12,30 +12,45 @@ export function keyOf(daemon: string): string {
   return `sk-${daemon}`;
 }
 
+/** From a request to the first word, ms. */
+export interface ModelDelays {
+  readonly fastest: number;
+  /** 0: the words come without a pause. */
+  readonly slowest: number;
+}
+
+/** The clock of the machine, as a daemon's or a database's is, and finer: ms. */
+export function wallNow(): number {
+  return performance.timeOrigin + performance.now();
+}
+
 /** A model that takes its time, and notes who has asked for what. */
 export class ClusterModel {
   readonly calls: ModelCall[] = [];
   readonly #server: ModelServer;
   readonly #random: Random;
+  readonly #delays: ModelDelays;
 
-  constructor(server: ModelServer, random: Random) {
+  constructor(server: ModelServer, random: Random, delays: ModelDelays) {
     this.#server = server;
+    this.#delays = delays;
     this.#random = random;
     server.respond((request) => this.#serve(request));
   }
 
   #serve(body: ChatRequest): Behaviour {
-    const firstDelayMs = this.#random.int(30, 400);
+    const { fastest, slowest } = this.#delays;
+    const firstDelayMs = this.#random.int(fastest, slowest);
     const answer = `Answer ${this.calls.length + 1}: the gauge by the mill stood high.`;
     return async (exchange) => {
       const [, daemon = ""] = /^Bearer sk-(.*)$/.exec(exchange.request.headers.authorization ?? "") ?? [];
-      const call = { at: Date.now(), until: null as number | null, daemon, ...askedIn(body) };
+      const call = { at: wallNow(), until: null as number | null, daemon, ...askedIn(body) };
       this.calls.push(call);
       if (this.#server.requests.length > MOST_KEPT) this.#server.forget();
       try {
-        await text(answer, { firstDelayMs, delayMs: 15 })(exchange);
+        await text(answer, slowest === 0 ? {} : { firstDelayMs, delayMs: 15 })(exchange);
       } finally {
-        call.until = Date.now();
+        call.until = wallNow();
       }
     };
   }

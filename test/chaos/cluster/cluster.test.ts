@@ -18,7 +18,11 @@ test(
       `again: npm run chaos -- --cluster --daemons ${daemons} --channels ${channels} --seconds ${seconds} --longest-stop 3 --seed ${seed}`,
     );
     const report = await runCluster({
-      ...{ seed, daemons, channels, seconds, broker },
+      seed,
+      daemons,
+      channels,
+      seconds,
+      broker,
       rate: 20,
       longestStopMs: 3000,
       mutant: null,

@@ -17,8 +17,8 @@ export interface Shared {
   readonly modelUrl: string;
   readonly broker: URL;
   readonly postgres: { readonly host: string; readonly port: number; readonly database: string };
-  /** Of the cluster's queues. */
-  readonly prefix: string;
+  /** Of the cluster's queues; null: a daemon belongs to no cluster. */
+  readonly prefix: string | null;
   /** A mistake that is built into the daemons; null: none. */
   readonly mutant: string | null;
 }
@@ -123,10 +123,7 @@ context_window = 64000
 enabled = false
 [platforms.loopback]
 url = "${worldUrl}/${name}"
-[cluster]
-url = "env:AMQP_URL"
-prefix = "${prefix}"
-name = "${name}"
+${prefix === null ? "" : `[cluster]\nurl = "env:AMQP_URL"\nprefix = "${prefix}"\nname = "${name}"`}
 [[agents]]
 id = "main"
 name = "Weir"

@@ -9,8 +9,9 @@ import { Random } from "../../fuzz/random.ts";
 import { makeNamespace, type TestBroker } from "../../support/cluster/broker.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
+import type { ModelDelays } from "./cluster-model.ts";
 import { ChaosDaemon, type Shared } from "./daemons.ts";
-import { sayReceipt, type WorldRecord, worldRecord } from "./world-record.ts";
+import { askReceipt, type AskReceipt, sayReceipt, type WorldRecord, worldRecord } from "./world-record.ts";
 
 /** One message that a person has said. */
 export interface Said {
@@ -46,6 +47,10 @@ export interface SceneOptions {
   readonly rate: number;
   readonly broker: TestBroker;
   readonly mutant: string | null;
+  /** Default: some tenths of a second. */
+  readonly delays?: ModelDelays;
+  /** One daemon that belongs to no cluster. */
+  readonly isAlone?: boolean;
 }
 
 const worldHello = z.object({ url: z.string(), modelUrl: z.string() });
@@ -85,7 +90,10 @@ export class ClusterScene implements AsyncDisposable {
     if ("url" in connection) throw new Error("this needs a Postgres that the tests start");
     const audit = stack.use(new Audit(connection));
     await audit.install();
-    const world = fork(path.join(import.meta.dirname, "world-process.ts"), [String(options.seed + 2)]);
+    const world = fork(
+      path.join(import.meta.dirname, "world-process.ts"),
+      [options.seed + 2, ...Object.values(options.delays ?? {})].map(String),
+    );
     stack.defer(async () => {
       const ended = once(world, "exit");
       world.disconnect();
@@ -93,12 +101,20 @@ export class ClusterScene implements AsyncDisposable {
     });
     const [hello] = await once(world, "message");
     const { url: worldUrl, modelUrl } = worldHello.parse(hello);
-    const { mutant, broker } = options;
-    const shared = { worldUrl, modelUrl, broker: new URL(broker.url), postgres: connection, prefix, mutant };
+    const { mutant, broker, isAlone = false } = options;
+    const shared = {
+      worldUrl,
+      modelUrl,
+      broker: new URL(broker.url),
+      postgres: connection,
+      prefix: isAlone ? null : prefix,
+      mutant,
+    };
     const scene = new ClusterScene(options, shared, audit, stack.move());
     try {
       for (let index = 0; index < options.daemons; index++) (await scene.add()).start();
-      await scene.untilEven();
+      for (const daemon of scene.daemons) await daemon.untilReady();
+      if (!isAlone) await scene.untilEven();
       return scene;
     } catch (error) {
       await scene[Symbol.asyncDispose]();
@@ -138,6 +154,14 @@ export class ClusterScene implements AsyncDisposable {
       this.said.push({ id, channel, at, told });
     });
     await Promise.all(posts);
+  }
+
+  /** Says something to one daemon, and waits for the whole answer. */
+  async ask(channel: string, daemon: string): Promise<AskReceipt> {
+    const id = `g${++this.#count}`;
+    const body = JSON.stringify({ channel, id, text: `${id} how high is it?`, among: [daemon] });
+    const response = await fetch(`${this.#shared.worldUrl}/ask`, { method: "POST", body });
+    return askReceipt.parse(await response.json());
   }
 
   /** People talk until they are told to stop. */

@@ -11,6 +11,17 @@ export const sayPost = z.object({
 /** What the test is told of that. */
 export const sayReceipt = z.object({ at: z.number(), told: z.array(z.string()) });
 
+/** What is told of a message that was answered. ms. */
+export const askReceipt = z.object({
+  /** From the message to its whole answer. */
+  ms: z.number(),
+  /** Of that, at the model. */
+  modelMs: z.number(),
+  /** Who has answered. */
+  daemon: z.string(),
+});
+export type AskReceipt = z.output<typeof askReceipt>;
+
 /** A call of a model: times by the clock of the machine, ms. */
 const call = z.object({
   at: z.number(),
