@@ -11,7 +11,7 @@ const CALM_MS = 3000;
 /** What is said so long before the next thing that happens is answered by then, ms. */
 const NEXT_MS = 1500;
 /** Across daemons a turn that begins so much later than at the home was begun by the look each second, ms. */
-const LOOK_MS = 700;
+const LOOK_MS = 500;
 const ENOUGH_CALM = 12;
 /** Far beyond the bar of a second: a machine that is busy stays below. */
 const TAKEOVER_SLOW_MS = 4500;
@@ -152,12 +152,23 @@ function checkCalls({ windows }: ClusterScene, { calls }: WorldRecord, report: C
         `${before.daemon} and ${call.daemon} asked the model for ${channel} at the same time, and no fault explains it`,
       );
     });
-    for (const id of repeated(wellOnes))
+    for (const id of repeated(wellOnes)) {
+      const asked = ofChannel
+        .filter(({ due }) => due.includes(id))
+        .map(formatCall)
+        .join("; ");
       report.add(
         "doubled",
-        `the model was asked twice to answer ${id} of ${channel}, and no fault explains it`,
+        `the model was asked twice to answer ${id} of ${channel}, and no fault explains it: ${asked}`,
       );
+    }
   }
+}
+
+function formatCall({ daemon, at, until, due }: ModelCall): string {
+  const time = (ms: number | null): string =>
+    ms === null ? "open" : new Date(ms).toISOString().slice(14, -1);
+  return `${daemon} from ${time(at)} to ${time(until)} for ${due.join(" ")}`;
 }
 
 function repeated(calls: readonly ModelCall[]): string[] {

@@ -9,7 +9,7 @@ import { findPrivateBroker, startPrivateBroker } from "../../support/cluster/pri
 import { CONNECTION_VARIABLE, startTestServer } from "../../support/test-server.ts";
 import { readUsage, UsageError, wholeNumber } from "../../support/usage.ts";
 import { CLUSTER_FAULTS } from "./cluster-faults.ts";
-import { MUTANT_NAMES } from "./mutant-names.ts";
+import { MUTANTS } from "./mutant-names.ts";
 import type { ClusterReport } from "./cluster-report.ts";
 import { runCluster } from "./run-cluster.ts";
 
@@ -37,6 +37,7 @@ async function main(): Promise<number> {
   process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
   let isWell = true;
   for (const mutant of mutants ?? [null]) {
+    const only = options.only ?? Object.entries(MUTANTS).find(([name]) => name === mutant)?.[1];
     let found = 0;
     for (let seed = options.seed; seed < options.seed + seeds; seed++) {
       console.log(
@@ -92,8 +93,8 @@ function readOptions() {
     throw new UsageError(
       `No fault's name begins with "${only}". There are: ${CLUSTER_FAULTS.map(({ name }) => name).join(", ")}`,
     );
-  if (mutant !== undefined && !MUTANT_NAMES.some((name) => name === mutant))
-    throw new UsageError(`There is no mutant "${mutant}". There are: ${MUTANT_NAMES.join(", ")}`);
+  if (mutant !== undefined && !Object.hasOwn(MUTANTS, mutant))
+    throw new UsageError(`There is no mutant "${mutant}". There are: ${Object.keys(MUTANTS).join(", ")}`);
   return {
     daemons: wholeNumber("daemons", values.daemons, 2),
     channels: wholeNumber("channels", values.channels, 1),
@@ -104,6 +105,6 @@ function readOptions() {
     only,
     seeds: wholeNumber("seeds", values.seeds, 1),
     // Null: none is built in.
-    mutants: mutant !== undefined ? [mutant] : values.mutants ? MUTANT_NAMES : null,
+    mutants: mutant !== undefined ? [mutant] : values.mutants ? Object.keys(MUTANTS) : null,
   };
 }
