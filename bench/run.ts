@@ -29,6 +29,7 @@ import { slack } from "./slack.ts";
 import { start } from "./start.ts";
 import { summariserTokens } from "./summariser-tokens.ts";
 import { type Bench, type Figure, reachesBar, type Row } from "./support/figure.ts";
+import { takeover } from "./takeover.ts";
 import { throughput } from "./throughput.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
@@ -55,6 +56,7 @@ const FIGURES: readonly Figure[] = [
   replay,
   slack,
   discord,
+  takeover,
   cluster,
 ];
 

@@ -15,7 +15,7 @@ import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
 import { ask, TIMES } from "../admin/ask-daemon.ts";
 import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { findChannel, openLog, readConfig, withStore } from "./open.ts";
+import { assertNoMembers, findChannel, openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
 
 export type CompactOptions = CommonOptions & {
@@ -64,6 +64,7 @@ async function askDaemon(
       redo === null ? { kind: "compact" } : { kind: "redo", job: redo },
     );
     answer = await ask(store.requests, id, io.shutdown, TIMES, parseAnswer);
+    if (answer === null) await assertNoMembers(store);
   };
   await withStore(io, config, work, "asker");
   if (answer === null && redo !== null)

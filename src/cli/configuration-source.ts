@@ -1,36 +1,31 @@
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
+import { saysAnything } from "../config/load.ts";
 import { promptSources, templatePaths } from "../prompts/load.ts";
 import type { ConfigurationSource } from "../compose/reloader.ts";
 import type { CommonOptions, Io } from "./io.ts";
 import { readConfigAnew } from "./open.ts";
 
-/**
- * The files from which a running daemon reads its configuration.
- * @param started what it was started with
- */
+/** The files from which a running daemon reads its configuration. Made when that was read for the start. */
 export function configurationSource(
   io: Io,
   options: CommonOptions,
-  { started, ...parts }: SourceParts,
+  parts: Pick<ConfigurationSource, "bindingsOf" | "onConfigured">,
 ): ConfigurationSource {
-  let last = started;
+  const file = resolve(io.cwd, options.config ?? "config.toml");
+  let saidAnything = saysAnything(file);
   return {
     read() {
-      last = readConfigAnew(io, options, last);
-      return last;
+      const config = readConfigAnew(io, options, saidAnything);
+      saidAnything = saysAnything(file);
+      return config;
     },
     pathsOf(config) {
-      const file = resolve(io.cwd, options.config ?? "config.toml");
       const folder = config.file === null ? io.cwd : dirname(file);
       return [file, join(folder, ".env"), ...templatePaths(promptSources(config)), ...agentPaths(config)];
     },
     ...parts,
   };
-}
-
-interface SourceParts extends Pick<ConfigurationSource, "bindingsOf" | "onConfigured"> {
-  readonly started: Config;
 }
 
 /** What of agents' folders counts once: the rest is looked at before each turn. */

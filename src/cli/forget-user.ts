@@ -13,7 +13,7 @@ import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import { ask, TIMES } from "../admin/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
-import { openLog, readConfig, withStore } from "./open.ts";
+import { assertNoMembers, openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
 import { readConfigToLook } from "./readable-config.ts";
 
@@ -178,14 +178,21 @@ async function askDaemon(
 ): Promise<{ readonly isTaken: boolean; readonly forgotten: Forgotten }> {
   const nothing: Forgotten = { messages: 0, memories: 0 };
   if (!(await mayHaveDaemon(config.database))) return { isTaken: false, forgotten: nothing };
-  const work = async ({ people, requests }: Store): Promise<{ isTaken: boolean; forgotten: Forgotten }> => {
+  const work = async ({
+    people,
+    requests,
+    members,
+  }: Store): Promise<{ isTaken: boolean; forgotten: Forgotten }> => {
     using _line = new Spinner(io.stderr, "Asking the daemon to forget");
     let forgotten = nothing;
     // One after the other: each holds its channel's row for a moment.
     for (const { channel } of await people.places(platform, id)) {
       const request = await requests.add(channel.id, { kind: "forget", person: id });
       const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer);
-      if (answer === null) return { isTaken: false, forgotten };
+      if (answer === null) {
+        await assertNoMembers({ members });
+        return { isTaken: false, forgotten };
+      }
       if (answer.kind === "forgotten") forgotten = added(forgotten, answer);
     }
     return { isTaken: true, forgotten };

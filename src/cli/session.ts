@@ -91,7 +91,6 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     return bindingsOf(next, first, namedAgents(next, first, options));
   };
   const source = configurationSource(io, options.common, {
-    started: config,
     bindingsOf: bindingsBy,
     onConfigured: (next) => (log.level = levelOf(next)),
   });

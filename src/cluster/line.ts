@@ -2,11 +2,12 @@ import type { Channel, ConsumeMessage } from "amqplib";
 import type { Logger } from "pino";
 import { jittered } from "../async/backoff.ts";
 import { steadyNow } from "../async/clock.ts";
-import { abortedAfter, unlessAborted } from "../async/deadline.ts";
+import { abortedAfter, unlessAborted, withDeadline } from "../async/deadline.ts";
 import { type HomesListener, type Partition, PARTITIONS } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { Gains } from "./gains.ts";
 import { BATON_QUEUE, type Names } from "./names.ts";
+import { HAS_BATON, IS_KEPT, IS_TOLD, newSeat, type Seat, type SeatState } from "./seat.ts";
 import type { Sender } from "./sender.ts";
 import type { WakeReader } from "./wakes.ts";
 
@@ -37,6 +38,10 @@ export interface Timing {
 const ROUND_MS = 1000;
 /** A partition that could not be taken up goes to the next after this, ms. */
 const REFUSED_MS = 1000;
+/** A queue takes a baton within this, or nobody can reach it, ms. */
+const MADE_MS = 5000;
+/** One that nobody can reach is tried again after this, ms. */
+const STUCK_MS = 3000;
 /** So many partitions are handed on at the same time. */
 const STEP = 8;
 /** Calls on one channel wait for one another. */
@@ -58,7 +63,7 @@ export interface LineParts {
   readonly names: Names;
   /** What is put into a queue as a baton: nobody reads it but people who look there. */
   readonly baton: Buffer;
-  readonly sender: Sender;
+  readonly sender: Pick<Sender, "baton">;
   readonly gains: Gains;
   readonly listener: HomesListener;
   readonly wakes: WakeReader;
@@ -77,35 +82,6 @@ export interface LineParts {
   readonly fail: (why: string) => void;
 }
 
-/**
- * away ──enter──► waiting ──baton──► deciding ──► taking ──► owned ──► handingOn
- *   ▲                ▲                  │           │ refused  │ unproved  │
- *   │                └──── passing ◄────┴───────────┴──────────┴───────────┘
- *   └─── leaving ────────────┘
- */
-type SeatState = "away" | "waiting" | "deciding" | "taking" | "owned" | "handingOn" | "passing";
-
-/** The place of this member in the line of one partition. */
-interface Seat {
-  readonly partition: Partition;
-  readonly channel: Channel;
-  state: SeatState;
-  tag: string;
-  /** Batons that were sent and not acknowledged, the oldest first. */
-  readonly batons: ConsumeMessage[];
-  passedAt: number;
-  gainedAt: number;
-  renewAt: number;
-  /** Set from the sending of a second baton until it comes. */
-  renewal: object | null;
-}
-
-const HAS_BATON: ReadonlySet<SeatState> = new Set<SeatState>(["deciding", "taking", "owned", "handingOn"]);
-/** The channels' side has been told of it, or is about to be. */
-const IS_TOLD: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned", "handingOn"]);
-/** Counts for the share. */
-const IS_KEPT: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned"]);
-
 /** One member's places in the lines of all partitions, for as long as a connection lasts. */
 export class Line {
   readonly #parts: LineParts;
@@ -122,16 +98,36 @@ export class Line {
   async enter(): Promise<void> {
     const { names, openChannel } = this.#parts;
     const channels = await Promise.all(Array.from({ length: CHANNELS }, openChannel));
-    const declared = channels.map(async (channel, first) => {
+    const entered = channels.map(async (channel, first) => {
+      const empty: boolean[] = [];
       await channel.prefetch(PREFETCH);
       for (let partition = first; partition < PARTITIONS; partition += CHANNELS) {
         const queue = await channel.assertQueue(names.baton(partition), BATON_QUEUE);
         this.#seats[partition] = newSeat(partition, channel);
-        if (queue.messageCount === 0 && queue.consumerCount === 0) void this.make(partition);
+        empty[partition] = queue.messageCount === 0 && queue.consumerCount === 0;
       }
+      const seats = this.#seats.filter((seat) => seat.channel === channel);
+      await Promise.all(seats.map(async (seat) => this.#enterFirst(seat, empty[seat.partition] === true)));
     });
-    await Promise.all(declared);
-    await Promise.all(this.#seats.map(async (seat) => this.#enter(seat)));
+    await Promise.all(entered);
+  }
+
+  /** Partitions whose queues nobody can reach: a broker that was killed while it made one has it, and cannot serve it. */
+  get stuck(): Partition[] {
+    return this.#seatsIn("stuck").map(({ partition }) => partition);
+  }
+
+  /** Gets in line where that was not possible before. */
+  retryStuck(): void {
+    const now = steadyNow();
+    for (const seat of this.#seatsIn("stuck")) {
+      if (now < seat.retryAt) continue;
+      seat.retryAt = Number.POSITIVE_INFINITY;
+      void this.#guarded(async () => {
+        await seat.channel.assertQueue(this.#parts.names.baton(seat.partition), BATON_QUEUE);
+        await this.#enterFirst(seat, true);
+      });
+    }
   }
 
   owns(partition: Partition): boolean {
@@ -148,8 +144,15 @@ export class Line {
   }
 
   /** Makes a baton for a queue that has none, as far as is known. */
-  async make(partition: Partition): Promise<void> {
-    if (await this.#parts.sender.baton(partition, this.#parts.baton)) this.#parts.counts.made += 1;
+  make(partition: Partition): void {
+    void this.#made(partition);
+  }
+
+  /** Resolves when the broker has it, or where there is none to give it to: not at all where the queue is out of reach. */
+  async #made(partition: Partition): Promise<boolean> {
+    const isThere = await this.#parts.sender.baton(partition, this.#parts.baton);
+    if (isThere) this.#parts.counts.made += 1;
+    return isThere;
   }
 
   /** Renews what is old. */
@@ -227,6 +230,18 @@ export class Line {
   #hasRoom(): boolean {
     const share = this.#parts.share();
     return share !== null && this.#kept < share;
+  }
+
+  /**
+   * An empty queue is given a baton before anybody gets in line: one that cannot take it would keep the line waiting, and in the end
+   * close the connection.
+   */
+  async #enterFirst(seat: Seat, isEmpty: boolean): Promise<void> {
+    if (isEmpty && (await withDeadline(this.#made(seat.partition), MADE_MS)) === null) {
+      if (this.#isOver) return;
+      seat.state = "stuck";
+      seat.retryAt = steadyNow() + STUCK_MS;
+    } else if (!this.#isOver && !this.#isLeaving) await this.#enter(seat);
   }
 
   async #enter(seat: Seat): Promise<void> {
@@ -355,18 +370,4 @@ export class Line {
       this.#parts.fail(errorMessage(error));
     }
   }
-}
-
-function newSeat(partition: Partition, channel: Channel): Seat {
-  return {
-    partition,
-    channel,
-    state: "away",
-    tag: "",
-    batons: [],
-    passedAt: Number.NEGATIVE_INFINITY,
-    gainedAt: 0,
-    renewAt: Number.POSITIVE_INFINITY,
-    renewal: null,
-  };
 }

@@ -7,11 +7,15 @@ import { Line, type LineCounts, type LineParts } from "./line.ts";
 import { MemberCount } from "./member-count.ts";
 import { PRESENCE_QUEUE } from "./names.ts";
 import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts";
+import type { Sender } from "./sender.ts";
+import { takeSetUp } from "./set-up.ts";
 import { parseWake, WakeReader } from "./wakes.ts";
 
 /** How often the broker is asked for the count of members, and the others told of this one, ms. */
 const TELL_MS = 1000;
 const LOOK_MS = 250;
+/** Joining takes so long at most, waiting for others that join included, ms. */
+const JOIN_MS = 30_000;
 /** Who could not take up a partition leaves them to the others for so long, ms. */
 const OUT_MS = 5000;
 
@@ -21,13 +25,13 @@ export interface MembershipCounts extends LineCounts {
   foreign: number;
 }
 
-export interface MembershipParts extends Pick<
-  LineParts,
-  "names" | "sender" | "gains" | "listener" | "timing" | "log"
-> {
+export interface MembershipParts extends Pick<LineParts, "names" | "gains" | "listener" | "timing" | "log"> {
+  readonly sender: Sender;
   readonly connection: BrokerConnection;
   readonly self: Pick<Presence, "id" | "name" | "since">;
   readonly counts: MembershipCounts;
+  /** Deletes the queue of a baton, on a connection of its own. Never rejects. */
+  readonly deleteQueue: (partition: Partition) => Promise<void>;
   /** Whether all is to be handed on to the others. */
   readonly isResting: () => boolean;
 }
@@ -54,6 +58,7 @@ export class Membership {
   #provenAt = steadyNow();
   #toldAt = 0;
   #isAsking = false;
+  readonly #remaking = new Set<Partition>();
   #looking: NodeJS.Timeout | null = null;
 
   private constructor(parts: MembershipParts) {
@@ -83,11 +88,16 @@ export class Membership {
   static async join(parts: MembershipParts): Promise<Membership> {
     const membership = new Membership(parts);
     void parts.connection.closed.then((why) => membership.#over(why));
+    // A broker may live, and never answer.
+    const late = setTimeout(() => membership.#over("joining took too long"), JOIN_MS).unref();
     try {
       await membership.#join();
     } catch (error) {
       membership.#over(errorMessage(error));
-      throw error;
+      // What ended it, and not what came of that.
+      throw new Error(await membership.ended, { cause: error });
+    } finally {
+      clearTimeout(late);
     }
     return membership;
   }
@@ -139,10 +149,12 @@ export class Membership {
     const { queue } = await control.assertQueue("", PRESENCE_QUEUE);
     await control.bindQueue(queue, names.presence, "");
     await control.consume(queue, (message) => this.#hear(message), { noAck: true });
+    const release = await takeSetUp(connection, names);
     // In line before it is counted: what others give back for a newcomer has to find it there.
     await this.#line.enter();
     if (this.#parts.isResting()) await this.#count.setMember(false);
     await this.#ask();
+    await release();
     if (!connection.isOpen) throw new Error("the connection was lost while joining");
     this.#tell();
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
@@ -215,12 +227,26 @@ export class Membership {
     }
     if (this.#outUntil > 0 && now >= this.#outUntil) this.#sitOut(0);
     this.#line.renewOld();
+    this.#line.retryStuck();
     for (const partition of this.#line.held) this.#roster.holds(partition, now);
     if (!this.#roster.isFirst(now) || this.#isLeaving) return;
     for (const partition of this.#roster.orphans(this.#parts.timing.orphanMs, now)) {
       this.#roster.holds(partition, now);
-      void this.#line.make(partition);
+      this.#line.make(partition);
     }
+    for (const partition of this.#line.stuck) void this.#remake(partition);
+  }
+
+  /** A baton is nothing that could be lost with its queue. */
+  async #remake(partition: Partition): Promise<void> {
+    if (this.#remaking.has(partition)) return;
+    this.#remaking.add(partition);
+    this.#parts.log.error(
+      { partition },
+      "The queue of a partition is out of reach: it is deleted, and made anew",
+    );
+    await this.#parts.deleteQueue(partition);
+    this.#remaking.delete(partition);
   }
 
   #tell(): void {

@@ -52,6 +52,11 @@ export class Names {
     return `${this.#prefix}.members`;
   }
 
+  /** Is there while one of them makes the queues. */
+  get setUp(): string {
+    return `${this.#prefix}.set-up`;
+  }
+
   /** The exchange by which members tell each other who they are. */
   get presence(): string {
     return `${this.#prefix}.presence`;

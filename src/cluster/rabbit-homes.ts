@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause, steadyNow } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import type { Homes, HomesListener, Partition } from "../channel/homes.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -16,6 +17,10 @@ import { Sender } from "./sender.ts";
 
 /** Waits between attempts to join, ms. Short: meanwhile somebody's channels may have no home. */
 const BACKOFF = { fromMs: 100, toMs: 2000 };
+/** The connection for publishing is waited for so long, ms. */
+const FLOWING_MS = 5000;
+/** A broker that cannot delete a queue says so by closing the connection, ms. */
+const DELETED_MS = 30_000;
 const TIMING: Omit<Timing, "handOnMs"> = { renewMs: 300_000, proofMs: 10_000, orphanMs: 5000 };
 /** A time in the cluster that was so long was none that failed, ms. */
 const LASTING_MS = 10_000;
@@ -72,6 +77,8 @@ export class RabbitHomes implements Homes {
   #isResting = false;
   #state: ClusterVitals["state"] = "joining";
   #membership: Membership | null = null;
+  /** The connection of who is about to be a member. */
+  #joining: BrokerConnection | null = null;
   #over: Promise<void> | null = null;
 
   constructor({ config, log, ...timing }: RabbitHomesOptions) {
@@ -111,6 +118,7 @@ export class RabbitHomes implements Homes {
     if (this.#state === "left") return;
     this.#state = "leaving";
     this.#leaving.abort();
+    this.#joining?.cut();
     await this.#membership?.leave(deadline);
     await this.#over;
     await this.#sender.close();
@@ -159,6 +167,10 @@ export class RabbitHomes implements Homes {
     let connection: BrokerConnection | null = null;
     try {
       connection = await openBroker(this.#url, `weir ${this.#self.name}: home`);
+      this.#joining = connection;
+      if (this.#leaving.signal.aborted) return "it leaves";
+      // Queues that are empty are given batons by it.
+      await this.#sender.untilFlowing(FLOWING_MS);
       const membership = await Membership.join({
         connection,
         names: this.#names,
@@ -169,11 +181,28 @@ export class RabbitHomes implements Homes {
         counts: this.#counts,
         isResting: () => this.#isResting,
         timing: this.#timing,
+        deleteQueue: async (partition) => this.#deleteQueue(partition),
         log: this.#log,
       });
       return await this.#stay(membership, onJoined);
     } catch (error) {
       return errorMessage(error);
+    } finally {
+      this.#joining = null;
+      await connection?.close();
+    }
+  }
+
+  async #deleteQueue(partition: Partition): Promise<void> {
+    let connection: BrokerConnection | null = null;
+    try {
+      connection = await openBroker(this.#url, `weir ${this.#self.name}: repairs`);
+      const channel = await connection.model.createChannel();
+      channel.on("error", () => undefined);
+      await withDeadline(channel.deleteQueue(this.#names.baton(partition)), DELETED_MS);
+    } catch (error) {
+      // It may be deleted all the same; else it is tried again.
+      this.#log.warn({ partition, why: errorMessage(error) }, "Deleting the queue of a partition failed");
     } finally {
       await connection?.close();
     }
@@ -181,6 +210,7 @@ export class RabbitHomes implements Homes {
 
   async #stay(membership: Membership, onJoined: () => void): Promise<string> {
     this.#membership = membership;
+    this.#joining = null;
     if (this.#leaving.signal.aborted) await membership.leave(AbortSignal.abort());
     else {
       this.#state = "member";

@@ -2,6 +2,7 @@ import type { Channel, ConfirmChannel } from "amqplib";
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { retry } from "../async/retry.ts";
 import type { Partition } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -35,6 +36,7 @@ export class Sender {
   /** The newest wake of each channel that has one to be sent, the oldest first. */
   readonly #waiting = new Map<ChannelId, Wake & { readonly partition: Partition }>();
   #over: Promise<void> = Promise.resolve();
+  readonly #onFlow: (() => void)[] = [];
   #line: { readonly plain: Channel; readonly confirmed: ConfirmChannel } | null = null;
   /** The broker takes nothing: it has no memory or disk left. */
   #isBlocked = false;
@@ -56,6 +58,14 @@ export class Sender {
   /** Whether there is a broker to publish to, and it takes what comes. */
   get isFlowing(): boolean {
     return this.#line !== null && !this.#isBlocked && !this.#isFull;
+  }
+
+  /** Resolves once it is so, or after a while. */
+  async untilFlowing(ms: number): Promise<void> {
+    if (this.isFlowing) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onFlow.push(resolve);
+    await withDeadline(promise, ms, this.#closing.signal);
   }
 
   wake(partition: Partition, wake: Wake): void {
@@ -109,6 +119,7 @@ export class Sender {
   }
 
   #flush(): void {
+    if (this.isFlowing) for (const resolve of this.#onFlow.splice(0)) resolve();
     for (const { partition, ...wake } of this.#waiting.values()) {
       if (!this.isFlowing) return;
       this.#waiting.delete(wake.channel);

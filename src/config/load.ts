@@ -175,11 +175,19 @@ interface Source {
 
 const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false };
 
+/** Whether the file says anything, be it wrong. */
+export function saysAnything(path: string): boolean {
+  return !isGone(readTextFile(path, path));
+}
+
+function isGone(text: ReturnType<typeof readTextFile>): boolean {
+  return text === null || ("value" in text && text.value.trim() === "");
+}
+
 function readSource(path: string, options: LoadOptions): Source {
   const shownAs = shownPath(path, options.cwd);
   const text = readTextFile(path, shownAs);
-  const isGone = text === null || ("value" in text && text.value.trim() === "");
-  if (isGone && options.isReload === true) {
+  if (isGone(text) && options.isReload === true) {
     const what = text === null ? "is not there any more" : "is empty";
     const message = `${what}, and that may be half of a save: a restart would take the built-in defaults`;
     return unreadable(configProblem({ file: shownAs, message }));

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeOutage, parseDaemonStatus, StatusKeeper } from "../../src/admin/daemon-status.ts";
+import {
+  type ClusterState,
+  describeCluster,
+  describeOutage,
+  parseDaemonStatus,
+  StatusKeeper,
+} from "../../src/admin/daemon-status.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import { Events } from "../../src/telemetry/events.ts";
 import { SILENT } from "../store/open-store.ts";
@@ -50,4 +56,24 @@ test("a daemon's phases only go forward, and what it tells is read back", () => 
   assert.equal(keeper.status().phase, "draining");
   call("unavailable");
   assert.deepEqual(parseDaemonStatus(JSON.parse(JSON.stringify(keeper.status()))), keeper.status());
+});
+
+test("how a daemon stands in its cluster is said in words", () => {
+  const state: ClusterState = {
+    name: "a",
+    state: "member",
+    isResting: false,
+    owned: 32,
+    members: 2,
+    isPublishing: true,
+    wakes: { sent: 1, received: 2, dropped: 0 },
+  };
+  assert.equal(describeCluster(state), "home of 32 partitions, among 2 daemons that take their share");
+  const drained = describeCluster({ ...state, isResting: true, isPublishing: false, members: null });
+  assert.equal(
+    drained,
+    "home of 32 partitions; it is drained: it takes no more while others are there; RabbitMQ takes nothing from it now",
+  );
+  assert.match(describeCluster({ ...state, state: "joining" }), /^not in the cluster: it has no connection/);
+  assert.match(describeCluster({ ...state, state: "leaving" }), /hands on 32 partitions$/);
 });

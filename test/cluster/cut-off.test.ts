@@ -1,6 +1,7 @@
 // proves: src/cluster/broker-connection.ts, src/cluster/sender.ts, src/cluster/membership.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
@@ -43,18 +44,23 @@ test("who is cut off loses all at once, another takes over, and it joins again",
   assert.equal(a.homes.vitals().state, "member");
 });
 
-test("who hears nothing gives up what it has before the broker gives it to another", RUN, async () => {
+test("who is not heard gives up what it has before the broker gives it to another", RUN, async () => {
   await using space = makeNamespace(url);
   await using way = await startWay();
   await using cluster = makeCluster(url, space);
   const { ledger } = cluster;
-  const a = await cluster.join("a", { url: way.url });
+  const warnings: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void warnings.push(line) });
+  const a = await cluster.join("a", { url: way.url, log });
   await until("share of one", () => ledger.isEven("a"));
   const b = await cluster.join("b");
   await until("shares of two", () => ledger.isEven("a", "b"));
   way.silence();
   await until("loss", () => a.listener.lostOnes.length > 0);
   assert.equal(b.homes.vitals().owned, PARTITIONS / 2);
+  await until("word of it", () => warnings.length > 0);
+  // By its own clock: what the broker sends still comes, and nothing else would tell it in time.
+  assert.match(warnings.join(), /did not answer in time/);
   await until("all at the other", () => ledger.isEven("b"));
   way.open();
   await until("shares of two again", () => ledger.isEven("a", "b"));

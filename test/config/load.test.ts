@@ -114,6 +114,24 @@ test("the HTTP service has a host, a port, its own names in small letters, and a
   }
 });
 
+const DEFAULT_BINDING = {
+  agent: "main",
+  also: [],
+  workspaces: [],
+  channels: [],
+  threads: true,
+  dms: true,
+  mentionRequired: true,
+  listen: false,
+  allowUsers: [],
+  allowRoles: [],
+  allowBots: false,
+  rateLimit: 20,
+  streaming: true,
+  acknowledge: "",
+  memoryShare: "channel",
+};
+
 suite("without a file", () => {
   test("the built-in defaults run one agent named main", (t) => {
     const cwd = folderWith(t, {});
@@ -146,24 +164,7 @@ suite("without a file", () => {
       platforms: { loopback: null, ...Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, null])) },
       http: null,
       cluster: null,
-      bindings: CHAT_PLATFORMS.map((platform) => ({
-        agent: "main",
-        platform,
-        also: [],
-        workspaces: [],
-        channels: [],
-        threads: true,
-        dms: true,
-        mentionRequired: true,
-        listen: false,
-        allowUsers: [],
-        allowRoles: [],
-        allowBots: false,
-        rateLimit: 20,
-        streaming: true,
-        acknowledge: "",
-        memoryShare: "channel",
-      })),
+      bindings: CHAT_PLATFORMS.map((platform) => ({ ...DEFAULT_BINDING, platform })),
       agents: DEFAULT_AGENTS,
     });
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatusKeeper } from "../../src/admin/daemon-status.ts";
+import { type ClusterState, StatusKeeper } from "../../src/admin/daemon-status.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";
 import { Metrics } from "../../src/http/metrics.ts";
@@ -56,7 +56,10 @@ interface Scene {
   readonly samples: () => Promise<Map<string, number>>;
 }
 
-function openScene(due: () => Promise<{ platform: string; channels: number; longestMs: number }[]>): Scene {
+function openScene(
+  due: () => Promise<{ platform: string; channels: number; longestMs: number }[]>,
+  cluster?: ClusterState,
+): Scene {
   const events = new Events(SILENT);
   const breaker = new Breaker(() => performance.now());
   const readiness = new Readiness();
@@ -67,6 +70,7 @@ function openScene(due: () => Promise<{ platform: string; channels: number; long
     breaker,
     budgets: { low: () => [] },
     registry: { size: 3 },
+    ...(cluster !== undefined && { cluster: { vitals: () => cluster } }),
     events,
   });
   enter("serving");
@@ -178,4 +182,32 @@ test("a page is made once for all that ask at a time, and without who waits wher
   assert.equal(looks, 1);
   assert.equal(pages[999]?.get("weir_channels_loaded"), 3);
   assert.equal(pages[0]?.has('weir_waiting_channels{platform="discord"}'), false);
+});
+
+test("a daemon of a cluster tells how it stands there, and one that is alone tells nothing of it", async () => {
+  const due = async (): Promise<[]> => Promise.resolve([]);
+  const member: ClusterState = {
+    name: "a",
+    state: "member",
+    isResting: false,
+    owned: 21,
+    members: 3,
+    isPublishing: true,
+    wakes: { sent: 5, received: 4, dropped: 1 },
+  };
+  const found = await openScene(due, member).samples();
+  assert.deepEqual(
+    ["weir_cluster_member", "weir_cluster_partitions", "weir_cluster_members"].map((name) => found.get(name)),
+    [1, 21, 3],
+  );
+  assert.equal(found.get('weir_cluster_wakes{kind="dropped"}'), 1);
+  assert.equal(found.get('weir_check{check="cluster"}'), 1);
+  const away = await openScene(due, { ...member, state: "joining", owned: 0, members: null }).samples();
+  assert.equal(away.get("weir_cluster_member"), 0);
+  assert.equal(away.get('weir_check{check="cluster"}'), 0.5);
+  const alone = [...(await openScene(due).samples()).keys()];
+  assert.deepEqual(
+    alone.filter((name) => name.includes("cluster")),
+    [],
+  );
 });

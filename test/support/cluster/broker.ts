@@ -62,6 +62,7 @@ export function makeNamespace(url: string): TestNamespace {
         await channel.deleteQueue(names.wakes(partition));
       }
       await channel.deleteQueue(names.members);
+      await channel.deleteQueue(names.setUp);
       await channel.deleteExchange(names.presence);
       await connection.close();
     },

@@ -16,7 +16,7 @@ export interface TestCluster extends AsyncDisposable {
   add(name: string, options?: JoinOptions): TestMember;
 }
 
-export interface JoinOptions extends Partial<Omit<RabbitHomesOptions, "config" | "log">> {
+export interface JoinOptions extends Partial<Omit<RabbitHomesOptions, "config">> {
   readonly hooks?: ListenerHooks;
   /** Another way to the broker. */
   readonly url?: string;

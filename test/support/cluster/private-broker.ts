@@ -9,8 +9,9 @@ import { until } from "../patience.ts";
 import { TestProcess } from "../process.ts";
 import type { TestBroker } from "./broker.ts";
 
-/** Debian's starter itself: the one in the path changes the account. */
-const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+/** Debian's programs themselves: those in the path change the account. */
+const PROGRAMS = "/usr/lib/rabbitmq/bin";
+const SERVER = path.join(PROGRAMS, "rabbitmq-server");
 
 /** Whether the package is there. */
 export async function findPrivateBroker(): Promise<boolean> {
@@ -27,6 +28,8 @@ export interface PrivateBroker extends TestBroker {
   start(): Promise<void>;
   /** Starts it again, with nothing kept. */
   startEmpty(): Promise<void>;
+  /** Runs `rabbitmqctl`: a second or two. @throws Error if it fails */
+  control(...args: readonly string[]): Promise<void>;
 }
 
 /** Starts a node of its own, on ports of its own, under a temporary folder: some seconds. */
@@ -74,6 +77,11 @@ export async function startPrivateBroker(): Promise<PrivateBroker> {
     async startEmpty() {
       await rm(path.join(folder, "data"), { recursive: true, force: true });
       await this.start();
+    },
+    async control(...args) {
+      await using program = new TestProcess(path.join(PROGRAMS, "rabbitmqctl"), args, { cwd: folder, env });
+      const { code } = await program.finish();
+      if (code !== 0) throw new Error(`rabbitmqctl ${args.join(" ")} ended with ${code}: ${program.stderr}`);
     },
     async [Symbol.asyncDispose]() {
       await server?.kill();

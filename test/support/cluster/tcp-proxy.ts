@@ -7,7 +7,7 @@ export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** Ends all connections, and takes no new ones until {@link open}. */
   cut(): void;
-  /** Nothing comes through any more, in neither direction, and nobody is told. New connections are as silent. */
+  /** Nothing of the client comes through any more, and nobody is told. New connections are as silent. */
   silence(): void;
   /** All comes through so much later, ms, until {@link open}. */
   slow(lagMs: number): void;
@@ -20,11 +20,14 @@ export type ProxyTarget = { readonly host: string; readonly port: number } | { r
 
 export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   let state: "open" | "cut" | "silent" = "open";
   let lagMs = 0;
   const server = createServer((client) => {
     if (state === "cut") return void client.destroy();
     const far = connect(target);
+    clients.add(client);
+    client.on("close", () => clients.delete(client));
     for (const [from, to] of [
       [client, far],
       [far, client],
@@ -37,14 +40,14 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
       from.on("error", () => undefined);
       from.on("data", (bytes) => pass(bytes, lagMs));
       to.on("drain", () => {
-        if (state === "open") from.resume();
+        if (state !== "silent" || from === far) from.resume();
       });
       from.on("close", () => {
         sockets.delete(from);
         to.destroy();
       });
-      if (state === "silent") from.pause();
     }
+    if (state === "silent") client.pause();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -59,7 +62,7 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
     cut,
     silence() {
       state = "silent";
-      for (const socket of sockets) socket.pause();
+      for (const socket of clients) socket.pause();
     },
     slow(ms) {
       lagMs = ms;

@@ -1,0 +1,61 @@
+import type { Channel, ConsumeMessage } from "amqplib";
+import type { Partition } from "../channel/homes.ts";
+
+/**
+ * away ──enter──► waiting ──baton──► deciding ──► taking ──► owned ──► handingOn
+ * ▲  │             ▲   ▲                │           │ refused  │ unproved  │
+ * │  └──► stuck ───┘   └── passing ◄────┴───────────┴──────────┴───────────┘
+ * └──────── leaving ───────────┘
+ */
+export type SeatState =
+  | "away"
+  | "stuck"
+  | "waiting"
+  | "deciding"
+  | "taking"
+  | "owned"
+  | "handingOn"
+  | "passing";
+
+/** The place of this member in the line of one partition. */
+export interface Seat {
+  readonly partition: Partition;
+  readonly channel: Channel;
+  state: SeatState;
+  tag: string;
+  /** Batons that were sent and not acknowledged, the oldest first. */
+  readonly batons: ConsumeMessage[];
+  passedAt: number;
+  gainedAt: number;
+  renewAt: number;
+  /** Set from the sending of a second baton until it comes. */
+  renewal: object | null;
+  /** Where it is stuck. */
+  retryAt: number;
+}
+
+export const HAS_BATON: ReadonlySet<SeatState> = new Set<SeatState>([
+  "deciding",
+  "taking",
+  "owned",
+  "handingOn",
+]);
+/** The channels' side has been told of it, or is about to be. */
+export const IS_TOLD: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned", "handingOn"]);
+/** Counts for the share. */
+export const IS_KEPT: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned"]);
+
+export function newSeat(partition: Partition, channel: Channel): Seat {
+  return {
+    partition,
+    channel,
+    state: "away",
+    tag: "",
+    batons: [],
+    passedAt: Number.NEGATIVE_INFINITY,
+    gainedAt: 0,
+    renewAt: Number.POSITIVE_INFINITY,
+    renewal: null,
+    retryAt: Number.POSITIVE_INFINITY,
+  };
+}

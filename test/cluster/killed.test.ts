@@ -1,0 +1,55 @@
+// proves: src/cluster/membership.ts, src/cluster/line.ts
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { PARTITIONS } from "../../src/channel/homes.ts";
+import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
+import { MemberProcess } from "../support/cluster/member-process.ts";
+import { measureTakeovers } from "../support/cluster/takeover.ts";
+import { until } from "../support/patience.ts";
+
+const broker = await findBroker();
+after(async () => broker?.[Symbol.asyncDispose]());
+const url = broker?.url ?? "";
+const RUN = { skip: skippedWithout(broker) };
+
+test("the partitions of a daemon that is killed are taken over by the others", RUN, async (t) => {
+  await using space = makeNamespace(url);
+  const takeovers = await measureTakeovers({ url, prefix: space.prefix }, { members: 3, kills: 2 });
+  const all = takeovers.flatMap(({ tookMs }) => tookMs);
+  assert.ok(all.length >= 2 * Math.floor(PARTITIONS / 3));
+  t.diagnostic(`taken over after ${Math.round(Math.max(...all))} ms at most`);
+});
+
+test("a daemon that was frozen owns nothing when it wakes, and takes part again", RUN, async () => {
+  await using space = makeNamespace(url);
+  await using a = new MemberProcess(url, space.prefix, "a");
+  await until("share of one", () => a.owned.length === PARTITIONS);
+  await using b = new MemberProcess(url, space.prefix, "b");
+  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+  a.signal("SIGSTOP");
+  await until("all at the other", () => b.owned.length === PARTITIONS);
+  const frozen = a.said.length;
+  a.signal("SIGCONT");
+  await until("loss", () => a.said.slice(frozen).some(({ event }) => event === "lost"));
+  const [first] = a.said.slice(frozen);
+  assert.ok(
+    first !== undefined && (first.event === "lost" || first.partitions.length === 0),
+    JSON.stringify(first),
+  );
+  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+});
+
+test("a daemon that ends in order hands on what it has", RUN, async () => {
+  await using space = makeNamespace(url);
+  await using a = new MemberProcess(url, space.prefix, "a");
+  await until("share of one", () => a.owned.length === PARTITIONS);
+  await using b = new MemberProcess(url, space.prefix, "b");
+  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+  assert.equal((await a.finish()).code, 0);
+  assert.ok(!a.said.some(({ event }) => event === "lost"));
+  assert.equal(
+    a.said.filter(({ event }) => event === "handedOn").flatMap(({ partitions }) => partitions).length,
+    PARTITIONS,
+  );
+  await until("all at the other", () => b.owned.length === PARTITIONS);
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { pino } from "pino";
+import { PARTITIONS } from "../../src/channel/homes.ts";
+import { openBroker } from "../../src/cluster/broker-connection.ts";
+import { Gains } from "../../src/cluster/gains.ts";
+import { Line, type LineCounts } from "../../src/cluster/line.ts";
+import { BATON_QUEUE } from "../../src/cluster/names.ts";
+import { WakeReader } from "../../src/cluster/wakes.ts";
+import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
+import { Ledger } from "../support/cluster/ledger.ts";
+import { until } from "../support/patience.ts";
+
+const broker = await findBroker();
+after(async () => broker?.[Symbol.asyncDispose]());
+const url = broker?.url ?? "";
+
+test("a baton that is renewed and does not come is another's", { skip: skippedWithout(broker) }, async () => {
+  await using space = makeNamespace(url);
+  const { names } = space;
+  const connection = await openBroker(url, "test");
+  const { model } = connection;
+  const publisher = await model.createConfirmChannel();
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    await publisher.assertQueue(names.baton(partition), BATON_QUEUE);
+    publisher.sendToQueue(names.baton(partition), Buffer.from("first"), { persistent: true });
+  }
+  await publisher.waitForConfirms();
+  const log = pino({ level: "silent" });
+  const listener = new Ledger().listener("a");
+  const counts: LineCounts = { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 };
+  const failures: string[] = [];
+  const line = new Line({
+    names,
+    baton: Buffer.from("second"),
+    // The broker has it, as it says, and whoever it takes for the holder is sent it: not this one.
+    sender: { baton: async () => true },
+    gains: new Gains(listener, log),
+    listener,
+    wakes: new WakeReader(connection, names, () => undefined),
+    counts,
+    timing: { renewMs: 0, proofMs: 200, orphanMs: 60_000, handOnMs: 60_000 },
+    log,
+    openChannel: async () => model.createChannel(),
+    share: () => PARTITIONS,
+    ask: async () => undefined,
+    onTaken: () => undefined,
+    fail: (why) => failures.push(why),
+  });
+  await line.enter();
+  await until("all partitions", () => line.owned === PARTITIONS);
+  line.renewOld();
+  await until("loss", () => listener.lostOnes.length === PARTITIONS);
+  assert.equal(counts.lost, PARTITIONS);
+  // Nobody else was in line: they come back, as batons that were never held.
+  await until("all partitions again", () => line.owned === PARTITIONS);
+  assert.equal(counts.gained, 2 * PARTITIONS);
+  assert.deepEqual(failures, []);
+  line.drop();
+  await connection.close();
+});

@@ -1,0 +1,50 @@
+/**
+ * Run by a test: one daemon's side of a cluster, in a process that can be killed or frozen. Says on its standard output, a line of JSON
+ * each, what its listener is told, and at each look how many partitions it owns; leaves when its input ends.
+ */
+import { once } from "node:events";
+import { pino } from "pino";
+import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { openRabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
+
+const [url = "", prefix = "", name = ""] = process.argv.slice(2);
+const LOOK_MS = 20;
+
+/** One clock for all processes of the machine, ms. */
+function say(event: string, more: object): void {
+  process.stdout.write(
+    `${JSON.stringify({ event, at: performance.timeOrigin + performance.now(), ...more })}\n`,
+  );
+}
+
+const homes = openRabbitHomes({
+  config: { url, prefix, name },
+  handOnMs: 60_000,
+  log: pino({ level: "warn" }, pino.destination(2)),
+});
+await homes.start({
+  async gained(partitions) {
+    say("gained", { partitions });
+    return partitions;
+  },
+  async handingOn(partitions) {
+    say("handedOn", { partitions });
+  },
+  lost: (partitions) => say("lost", { partitions }),
+  woken: (channel, seq) => say("woken", { channel, seq }),
+});
+say("started", {});
+let before = "";
+setInterval(() => {
+  const owned = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter((one) =>
+    homes.owns(one),
+  );
+  const now = owned.join();
+  if (now !== before) say("owns", { partitions: owned });
+  before = now;
+}, LOOK_MS);
+process.stdin.resume();
+await once(process.stdin, "end");
+await homes.leave(AbortSignal.timeout(10_000));
+say("left", {});
+process.exit(0);

@@ -1,0 +1,66 @@
+import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { until } from "../patience.ts";
+import { MemberProcess } from "./member-process.ts";
+
+/** The end of one daemon among several. */
+export interface Takeover {
+  /** From the kill until another daemon was sent each of its batons, ms. */
+  readonly tookMs: readonly number[];
+}
+
+/**
+ * Kills daemons one after another, each with -9 when all partitions are evenly at home, and puts another in its place.
+ * @param members so many run at a time
+ */
+export async function measureTakeovers(
+  broker: { readonly url: string; readonly prefix: string },
+  { members, kills }: { readonly members: number; readonly kills: number },
+): Promise<Takeover[]> {
+  await using all = new AsyncDisposableStack();
+  let started = 0;
+  const start = async (): Promise<MemberProcess> => {
+    started += 1;
+    const member = all.use(new MemberProcess(broker.url, broker.prefix, `m${started}`));
+    await member.line('"started"');
+    return member;
+  };
+  const running: MemberProcess[] = [];
+  for (let member = 0; member < members; member++) running.push(await start());
+  const takeovers: Takeover[] = [];
+  for (let kill = 0; kill < kills; kill++) {
+    await until("even shares", () => isEven(running));
+    const victim = running.shift();
+    if (victim === undefined) throw new Error("there is nobody to kill");
+    const partitions = new Set(victim.owned);
+    const killedAt = performance.timeOrigin + performance.now();
+    victim.signal("SIGKILL");
+    await until("takeover", () => takenAt(running, partitions, killedAt).size === partitions.size);
+    takeovers.push({
+      tookMs: [...takenAt(running, partitions, killedAt).values()].map((at) => at - killedAt),
+    });
+    await victim.ended;
+    running.push(await start());
+  }
+  return takeovers;
+}
+
+/** When each of these partitions was first taken up by one of these, since then. */
+function takenAt(
+  members: readonly MemberProcess[],
+  partitions: ReadonlySet<number>,
+  since: number,
+): ReadonlyMap<number, number> {
+  const first = new Map<number, number>();
+  for (const { event, at, partitions: gained } of members.flatMap(({ said }) => said)) {
+    if (event !== "gained" || at < since) continue;
+    for (const partition of gained)
+      if (partitions.has(partition)) first.set(partition, Math.min(at, first.get(partition) ?? at));
+  }
+  return first;
+}
+
+function isEven(members: readonly MemberProcess[]): boolean {
+  const shares = members.map(({ owned }) => owned.length);
+  const isAll = new Set(members.flatMap(({ owned }) => owned)).size === PARTITIONS;
+  return isAll && Math.max(...shares) - Math.min(...shares) <= 1;
+}
