@@ -10,6 +10,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
 import { agentFolder } from "./agent-folder.ts";
+import { cluster } from "./cluster.ts";
 import { cost } from "./cost.ts";
 import { digest } from "./digest.ts";
 import { discord } from "./discord.ts";
@@ -56,6 +57,7 @@ const FIGURES: readonly Figure[] = [
   slack,
   discord,
   takeover,
+  cluster,
 ];
 
 interface Measured {

@@ -1,6 +1,6 @@
 /**
  * `npm run chaos -- --kills 100 [--seed 7] [--only commit.] [--lanes 2]`: kills daemons under traffic, several side by side,
- * each with its own data folder, and looks what is left.
+ * each with its own data folder, and looks what is left. `npm run chaos -- --cluster`: see cluster/cluster.ts.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,6 +21,10 @@ const LEAST_KILLS = 40;
 const USAGE =
   "npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]";
 
+if (process.argv.includes("--cluster")) {
+  await import("./cluster/cluster.ts");
+  process.exit();
+}
 const { kills, seed, only, lanes } = readUsage(USAGE, readOptions);
 console.log(`seed ${seed}, ${lanes} daemons side by side`);
 const startedAt = performance.now();

@@ -67,8 +67,13 @@ export interface TestServer extends AsyncDisposable {
   readonly folder: string;
 }
 
-/** Starts the one server of a test run, with its template migrated. Disposing removes every trace of it. */
-export async function startTestServer(): Promise<TestServer> {
+/**
+ * Starts the one server of a test run, with its template migrated. Disposing removes every trace of it.
+ * @param settings of Postgres; default: those of a run that is soon over
+ */
+export async function startTestServer(
+  settings: Readonly<Record<string, string>> = SETTINGS,
+): Promise<TestServer> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), "weir-test-")));
   // As root, the server runs as an account that has to come through; its own folders are closed to all others.
   await chmod(dataDir, 0o711);
@@ -76,7 +81,7 @@ export async function startTestServer(): Promise<TestServer> {
   try {
     const log = pino({ level: "warn" });
     // Never disposed of: the guardian ends it, so that one way of ending is tried by every run.
-    const { connection } = await startEmbeddedPostgres({ dataDir, log, settings: SETTINGS });
+    const { connection } = await startEmbeddedPostgres({ dataDir, log, settings });
     await using database = new Database(connection, log, { maxConnections: 1 });
     await migrate(database, log);
     return { connection, folder: dataDir, [Symbol.asyncDispose]: async () => endGuardian(guardian) };

@@ -2,24 +2,27 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A line between a client and a server that can be cut, or go silent. */
+/** A line between a client and a server that can be cut, be slow, or go silent. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** Ends all connections, and takes no new ones until {@link open}. */
   cut(): void;
   /** Nothing of the client comes through any more, and nobody is told. New connections are as silent. */
   silence(): void;
+  /** All comes through so much later, ms, until {@link open}. */
+  slow(lagMs: number): void;
   /** All goes through again, with what was held back. */
   open(): void;
 }
 
-export async function startTcpProxy(target: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<TcpProxy> {
+/** A server of this machine, or the socket of one in a folder. */
+export type ProxyTarget = { readonly host: string; readonly port: number } | { readonly path: string };
+
+export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
   let state: "open" | "cut" | "silent" = "open";
+  let lagMs = 0;
   const server = createServer((client) => {
     if (state === "cut") return void client.destroy();
     const far = connect(target);
@@ -30,10 +33,12 @@ export async function startTcpProxy(target: {
       [far, client],
     ] as const) {
       sockets.add(from);
+      const write = (bytes: Buffer): void => {
+        if (!to.destroyed && !to.write(bytes)) from.pause();
+      };
+      const pass = inOrder(write);
       from.on("error", () => undefined);
-      from.on("data", (bytes) => {
-        if (!to.write(bytes)) from.pause();
-      });
+      from.on("data", (bytes) => pass(bytes, lagMs));
       to.on("drain", () => {
         if (state !== "silent" || from === far) from.resume();
       });
@@ -59,8 +64,12 @@ export async function startTcpProxy(target: {
       state = "silent";
       for (const socket of clients) socket.pause();
     },
+    slow(ms) {
+      lagMs = ms;
+    },
     open() {
       state = "open";
+      lagMs = 0;
       for (const socket of sockets) socket.resume();
     },
     async [Symbol.asyncDispose]() {
@@ -69,5 +78,23 @@ export async function startTcpProxy(target: {
       server.close();
       await closed;
     },
+  };
+}
+
+/** Writes bytes after a while, those that came first before all others. */
+function inOrder(write: (bytes: Buffer) => void): (bytes: Buffer, lagMs: number) => void {
+  const waiting: { readonly bytes: Buffer; readonly at: number }[] = [];
+  const drain = (): void => {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const restMs = next.at - performance.now();
+      if (restMs > 0) return void setTimeout(drain, Math.ceil(restMs));
+      waiting.shift();
+      write(next.bytes);
+    }
+  };
+  return (bytes, lagMs) => {
+    if (lagMs === 0 && waiting.length === 0) return write(bytes);
+    waiting.push({ bytes, at: performance.now() + lagMs });
+    if (waiting.length === 1) drain();
   };
 }

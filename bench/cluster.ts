@@ -1,0 +1,148 @@
+import process from "node:process";
+import { partitionOf } from "../src/channel/homes.ts";
+import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
+import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
+import { findBroker, type TestBroker } from "../test/support/cluster/broker.ts";
+import { CONNECTION_VARIABLE, startTestServer } from "../test/support/test-server.ts";
+import { UsageError } from "../test/support/usage.ts";
+import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts";
+
+/** As a daemon's own, with fsync; several daemons want more connections. */
+const SETTINGS = { max_connections: "300" };
+const CHANNELS = 32;
+const SEED = 1;
+
+/** What it costs to be one of several daemons: all are processes, and so are the model and the chat service. */
+export const cluster: Figure = {
+  name: "cluster",
+  about:
+    "own time of a turn alone, at the home and across daemons; takeover after kill -9; turns a second with 1 to 3",
+  async run(bench: Bench): Promise<Row[]> {
+    await using broker = await findBroker();
+    if (broker === null)
+      throw new UsageError(
+        "cluster: there is no RabbitMQ, neither at AMQP_URL, nor on the usual port, nor as a package",
+      );
+    await using server = await startTestServer(SETTINGS);
+    process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
+    return [
+      ...(await ownTimes(bench, broker)),
+      ...(await takeovers(bench, broker)),
+      ...(await throughputs(bench, broker)),
+    ];
+  },
+};
+
+/** Turn about in one hour of one machine: alone, at the home, across. */
+async function ownTimes({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
+  const turns = isQuick ? 40 : 600;
+  await using alone = await ClusterScene.open({ ...sceneOf(broker, 1), isAlone: true });
+  await using both = await ClusterScene.open(sceneOf(broker, 2));
+  const owners = await ownersOf(both);
+  const names = both.daemons.map(({ name }) => name);
+  const [single = ""] = alone.daemons.map(({ name }) => name);
+  const times = { alone: [] as number[], home: [] as number[], across: [] as number[] };
+  for (let index = -CHANNELS; index < turns; index++) {
+    const channel = `c${(index + CHANNELS) % CHANNELS}`;
+    const home = owners(channel);
+    const other = names.find((name) => name !== home) ?? home;
+    const asked = {
+      alone: await alone.ask(channel, single),
+      home: await both.ask(channel, home),
+      across: await both.ask(channel, other),
+    };
+    // The first round loads the channels.
+    if (index < 0) continue;
+    for (const arm of ["alone", "home", "across"] as const)
+      times[arm].push(asked[arm].ms - asked[arm].modelMs);
+  }
+  progress(`${turns} turns of each kind`);
+  const row = (what: string, list: readonly number[], share: number): Row => {
+    return { what: `own time, ${what}, p${share * 100}`, value: quantile(list, share), unit: "ms" };
+  };
+  const [first, home, across] = [times.alone, times.home, times.across].map((list) => quantile(list, 0.5));
+  return [
+    ...[0.5, 0.99].map((share) => row("alone", times.alone, share)),
+    ...[0.5, 0.99].map((share) => row("at the home", times.home, share)),
+    ...[0.5, 0.99].map((share) => row("across", times.across, share)),
+    {
+      what: "at the home over alone, p50",
+      value: (home ?? 0) - (first ?? 0),
+      unit: "ms",
+      bar: { atMost: 0.1 },
+    },
+    { what: "across over the home, p50", value: (across ?? 0) - (home ?? 0), unit: "ms", bar: { atMost: 2 } },
+  ];
+}
+
+/** From kill -9 to the first call of the model for each channel that was due. */
+async function takeovers({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
+  const { delays: _none, ...options } = { ...sceneOf(broker, 3), channels: 200 };
+  const seconds = isQuick ? 5 : 90;
+  const report = await runCluster({
+    ...options,
+    seconds,
+    only: "kill",
+    longestStopMs: 1000,
+    onLine: progress,
+  });
+  for (const { what } of report.broken) throw new Error(what);
+  const row = (what: string, list: readonly number[], share: number): Row => {
+    return {
+      what: `${what}, ${share === 1 ? "max" : `p${share * 100}`}`,
+      value: quantile(list, share),
+      unit: "ms",
+    };
+  };
+  const [p50, p99, most] = [0.5, 0.99, 1].map((share) =>
+    row("kill to first call of a due channel", report.takeoverMs, share),
+  );
+  return [
+    ...[0.5, 0.99, 1].map((share) => row("kill to partition taken", report.partitionMs, share)),
+    ...(p50 && p99 && most ? [p50, { ...p99, bar: { atMost: 1000 } }, most] : []),
+    { what: "due channels at kills", value: report.takeoverMs.length, unit: "" },
+  ];
+}
+
+/** Closed loop: each channel asks again once it is answered, and any daemon hears it. */
+async function throughputs({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
+  const seconds = isQuick ? 2 : 15;
+  const rows: Row[] = [];
+  for (const daemons of [0, 1, 2, 3]) {
+    const isAlone = daemons === 0;
+    await using scene = await ClusterScene.open({ ...sceneOf(broker, Math.max(1, daemons)), isAlone });
+    const names = scene.daemons.map(({ name }) => name);
+    let answered = 0;
+    const loop = async (channel: string, end: number): Promise<void> => {
+      while (performance.now() < end) {
+        await scene.ask(channel, scene.random.pick(names));
+        answered++;
+      }
+    };
+    const all = async (ms: number): Promise<void> => {
+      const end = performance.now() + ms;
+      await Promise.all(Array.from({ length: CHANNELS }, async (_, index) => loop(`c${index}`, end)));
+    };
+    await all(2000);
+    answered = 0;
+    const beganAt = performance.now();
+    await all(seconds * 1000);
+    const value = answered / ((performance.now() - beganAt) / 1000);
+    const what = isAlone ? "a daemon alone" : `${daemons} of a cluster`;
+    progress(`${what}: ${Math.round(value)} turns a second`);
+    rows.push({ what: `turns a second, ${CHANNELS} channels, ${what}`, value, unit: "" });
+  }
+  return rows;
+}
+
+function sceneOf(broker: TestBroker, daemons: number): SceneOptions {
+  const delays = { fastest: 0, slowest: 0 };
+  return { seed: SEED, daemons, channels: CHANNELS, rate: 20, broker, mutant: null, delays };
+}
+
+/** Who is home of a channel. */
+async function ownersOf({ audit }: ClusterScene): Promise<(channel: string) => string> {
+  const rows = await audit.rows<{ id: number; owner: string }>("select id, owner from partitions");
+  const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
+  return (channel) => owners.get(partitionOf({ platform: "loopback", name: channel })) ?? "";
+}

@@ -1,0 +1,244 @@
+import type { ClusterReport } from "./cluster-report.ts";
+import type { ClusterScene, FaultWindow } from "./scene.ts";
+import type { ModelCall, WorldRecord } from "./world-record.ts";
+
+/** What was answered a moment before a fault may not be committed yet, ms. */
+const BEFORE_MS = 300;
+/** A channel may be taken up again some time after a fault, ms. */
+const AFTER_MS = 1500;
+/** A message to which nothing happened for for so long before came while all was calm, ms. */
+const CALM_MS = 3000;
+/** What is said so long before the next thing that happens is answered by then, ms. */
+const NEXT_MS = 1500;
+/** Across daemons a turn that begins so much later than at the home was begun by the look each second, ms. */
+const LOOK_MS = 500;
+const ENOUGH_CALM = 12;
+/** Far beyond the bar of a second: a machine that is busy stays below. */
+const TAKEOVER_SLOW_MS = 4500;
+const EVEN_SLOW_MS = 4500;
+/** No process starts in less, ms. */
+const START_MS = 100;
+
+/** Looks at what the platform, the model and Postgres have seen of a run in which everything is answered, as far as it will be. */
+export async function checkCluster(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  const record = await scene.record();
+  report.messages = scene.said.length;
+  report.calls = record.calls.length;
+  report.sorry = record.shown.filter(({ kind }) => kind === "notice").length;
+  checkAnswers(scene, record, report);
+  await checkLog(scene, record, report);
+  await checkTurns(scene, report);
+  await checkEpochs(scene, report);
+  checkCalls(scene, record, report);
+  measure(scene, record, report);
+  report.partitionMs = await takenAfterKill(scene);
+  const slowestMs = Math.round(Math.max(0, ...report.partitionMs));
+  if (slowestMs > TAKEOVER_SLOW_MS)
+    report.add("slow", `a partition was without a home for ${slowestMs} ms after a kill`);
+}
+
+/** Each message is answered by one message of the bot's, and none of these is left half written. */
+function checkAnswers({ said }: ClusterScene, { shown }: WorldRecord, report: ClusterReport): void {
+  const times = new Map<string, number>();
+  for (const { inReplyTo } of shown) for (const id of inReplyTo) times.set(id, (times.get(id) ?? 0) + 1);
+  for (const { id, channel } of said) {
+    const count = times.get(id) ?? 0;
+    if (count !== 1)
+      report.add(count === 0 ? "lost" : "doubled", `${id} was answered ${count} times in ${channel}`);
+  }
+  for (const { channel, text, final } of shown)
+    if (!final) report.add("wrong", `half an answer is left in ${channel}: ${text}`);
+}
+
+/** The log has each message once and no gap, and no channel was answered before what was said earlier there. */
+async function checkLog(
+  { audit, said }: ClusterScene,
+  { shown }: WorldRecord,
+  report: ClusterReport,
+): Promise<void> {
+  const gaps = await audit.rows<{ name: string }>(
+    `select c.name from channels c join entries e on e.channel_id = c.id
+      group by c.id, c.name having max(e.seq) <> count(*) or min(e.seq) <> 1 or max(e.seq) <> max(c.last_seq)`,
+  );
+  for (const { name } of gaps) report.add("wrong", `the seqs of ${name} have a gap`);
+  const rows = await audit.rows<{ name: string; seq: number; message_id: string }>(
+    "select c.name, e.seq, e.message_id from entries e join channels c on c.id = e.channel_id where e.kind = 'user'",
+  );
+  const seqs = new Map(rows.map(({ message_id: id, seq }) => [id, seq]));
+  if (seqs.size < rows.length)
+    report.add("doubled", `${rows.length - seqs.size} messages are in the log twice`);
+  for (const { id } of said) if (!seqs.has(id)) report.add("lost", `${id} is not in the log`);
+  for (const [channel, answers] of Map.groupBy(shown, (one) => one.channel)) {
+    let newest = 0;
+    for (const { id, inReplyTo } of answers) {
+      const of = inReplyTo.map((one) => seqs.get(one) ?? 0);
+      if (of.length > 0 && Math.min(...of) < newest)
+        report.add(
+          "wrong",
+          `${channel} shows ${id}, an answer to ${inReplyTo.join()}, behind that to something newer`,
+        );
+      newest = Math.max(newest, ...of);
+    }
+  }
+}
+
+/** Turns of a channel follow one another, in what they answer and in time. */
+async function checkTurns({ audit }: ClusterScene, report: ClusterReport): Promise<void> {
+  const [row] = await audit.rows<{ count: number }>(
+    "select count(*) as count from turns where state <> 'running'",
+  );
+  report.turns = row?.count ?? 0;
+  const overlapping = await audit.rows<{ name: string; id: number; other: number }>(
+    `select c.name, t.id, o.id as other from turns t join turns o on o.channel_id = t.channel_id and o.id > t.id
+       join channels c on c.id = t.channel_id
+      where o.from_seq <= t.to_seq or t.settled_at is null or o.started_at < t.settled_at`,
+  );
+  for (const { name, id, other } of overlapping)
+    report.add("wrong", `turns ${id} and ${other} of ${name} overlap`);
+  const open = await audit.rows<{ name: string; what: string }>(
+    `select c.name, 'turn ' || t.id as what from turns t join channels c on c.id = t.channel_id where t.state = 'running'
+      union all
+     select c.name, 'delivery ' || d.id from deliveries d join channels c on c.id = d.channel_id where d.state = 'pending'`,
+  );
+  for (const { name, what } of open) report.add("lost", `${what} of ${name} is left open`);
+}
+
+/** Epochs only rise, a channel is taken by whoever has its partition, and nobody writes with an epoch that is over. */
+async function checkEpochs({ audit }: ClusterScene, report: ClusterReport): Promise<void> {
+  const fallen = await audit.rows<{ id: number; old: number; epoch: number }>(
+    `select id, old, epoch from (select t.*, lag(epoch) over (partition by id order by n) as before from chaos.partition_takes t) x
+      where epoch <= old or epoch <= before`,
+  );
+  for (const { id, old, epoch } of fallen)
+    report.add("wrong", `the epoch of partition ${id} went from ${old} to ${epoch}`);
+  const strangers = await audit.rows<{ id: number; owner: string; daemon: string }>(
+    "select id, owner, daemon from chaos.partition_takes where owner <> daemon",
+  );
+  for (const { id, owner, daemon } of strangers)
+    report.add("wrong", `${daemon} took partition ${id} in the name of ${owner}`);
+  const stolen = await audit.rows<{ name: string; owner: string | null; daemon: string }>(
+    `select c.name, t.owner, t.daemon from chaos.channel_takes t join channels c on c.id = t.channel
+      where t.owner is distinct from t.daemon`,
+  );
+  for (const { name, owner, daemon } of stolen)
+    report.add("wrong", `${daemon} took ${name}, whose partition was ${owner ?? "nobody"}'s`);
+  const old = await audit.rows<{ place: string; name: string; epoch: number; newest: number }>(
+    "select w.place, c.name, w.epoch, w.newest from chaos.old_writes w join channels c on c.id = w.channel",
+  );
+  for (const { place, name, epoch, newest } of old)
+    report.add(
+      "wrong",
+      `${place} of ${name} were written with epoch ${epoch}, when ${newest} was the newest`,
+    );
+}
+
+/** What was paid twice was under way at a fault; and two calls of a channel at once have a fault in one of them. */
+function checkCalls({ windows }: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
+  const isFaulty = (call: ModelCall): boolean => windows.some((window) => meets(call, window));
+  report.paidTwice = Math.max(0, calls.length - report.turns);
+  report.paidTwiceAtMost = calls.filter(isFaulty).length;
+  if (report.paidTwice > report.paidTwiceAtMost)
+    report.add(
+      "wrong",
+      `${report.paidTwice} calls were paid twice, and ${report.paidTwiceAtMost} were under way at faults`,
+    );
+  for (const [channel, ofChannel] of Map.groupBy(calls, (call) => call.channel)) {
+    const wellOnes = ofChannel.filter((call) => !isFaulty(call)).toSorted((a, b) => a.at - b.at);
+    wellOnes.forEach((call, index) => {
+      const before = wellOnes[index - 1];
+      if (before === undefined || (before.until ?? Infinity) <= call.at) return;
+      report.add(
+        "wrong",
+        `${before.daemon} and ${call.daemon} asked the model for ${channel} at the same time, and no fault explains it`,
+      );
+    });
+    for (const id of repeated(wellOnes)) {
+      const asked = ofChannel
+        .filter(({ due }) => due.includes(id))
+        .map(formatCall)
+        .join("; ");
+      report.add(
+        "doubled",
+        `the model was asked twice to answer ${id} of ${channel}, and no fault explains it: ${asked}`,
+      );
+    }
+  }
+}
+
+function formatCall({ daemon, at, until, due }: ModelCall): string {
+  const time = (ms: number | null): string =>
+    ms === null ? "open" : new Date(ms).toISOString().slice(14, -1);
+  return `${daemon} from ${time(at)} to ${time(until)} for ${due.join(" ")}`;
+}
+
+function repeated(calls: readonly ModelCall[]): string[] {
+  const all = calls.flatMap(({ due }) => due);
+  return [...new Set(all.filter((id, index) => all.indexOf(id) !== index))];
+}
+
+function meets({ at, until, daemon }: ModelCall, window: FaultWindow): boolean {
+  if (window.daemon !== null && window.daemon !== daemon) return false;
+  return at <= window.until + AFTER_MS && (until ?? Infinity) >= window.from - BEFORE_MS;
+}
+
+function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
+  report.takeoverMs = takeovers(scene, calls);
+  if (Math.max(0, ...report.takeoverMs) > TAKEOVER_SLOW_MS)
+    report.add(
+      "slow",
+      `a channel that was due at a kill was taken up after ${Math.round(Math.max(...report.takeoverMs))} ms`,
+    );
+  for (const { id, told, at } of calmOnes(scene)) {
+    const first = calls.find(({ due }) => due.includes(id));
+    if (first === undefined || first.due.length > 1) continue;
+    (told.includes(first.daemon) ? report.calmHomeMs : report.calmAcrossMs).push(first.at - at);
+  }
+  const { calmHomeMs, calmAcrossMs } = report;
+  if (calmAcrossMs.length >= ENOUGH_CALM && calmHomeMs.length >= ENOUGH_CALM) {
+    const lateMs = middle(calmAcrossMs) - middle(calmHomeMs);
+    if (lateMs > LOOK_MS)
+      report.add("slow", `across daemons a turn begins ${Math.round(lateMs)} ms later: wakes do not wake`);
+  }
+  for (const ms of report.evenMs)
+    if (ms > EVEN_SLOW_MS) report.add("slow", `shares were even ${ms} ms after a daemon joined`);
+}
+
+/** A process that was killed asks no more; what comes of its name so much later is another's. */
+function isOfAnother(call: ModelCall, daemon: string, at: number): boolean {
+  return call.at >= at + (call.daemon === daemon ? START_MS : 0);
+}
+
+function takeovers({ killed }: ClusterScene, calls: readonly ModelCall[]): number[] {
+  return killed.flatMap(({ daemon, at, due }) =>
+    due.flatMap((channel) => {
+      const first = calls.find((call) => call.channel === channel && isOfAnother(call, daemon, at));
+      return first === undefined ? [] : [first.at - at];
+    }),
+  );
+}
+
+/** From a kill until each partition that others took over was theirs. */
+async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
+  const taken = killed.map(async ({ daemon, at }) =>
+    audit.rows<{ ms: number }>(
+      `select (extract(epoch from min(t.at)) * 1000 - $2::float8)::float8 as ms from chaos.partition_takes t
+         join lateral (select owner from chaos.partition_takes b where b.id = t.id and b.at <= to_timestamp($2::float8 / 1000)
+                        order by n desc limit 1) o on o.owner = $1
+        where t.at > to_timestamp($2::float8 / 1000) and t.at < to_timestamp($2::float8 / 1000) + interval '10 s' group by t.id`,
+      [daemon, at],
+    ),
+  );
+  return (await Promise.all(taken)).flat().map(({ ms }) => ms);
+}
+
+/** Messages round which nothing happened. */
+function calmOnes({ said, windows, moves }: ClusterScene): ClusterScene["said"] {
+  const times = [...windows, ...moves];
+  return said.filter(({ at }) =>
+    times.every(({ from, until }) => at > until + CALM_MS || at < from - NEXT_MS),
+  );
+}
+
+function middle(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+}

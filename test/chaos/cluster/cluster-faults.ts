@@ -1,0 +1,189 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { PrivateBroker } from "../../support/cluster/private-broker.ts";
+import type { ChaosDaemon } from "./daemons.ts";
+import type { ClusterReport } from "./cluster-report.ts";
+import type { ClusterScene } from "./scene.ts";
+
+export interface FaultLimits {
+  /** A daemon stands still for so long at most, ms. */
+  readonly longestStopMs: number;
+  /** Daemons that run at the same time at most. */
+  readonly mostDaemons: number;
+}
+
+/** What goes wrong in a cluster. Each does its harm, and mends it. */
+export interface ClusterFault {
+  readonly name: string;
+  /** Wants a broker of its own. */
+  readonly ofBroker?: boolean;
+  run(scene: ClusterScene, report: ClusterReport, limits: FaultLimits): Promise<void>;
+}
+
+/** What is due when a daemon is killed. */
+const BURST = 30;
+/** What was under way when a daemon was well again may still fail, ms. */
+const AFTER_MS = 1500;
+/** So many daemons are always there. */
+const LEAST_DAEMONS = 2;
+
+export const CLUSTER_FAULTS: readonly ClusterFault[] = [
+  { name: "kill", run: kill },
+  { name: "kill", run: kill },
+  { name: "kill", run: kill },
+  { name: "stop", run: freeze },
+  { name: "stop", run: freeze },
+  { name: "term", run: terminate },
+  { name: "rolling", run: roll },
+  { name: "join", run: join },
+  { name: "leave", run: leave },
+  { name: "broker.cut", run: async (scene) => disturb(scene, "broker", "cut", [50, 1500]) },
+  { name: "broker.silence", run: async (scene) => disturb(scene, "broker", "silence", [500, 8000]) },
+  { name: "broker.slow", run: async (scene) => disturb(scene, "broker", "slow", [1000, 3000]) },
+  { name: "postgres.cut", run: async (scene) => disturb(scene, "postgres", "cut", [50, 1500]) },
+  { name: "postgres.silence", run: async (scene) => disturb(scene, "postgres", "silence", [500, 4000]) },
+  { name: "postgres.slow", run: async (scene) => disturb(scene, "postgres", "slow", [1000, 3000]) },
+  { name: "network.silence", run: isolate },
+  { name: "broker.kill", ofBroker: true, run: killBroker },
+];
+
+/** kill -9, with much that is due; another process of it comes later. */
+async function kill(scene: ClusterScene): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  await scene.say(BURST);
+  await delay(random.int(20, 300));
+  const end = scene.begin("kill", victim.name);
+  const at = victim.signal("SIGKILL");
+  await scene.noteKill(victim.name, at);
+  await victim.ended();
+  end();
+  await delay(random.int(200, 2500));
+  victim.start();
+  await victim.untilReady();
+}
+
+/** It stands still, and goes on as if nothing had been: longer than the broker waits for it, or not. */
+async function freeze(
+  scene: ClusterScene,
+  _report: ClusterReport,
+  { longestStopMs }: FaultLimits,
+): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  await scene.say(BURST);
+  await delay(random.int(0, 200));
+  const end = scene.begin("stop", victim.name);
+  victim.signal("SIGSTOP");
+  await delay(random.int(1000, longestStopMs));
+  victim.signal("SIGCONT");
+  await delay(AFTER_MS);
+  end();
+}
+
+async function terminate(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  const victim = scene.random.pick(scene.running);
+  await endInPeace(victim, report);
+  victim.start();
+  await victim.untilReady();
+}
+
+/** All daemons are started anew, one after the other, as where a new version comes. */
+async function roll(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  for (const victim of scene.running) {
+    await endInPeace(victim, report);
+    victim.start();
+    await victim.untilReady();
+    await scene.untilEven(10_000);
+  }
+}
+
+async function join(scene: ClusterScene, report: ClusterReport, limits: FaultLimits): Promise<void> {
+  if (scene.running.length >= limits.mostDaemons) return leave(scene, report, limits);
+  const joining = scene.daemons.find(({ isRunning }) => !isRunning) ?? (await scene.add());
+  joining.start();
+  await joining.untilReady();
+  report.evenMs.push((await scene.untilEven(20_000)) ?? Infinity);
+}
+
+async function leave(scene: ClusterScene, report: ClusterReport, limits: FaultLimits): Promise<void> {
+  if (scene.running.length <= LEAST_DAEMONS) return join(scene, report, limits);
+  await endInPeace(scene.random.pick(scene.running), report);
+}
+
+/** What runs is finished, the rest is handed on. */
+async function endInPeace(victim: ChaosDaemon, report: ClusterReport): Promise<void> {
+  victim.signal("SIGTERM");
+  const { code, signal } = await victim.ended();
+  if (code === 0) return;
+  report.add(
+    "wrong",
+    `SIGTERM ended ${victim.name} with ${code ?? signal}:\n${victim.log.slice(-8).join("\n")}`,
+  );
+}
+
+/** A daemon's way to the broker or to Postgres is cut, silent or slow for a while. */
+async function disturb(
+  scene: ClusterScene,
+  where: "broker" | "postgres",
+  how: "cut" | "silence" | "slow",
+  [from, to]: readonly [number, number],
+): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  await scene.say(BURST / 2);
+  const end = scene.begin(`${where}.${how}`, victim.name);
+  const way = victim.ways[where];
+  if (how === "slow") way.slow(random.int(20, 200));
+  else way[how]();
+  await delay(random.int(from, to));
+  way.open();
+  await delay(AFTER_MS);
+  end();
+}
+
+/** A daemon hears nothing of the broker nor of Postgres, until others are home; then all that it has asked comes through. */
+async function isolate(
+  scene: ClusterScene,
+  _report: ClusterReport,
+  { longestStopMs }: FaultLimits,
+): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  const saying = scene.say(2 * BURST);
+  await delay(random.int(5, 120));
+  const end = scene.begin("network.silence", victim.name);
+  for (const way of [victim.ways.postgres, victim.ways.broker]) way.silence();
+  await saying;
+  await delay(random.int(1000, longestStopMs));
+  for (const way of [victim.ways.postgres, victim.ways.broker]) way.open();
+  await delay(AFTER_MS);
+  end();
+}
+
+/** kill -9 of the broker, which comes back with what it has kept. */
+async function killBroker(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  if (!isPrivate(scene.broker)) return;
+  const end = scene.begin("broker.kill", null);
+  const [{ last } = { last: 0 }] = await scene.audit.rows<{ last: number }>(
+    "select coalesce(max(n), 0) as last from chaos.partition_takes",
+  );
+  await scene.broker.kill();
+  await delay(scene.random.int(0, 3000));
+  await scene.broker.start();
+  const backAt = performance.now();
+  const isWell = async (): Promise<boolean> => {
+    const [row] = await scene.audit.rows<{ count: number }>(
+      "select count(distinct id) as count from chaos.partition_takes where n > $1",
+      [last],
+    );
+    return row?.count === 64;
+  };
+  while (!(await isWell()) && performance.now() - backAt < 30_000) await delay(25);
+  report.brokerBackMs.push((await isWell()) ? performance.now() - backAt : Infinity);
+  await delay(AFTER_MS);
+  end();
+}
+
+function isPrivate(broker: object): broker is PrivateBroker {
+  return "kill" in broker;
+}

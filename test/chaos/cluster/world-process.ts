@@ -1,0 +1,126 @@
+/**
+ * The world of a cluster in a process of its own: a chat service whose events come to any of the daemons, and the model that they ask.
+ * Tells its address over the channel to its parent, and ends with it.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import process from "node:process";
+import { text as readText } from "node:stream/consumers";
+import type { z } from "zod";
+import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
+import { type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
+import { Random } from "../../fuzz/random.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { ClusterModel, wallNow } from "./cluster-model.ts";
+import { Fronts } from "./fronts.ts";
+import { type AskReceipt, sayPost, type sayReceipt, type Sent, type WorldRecord } from "./world-record.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+const [seed = 1, fastest = 30, slowest = 400] = process.argv.slice(2).map(Number);
+const random = new Random(seed);
+const chat = new LoopbackChat(() => new Date());
+const fronts = new Fronts(chat.server, random);
+const sent: Sent[] = [];
+/** Who waits for an answer, by message. */
+const asked = new Map<string, (daemon: string) => void>();
+const server = await startModelServer();
+const model = new ClusterModel(server, random, { fastest, slowest });
+const service = createServer((request, response) => {
+  serve(request, response).catch((error: unknown) => {
+    if (!response.headersSent) answer(response, 400, { error: String(error) });
+  });
+});
+service.listen(0, "127.0.0.1");
+await once(service, "listening");
+const address = service.address();
+assert(typeof address === "object" && address !== null);
+process.send?.({ url: `http://127.0.0.1:${address.port}`, modelUrl: server.url });
+process.once("disconnect", () => process.exit(0));
+
+/** `/people`, `/ask` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.on("error", () => undefined);
+  const url = new URL(request.url ?? "/", "http://world");
+  const body = await readText(request);
+  if (url.pathname === "/people") return answer(response, 201, say(body));
+  if (url.pathname === "/ask") return answer(response, 201, await ask(body));
+  if (url.pathname === "/record") {
+    const record: WorldRecord = { calls: model.calls, sent, shown: shown() };
+    return answer(response, 200, record);
+  }
+  const [, daemon = "", what, channel = "", , id = ""] = url.pathname.split("/").map(decodeURIComponent);
+  if (what === "events") {
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    const page = await fronts.of(daemon).poll(url.searchParams, gone.signal);
+    if (!gone.signal.aborted) answer(response, 200, page);
+    return;
+  }
+  if (what !== "channels") return answer(response, 404, { error: "no such thing" });
+  const said = reply.parse(JSON.parse(body));
+  if (request.method === "PATCH") {
+    const revised = chat.revise(channel, id, said);
+    tellAsked(daemon, said);
+    return answer(response, revised === null ? 404 : 200, { id });
+  }
+  const key = String(request.headers["idempotency-key"]);
+  const { id: given, isRepeated } = chat.send(channel, key, said);
+  tellAsked(daemon, said);
+  sent.push({ at: wallNow(), daemon, channel, id: given, isRepeated });
+  answer(response, isRepeated ? 200 : 201, { id: given });
+}
+
+/** A person says something, of which one daemon is told, and now and then two. */
+function say(body: string): z.output<typeof sayReceipt> {
+  const { channel, id, text, among } = sayPost.parse(JSON.parse(body));
+  const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
+  const { author, at } = said;
+  const message = { type: "message", channel, id, author, text, at, listen: false, kind: "channel" } as const;
+  return { at: wallNow(), told: fronts.put(message, among) };
+}
+
+/** A person says something, and waits for the whole answer. */
+async function ask(body: string): Promise<AskReceipt> {
+  const { id } = sayPost.parse(JSON.parse(body));
+  const { promise, resolve } = Promise.withResolvers<string>();
+  asked.set(id, resolve);
+  const { at } = say(body);
+  const daemon = await promise;
+  const ms = wallNow() - at;
+  const call = model.calls.findLast(({ due }) => due.includes(id));
+  return { ms, modelMs: (call?.until ?? 0) - (call?.at ?? 0), daemon };
+}
+
+function tellAsked(daemon: string, { final, inReplyTo }: Reply): void {
+  if (!final) return;
+  for (const id of inReplyTo) {
+    asked.get(id)?.(daemon);
+    asked.delete(id);
+  }
+}
+
+function shown(): WorldRecord["shown"] {
+  const channels = new Set(sent.map(({ channel }) => channel));
+  return [...channels].flatMap((channel) =>
+    chat
+      .conversation(channel)
+      .filter(({ from }) => from === "bot")
+      .map(({ id, text, reply: said }) => {
+        return {
+          channel,
+          id,
+          text,
+          final: said?.final === true,
+          inReplyTo: said?.inReplyTo ?? [],
+          kind: said?.kind ?? "answer",
+        };
+      }),
+  );
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, JSON_TYPE);
+  response.end(JSON.stringify(body));
+}
