@@ -11,7 +11,6 @@ import { closeDataFolder } from "../store/database/data-folder.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
-import { GONE_MS } from "../store/channels/members.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { createLog, type LogTargets } from "../telemetry/log.ts";
 import type { LogFileOptions } from "../telemetry/log-file.ts";

@@ -9,7 +9,7 @@ import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { ScriptedShards } from "../../support/scripted-shards.ts";
-import { TestCluster } from "../../support/test-homes.ts";
+import { TestCluster } from "../../support/cluster.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
 /** Whatever waits for what does not come fails by then. */

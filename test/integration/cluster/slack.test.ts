@@ -10,7 +10,7 @@ import { type ModelServer, startModelServer } from "../../support/model-server.t
 import { until } from "../../support/patience.ts";
 import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
-import { TestCluster } from "../../support/test-homes.ts";
+import { TestCluster } from "../../support/cluster.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
 
