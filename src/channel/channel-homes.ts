@@ -122,10 +122,15 @@ export class ChannelHomes {
     for (const partition of partitions) this.#epochs.delete(partition);
   }
 
-  /** Another daemon has taken a channel's partition: this one is home of it no more. @returns the partition */
-  releaseOf(id: ChannelId): ReadonlySet<Partition> {
+  /**
+   * The epoch with which this daemon has taken a channel's partition is over: it is home of it no more, unless it has taken it anew
+   * meanwhile.
+   * @returns the partition that it has lost, if any
+   */
+  releaseOf(id: ChannelId, epoch: number | null): ReadonlySet<Partition> {
     const partition = this.#partitions.get(id);
-    const released = new Set(typeof partition === "number" ? [partition] : []);
+    const isLost = typeof partition === "number" && this.#epochs.get(partition) === epoch;
+    const released = new Set(isLost ? [partition] : []);
     this.release(released);
     return released;
   }

@@ -2,7 +2,8 @@ import type { Logger } from "pino";
 import { retryWrite } from "../async/retry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
-import type { Store } from "../store/store.ts";
+import type { ChannelStore } from "../store/channels/channels.ts";
+import type { PartitionStore } from "../store/channels/partitions.ts";
 import type { Homes, HomesListener, Partition } from "./homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
@@ -13,7 +14,10 @@ const OVERDUE_MS = 1000;
 
 export interface HomeKeeperParts {
   readonly homes: Homes;
-  readonly store: Pick<Store, "partitions" | "channels">;
+  readonly store: {
+    readonly partitions: Pick<PartitionStore, "take" | "due">;
+    readonly channels: Pick<ChannelStore, "withWorkIn">;
+  };
   readonly registry: Pick<
     ChannelRegistry,
     "homes" | "takeUp" | "remindDue" | "review" | "handOn" | "drop" | "woken"
@@ -141,9 +145,16 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     const { store, registry, platforms, rawEntries, onTakenUp, log } = this.#parts;
     const partitions = [...this.#unread];
     if (partitions.length === 0) return;
-    const rows = await store.channels.withWorkIn(partitions, platforms, rawEntries());
+    // First: one that is lost and taken anew meanwhile is to be read anew.
+    this.#unread.clear();
+    const rows = await store.channels
+      .withWorkIn(partitions, platforms, rawEntries())
+      .catch((error: unknown) => {
+        const { held } = registry.homes;
+        for (const partition of partitions) if (held.includes(partition)) this.#unread.add(partition);
+        throw error;
+      });
     // What was lost meanwhile is refused there.
-    for (const partition of partitions) this.#unread.delete(partition);
     for (const { id, address } of rows) registry.homes.place(id, address);
     void registry.takeUp(rows);
     onTakenUp();

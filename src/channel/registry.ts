@@ -545,7 +545,7 @@ export class ChannelRegistry implements AsyncDisposable {
       return await this.#parts.store.channels.take(id, partitionEpoch);
     } catch (error) {
       if (!(error instanceof StalePartitionError)) throw error;
-      this.drop(this.homes.releaseOf(id));
+      this.drop(this.homes.releaseOf(id, partitionEpoch));
       throw new NotHomeError(error.message, { cause: error });
     }
   }
