@@ -34,8 +34,8 @@ export const cluster: Figure = {
 };
 
 /** Turn about in one hour of one machine: alone, at the home, across. */
-async function ownTimes({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
-  const turns = isQuick ? 40 : 600;
+async function ownTimes(bench: Bench, broker: TestBroker): Promise<Row[]> {
+  const turns = bench.isQuick ? 40 : 600;
   await using alone = await ClusterScene.open({ ...sceneOf(broker, 1), isAlone: true });
   await using both = await ClusterScene.open(sceneOf(broker, 2));
   const owners = await ownersOf(both);
@@ -56,7 +56,7 @@ async function ownTimes({ isQuick, progress }: Bench, broker: TestBroker): Promi
     for (const arm of ["alone", "home", "across"] as const)
       times[arm].push(asked[arm].ms - asked[arm].modelMs);
   }
-  progress(`${turns} turns of each kind`);
+  bench.progress(`${turns} turns of each kind`);
   const row = (what: string, list: readonly number[], share: number): Row => {
     return { what: `own time, ${what}, p${share * 100}`, value: quantile(list, share), unit: "ms" };
   };
@@ -76,15 +76,15 @@ async function ownTimes({ isQuick, progress }: Bench, broker: TestBroker): Promi
 }
 
 /** From kill -9 to the first call of the model for each channel that was due. */
-async function takeovers({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
+async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const { delays: _none, ...options } = { ...sceneOf(broker, 3), channels: 200 };
-  const seconds = isQuick ? 5 : 90;
+  const seconds = bench.isQuick ? 5 : 90;
   const report = await runCluster({
     ...options,
     seconds,
     only: "kill",
     longestStopMs: 1000,
-    onLine: progress,
+    onLine: (line) => bench.progress(line),
   });
   for (const { what } of report.broken) throw new Error(what);
   const row = (what: string, list: readonly number[], share: number): Row => {
@@ -105,8 +105,8 @@ async function takeovers({ isQuick, progress }: Bench, broker: TestBroker): Prom
 }
 
 /** Closed loop: each channel asks again once it is answered, and any daemon hears it. */
-async function throughputs({ isQuick, progress }: Bench, broker: TestBroker): Promise<Row[]> {
-  const seconds = isQuick ? 2 : 15;
+async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
+  const seconds = bench.isQuick ? 2 : 15;
   const rows: Row[] = [];
   for (const daemons of [0, 1, 2, 3]) {
     const isAlone = daemons === 0;
@@ -129,7 +129,7 @@ async function throughputs({ isQuick, progress }: Bench, broker: TestBroker): Pr
     await all(seconds * 1000);
     const value = answered / ((performance.now() - beganAt) / 1000);
     const what = isAlone ? "a daemon alone" : `${daemons} of a cluster`;
-    progress(`${what}: ${Math.round(value)} turns a second`);
+    bench.progress(`${what}: ${Math.round(value)} turns a second`);
     rows.push({ what: `turns a second, ${CHANNELS} channels, ${what}`, value, unit: "" });
   }
   return rows;
