@@ -45,7 +45,7 @@ async function openScene(callsPerSecond: number): Promise<ChatScene> {
   const channels = Array.from({ length: MANY }, (_, index) =>
     world.addChannel({ guild, name: `room-${index}` }),
   );
-  const config = { token, apiUrl, ...OPEN_TO_ALL };
+  const config = { token, apiUrl, shards: 1, ...OPEN_TO_ALL };
   const scene = stack.use(
     await openChatScene(
       channels,

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
+import { GONE_MS } from "../store/channels/members.ts";
 import type { Store } from "../store/store.ts";
 
 /** How long is waited for a daemon. */
@@ -77,5 +78,20 @@ function readAnswer<Answer>(value: unknown, parse: (value: unknown) => Answer | 
   if (answer !== undefined) return answer;
   throw new OperatorError(
     "The daemon answered what this version does not understand. Are both of one version?",
+  );
+}
+
+/**
+ * Nobody has taken a request of a channel. A command may then do it by itself only where no daemon of a cluster is there: it knows no
+ * partition, and would take the channel from its next home.
+ * @param what as it was asked, `summarise discord:1`
+ * @throws OperatorError if one is
+ */
+export async function assertNoCluster({ members }: Pick<Store, "members">, what: string): Promise<void> {
+  const isThere = (await members.all()).some(({ silentMs }) => silentMs < GONE_MS);
+  if (!isThere) return;
+  throw new OperatorError(
+    `No daemon of the cluster has taken this (${what}): the channel is moving from one to another, or its home is cut off. ` +
+      "Nothing was done. Run this again in a moment; weir cluster shows who is there.",
   );
 }

@@ -95,6 +95,11 @@ export class ChannelActor {
     return isQuiet && this.#outbox.isIdle && this.compactor.isIdle;
   }
 
+  /** How often a text was edited or taken back, as far as the running turn knows; null: none runs. */
+  get changesKnown(): number | null {
+    return this.#runner.running === null ? null : this.history.knownChanges;
+  }
+
   get status(): ActorStatus {
     const due = dueMessages(this.history.current);
     const { takenTo } = this.#runner;
@@ -154,7 +159,7 @@ export class ChannelActor {
         await this.history.noticeEdit(entry.edits.seq, seq);
       if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
       // A turn goes on beside what is new, as it would beside what is said here.
-      if (!isNews && (await this.history.isOutdated())) await this.changed(0, null);
+      if (!isNews && (await this.history.hasUnknownChange())) await this.changed(0, null);
     });
     if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
@@ -169,7 +174,7 @@ export class ChannelActor {
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
     // A wake-up alone is no message: a reload wakes all, and the compaction that runs is still to be finished.
-    if (this.#isLeaving && this.#isAwaited) this.#isWanted.resolve();
+    if (this.#isLeaving && this.#isAwaited) this.yield();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
     // A wake-up that already waits will see everything that is due by then.
     if (this.#mailbox.size > 0) return;
@@ -298,6 +303,11 @@ export class ChannelActor {
     await this.#mailbox.onIdle();
     if (this.#isAwaited) return;
     await Promise.race([Promise.all([this.#outbox.idle(), finished]), this.#isWanted.promise]);
+  }
+
+  /** A message waits that the next home of the channel is to answer: whoever leaves waits for no compaction and no delivery. */
+  yield(): void {
+    this.#isWanted.resolve();
   }
 
   /** Something is due, running or left behind. */

@@ -39,6 +39,8 @@ export class GuardedHistory {
   #history: History;
   /** How often a text was edited or taken back, as of the rows that were folded last. */
   #takenBack: number;
+  /** How many edits were noted since then: each is one of them. */
+  #noted = 0;
 
   /** @param how.othersWrite other daemons may change the channel's texts; default: true */
   constructor(
@@ -195,8 +197,19 @@ export class GuardedHistory {
       const snapshot = await this.#store.load(this.#owner.channel);
       this.#history = snapshot.history;
       this.#takenBack = snapshot.takenBack;
+      this.#noted = 0;
       return snapshot;
     });
+  }
+
+  /** How often a text was edited or taken back, as far as is known here. */
+  get knownChanges(): number {
+    return this.#takenBack + this.#noted;
+  }
+
+  /** Whether a text was taken back, or edited without a notice, by whichever daemon, of which nobody has told this one. */
+  async hasUnknownChange(): Promise<boolean> {
+    return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.knownChanges;
   }
 
   /** Whether a text was edited or taken back, by whichever daemon, since the rows were folded last. */
@@ -258,6 +271,7 @@ export class GuardedHistory {
 
   /** Renders quotations in tool results as their texts read now, as the fold of the rows does. The caller holds the mutex. */
   async #append(entries: readonly Entry[]): Promise<void> {
+    this.#noted += entries.filter(notesEdit).length;
     const longer = appendEntries(this.#history, entries);
     const outdated = staleReferences(longer.entries, this.#history.lastSeq + 1);
     if (outdated.length === 0) {
@@ -297,5 +311,9 @@ function staleReferences(entries: readonly Entry[], from: Seq): Seq[] {
 
 function mayOutdate(entry: Entry): boolean {
   if (entry.kind === "tool_result") return entry.references.length > 0;
+  return notesEdit(entry);
+}
+
+function notesEdit(entry: Entry): boolean {
   return entry.kind === "notice" && entry.edits !== null;
 }

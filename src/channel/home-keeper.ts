@@ -14,7 +14,10 @@ const OVERDUE_MS = 1000;
 export interface HomeKeeperParts {
   readonly homes: Homes;
   readonly store: Pick<Store, "partitions" | "channels">;
-  readonly registry: Pick<ChannelRegistry, "homes" | "takeUp" | "remindDue" | "handOn" | "drop" | "woken">;
+  readonly registry: Pick<
+    ChannelRegistry,
+    "homes" | "takeUp" | "remindDue" | "review" | "handOn" | "drop" | "woken"
+  >;
   /** This daemon's name in the cluster. */
   readonly daemon: string;
   /** Names of the platforms that are served. */
@@ -34,7 +37,8 @@ export interface HomeKeeperParts {
  *   away → (baton) being taken → (epoch is raised) held → (asked, drained) away
  *   being taken, held → (connection gone) away
  *
- * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, so a wake may be lost.
+ * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, and for what others have
+ * changed, so a wake may be lost.
  */
 export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #parts: HomeKeeperParts;
@@ -122,6 +126,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       try {
         await this.#takeUpUnread();
         await this.#remindDue();
+        await this.#parts.registry.review();
         this.#warned = null;
       } catch (error) {
         this.#warn(error);

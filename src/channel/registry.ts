@@ -267,8 +267,13 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** A wake came for a channel. One that has come too late, or from elsewhere, is dropped. Must not throw. */
   async woken(id: ChannelId, seq: Seq): Promise<void> {
-    if (await this.#isElsewhere(id)) this.#ready.get(id)?.wake();
-    else await this.#with(id, (actor) => actor.look(seq), seq);
+    if (await this.#isElsewhere(id)) {
+      if (seq > 0) this.#ready.get(id)?.yield();
+      return;
+    }
+    await this.#with(id, (actor) => actor.look(seq), seq);
+    // The look each second does it, too.
+    if (seq === 0) await this.review([id]).catch(() => undefined);
   }
 
   /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
@@ -285,7 +290,7 @@ export class ChannelRegistry implements AsyncDisposable {
   #wakeHome(id: ChannelId, seq: Seq): void {
     this.homes.wake(id, seq);
     // One that is being handed on is waited for by the next home.
-    this.#ready.get(id)?.wake();
+    if (seq > 0) this.#ready.get(id)?.yield();
   }
 
   /**
@@ -371,17 +376,52 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /**
    * Another model was chosen for a channel: its actor makes way for one that answers with it, here, also where another daemon had the
-   * channel. Returns once it is under way.
+   * channel; in a cluster, at its home. Returns once it is under way.
    * @param row as it is now
    * @throws WeirError if the log could not be read
    */
   async restaff(row: ChannelRow): Promise<void> {
-    const actor = await this.get(row.id);
+    if (await this.#isElsewhere(row.id)) return this.homes.wake(row.id, 0);
+    let actor: ChannelActor;
+    try {
+      actor = await this.get(row.id);
+    } catch (error) {
+      if (!(error instanceof NotHomeError)) throw error;
+      // Its next home reads the row.
+      return this.homes.wake(row.id, 0);
+    }
     const made = this.#made.get(actor);
     if (made === undefined || actor.isLeaving || made.staffed === this.#parts.agentOf(row)) return;
     // The next one is loaded also where nothing is due: its window may be too full by now.
     this.#owed.add(row.id);
     this.#replace(row.id, actor);
+  }
+
+  /**
+   * Looks at what other daemons have changed in channels that are in memory, and does what a wake would have had done: another agent or
+   * model answers, or a running turn has read what is gone.
+   * @param ids default: all of them
+   * @throws WeirError if that cannot be read
+   */
+  async review(ids: Iterable<ChannelId> = this.#ready.keys()): Promise<void> {
+    const known = [...ids].flatMap((id) => {
+      const actor = this.#ready.get(id);
+      const made = actor && this.#made.get(actor);
+      return made === undefined ? [] : { channel: made.channel, changes: actor?.changesKnown ?? null };
+    });
+    if (known.length === 0) return;
+    for (const row of await this.#parts.store.partitions.changed(known)) {
+      const actor = this.#ready.get(row.id);
+      const made = actor && this.#made.get(actor);
+      if (made === undefined || actor === undefined) continue;
+      this.#made.set(actor, { ...made, channel: row });
+      // The next one is loaded also where nothing is due: its window may be too full by now.
+      if (this.#isOutdated(actor)) {
+        this.#owed.add(row.id);
+        this.#replace(row.id, actor);
+      }
+      actor.look(0);
+    }
   }
 
   #isOutdated(actor: ChannelActor): boolean {

@@ -12,10 +12,10 @@ import { OperatorError } from "../core/errors.ts";
 import { jobId, type JobId } from "../core/ids.ts";
 import { buildDaemon } from "../daemon.ts";
 import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
-import { ask, TIMES } from "../admin/ask-daemon.ts";
+import { ask, assertNoCluster, TIMES } from "../admin/ask-daemon.ts";
 import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "./io.ts";
-import { assertNoMembers, findChannel, openLog, readConfig, withStore } from "./open.ts";
+import { findChannel, openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
 
 export type CompactOptions = CommonOptions & {
@@ -64,7 +64,7 @@ async function askDaemon(
       redo === null ? { kind: "compact" } : { kind: "redo", job: redo },
     );
     answer = await ask(store.requests, id, io.shutdown, TIMES, parseAnswer);
-    if (answer === null) await assertNoMembers(store);
+    if (answer === null) await assertNoCluster(store, what);
   };
   await withStore(io, config, work, "asker");
   if (answer === null && redo !== null)

@@ -11,9 +11,9 @@ import type { BorneByPerson, KnownPerson, SpokenPlace } from "../store/log/perso
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
-import { ask, TIMES } from "../admin/ask-daemon.ts";
+import { ask, assertNoCluster, TIMES } from "../admin/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
-import { assertNoMembers, openLog, readConfig, withStore } from "./open.ts";
+import { openLog, readConfig, withStore } from "./open.ts";
 import { Spinner } from "./progress.ts";
 import { readConfigToLook } from "./readable-config.ts";
 
@@ -178,11 +178,8 @@ async function askDaemon(
 ): Promise<{ readonly isTaken: boolean; readonly forgotten: Forgotten }> {
   const nothing: Forgotten = { messages: 0, memories: 0 };
   if (!(await mayHaveDaemon(config.database))) return { isTaken: false, forgotten: nothing };
-  const work = async ({
-    people,
-    requests,
-    members,
-  }: Store): Promise<{ isTaken: boolean; forgotten: Forgotten }> => {
+  const work = async (store: Store): Promise<{ isTaken: boolean; forgotten: Forgotten }> => {
+    const { people, requests } = store;
     using _line = new Spinner(io.stderr, "Asking the daemon to forget");
     let forgotten = nothing;
     // One after the other: each holds its channel's row for a moment.
@@ -190,7 +187,7 @@ async function askDaemon(
       const request = await requests.add(channel.id, { kind: "forget", person: id });
       const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer);
       if (answer === null) {
-        await assertNoMembers({ members });
+        await assertNoCluster(store, `forget in ${formatAddress(channel.address)}`);
         return { isTaken: false, forgotten };
       }
       if (answer.kind === "forgotten") forgotten = added(forgotten, answer);

@@ -11,7 +11,6 @@ import { closeDataFolder } from "../store/database/data-folder.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../store/database/open.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
-import { GONE_MS } from "../store/channels/members.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { createLog, type LogTargets } from "../telemetry/log.ts";
 import type { LogFileOptions } from "../telemetry/log-file.ts";
@@ -95,18 +94,6 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
   const list = known.map(({ address }) => formatAddress(address)).join(", ");
   const hint = list === "" ? "Nothing has been said anywhere yet." : `The newest channels are: ${list}.`;
   throw new OperatorError(`There is no channel ${formatAddress(parseAddress(name))}. ${hint}`);
-}
-
-/**
- * Before a command does by itself in a channel what no daemon has taken: in a cluster only the channel's home does.
- * @throws OperatorError if daemons of a cluster are there
- */
-export async function assertNoMembers({ members }: Pick<Store, "members">): Promise<void> {
-  const here = (await members.all()).filter(({ silentMs }) => silentMs < GONE_MS);
-  if (here.length > 0)
-    throw new OperatorError(
-      "No daemon of the cluster is home of this channel just now: it is being handed on. Try again in a moment; weir cluster shows who is there.",
-    );
 }
 
 /**

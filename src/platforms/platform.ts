@@ -172,8 +172,11 @@ export interface PlatformInbox {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
-  /** Notes whether channels are private now, in the order in which it is told. Must not throw. */
-  meetChannels(platform: string, channels: readonly ChannelPrivacy[]): void;
+  /**
+   * Notes whether channels are private now, in the order in which it is told. Must not throw. Resolves when that is stored, or never will
+   * be; must not reject.
+   */
+  meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
   command(command: InboundCommand): Promise<CommandAnswer>;
 }
@@ -190,9 +193,10 @@ export interface CatchUpLedger {
   /**
    * The channels in which messages may be missing. To be asked at the start and after each interruption, before any later event
    * is handed in.
+   * @param which `recorded`: only those that were left with `keepGap`, for a connection that replays all that came since. Default: all
    * @returns the channels with the newest activity, at most some thousand, the newest first
    */
-  openGaps(platform: string): Promise<readonly Gap[]>;
+  openGaps(platform: string, which?: "all" | "recorded"): Promise<readonly Gap[]>;
   /** The gap of one channel; null: the log has nothing of the channel, or nobody answers it. */
   gapOf(channel: ChannelAddress): Promise<Gap | null>;
   /** Records a gap until `closeGap`, so that later events of the channel can be stored before the gap is filled. */
@@ -216,6 +220,29 @@ export interface CatchUpLedger {
   watermark(platform: string, account: string): Promise<Date | null>;
   /** Moves the watermark forward. An earlier time changes nothing, unless the stored time lies in the future. */
   moveWatermark(platform: string, account: string, to: Date): Promise<void>;
+  /** How far a connection was heard last, where the platform replays what comes behind that; null: nobody knows. */
+  keptSession(platform: string, shard: number): Promise<KeptSession | null>;
+  /** Replaces what is kept of that connection. Everything up to its sequence has to be in the log by then. */
+  keepSession(platform: string, place: GatewayPlace): Promise<void>;
+}
+
+/** A place in the stream of events of a platform that replays them. */
+export interface GatewayPlace {
+  /** Which of the connections, from 0, and how many there are. */
+  readonly shard: number;
+  readonly shards: number;
+  /** The platform's id of the bot. */
+  readonly account: string;
+  readonly session: string;
+  /** Where the session is resumed. */
+  readonly resumeUrl: string;
+  /** The number of the last event before which none is missing. */
+  readonly sequence: number;
+}
+
+export interface KeptSession extends GatewayPlace {
+  /** Since the session was known to live. */
+  readonly ageMs: number;
 }
 
 /** How the configuration treats a channel. */

@@ -6,6 +6,7 @@ import type * as kit from "../config/schema/values.ts";
 import type { Finding } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
 import type { Platform, PlatformCommand } from "./platform.ts";
+import type { ShardHomes } from "./shared/shard-homes.ts";
 
 /** What options of the configuration are made of. It is handed in: `weir --help` reads the rows, and not zod. */
 export type OptionKit = typeof kit;
@@ -73,6 +74,8 @@ export interface AdapterParts {
   readonly log: Logger;
   /** What people can ask for there. */
   readonly commands: readonly PlatformCommand[];
+  /** Which connections this daemon has, of a platform that divides a bot's servers among several. Default: all. */
+  readonly shardHomes?: ShardHomes;
 }
 
 /** A secret that is missing. */

@@ -2,7 +2,7 @@ import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Absence } from "../core/entry.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform, GapStep, InboundMessage } from "../core/message.ts";
-import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts";
+import type { CatchUpLedger, ChannelPolicy, Gap, GatewayPlace, KeptSession } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
@@ -12,7 +12,7 @@ import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
-  readonly store: Pick<Store, "channels" | "gaps" | "watermarks">;
+  readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "mention">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
@@ -45,8 +45,8 @@ export class BindingLedger implements CatchUpLedger {
     return { isBound: true, listens, answersAll: !mentionRequired, isKnown: (known?.lastSeq ?? 0) > 0 };
   }
 
-  async openGaps(platform: string): Promise<readonly Gap[]> {
-    const rows = await this.#options.store.gaps.all(platform, MAX_GAPS);
+  async openGaps(platform: string, which: "all" | "recorded" = "all"): Promise<readonly Gap[]> {
+    const rows = await this.#options.store.gaps.all(platform, which === "all" ? MAX_GAPS : 0);
     return rows.flatMap((row) => this.#gap(row) ?? []);
   }
 
@@ -115,6 +115,14 @@ export class BindingLedger implements CatchUpLedger {
 
   async moveWatermark(platform: string, account: string, to: Date): Promise<void> {
     await this.#options.store.watermarks.move(platform, account, to);
+  }
+
+  async keptSession(platform: string, shard: number): Promise<KeptSession | null> {
+    return (await this.#options.store.gatewaySessions.read(platform, shard)) ?? null;
+  }
+
+  async keepSession(platform: string, place: GatewayPlace): Promise<void> {
+    await this.#options.store.gatewaySessions.keep(platform, place);
   }
 
   async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {

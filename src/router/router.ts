@@ -181,7 +181,7 @@ export class Router implements PlatformInbox {
     return asked === "within" ? null : NOT_RUN;
   }
 
-  meetChannels(platform: string, channels: readonly ChannelPrivacy[]): void {
+  async meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
     if (channels.length === 0) return;
     const { store, log } = this.#parts;
     this.#told = this.#told
@@ -190,6 +190,7 @@ export class Router implements PlatformInbox {
         () => undefined,
         (error: unknown) => log.error({ platform, why: errorMessage(error) }, "privacy_not_stored"),
       );
+    await this.#told;
   }
 
   #find(where: ChannelOnPlatform): Binding | undefined {

@@ -15,6 +15,7 @@ import { RetentionStore } from "./log/retention.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
+import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -81,6 +82,7 @@ export interface Store {
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
+  readonly gatewaySessions: GatewaySessionStore;
   readonly erasures: ErasureStore;
   readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
@@ -146,6 +148,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
+    gatewaySessions: new GatewaySessionStore(db),
     erasures: new ErasureStore(db),
     retention: new RetentionStore(db),
     reactions: new ReactionStore(db),

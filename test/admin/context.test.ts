@@ -136,7 +136,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
     },
     platforms: {
       ...PLATFORMS_OFF,
-      discord: { ...CHAT, token: "discord-1", secrets: ["discord-1"] },
+      discord: { ...CHAT, shards: 1, token: "discord-1", secrets: ["discord-1"] },
       slack: {
         ...CHAT,
         botToken: "api-key-1-slack",

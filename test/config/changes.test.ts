@@ -148,6 +148,7 @@ const OTHER: Readonly<Record<string, string>> = {
   "platforms.slack.signing_secret": "env:SLACK_SIGNING_SECRET=another-secret",
   "platforms.slack.listen": '"127.0.0.1:3001"',
   "platforms.discord.token": "env:DISCORD_TOKEN=another-token",
+  "platforms.discord.shards": "2",
   ...Object.fromEntries(
     ["discord", "slack"].flatMap((name) =>
       Object.entries({

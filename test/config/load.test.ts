@@ -179,12 +179,12 @@ suite("without a file", () => {
     assert.notEqual(file, null);
     assert.equal(database.url, other.url);
   });
+});
 
-  test("the configuration cannot be changed", (t) => {
-    const config = configFrom(t, '[[agents]]\nid = "a"\nfallbacks = ["x"]');
-    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.agents) && Object.isFrozen(config.llm));
-    assert.ok(Object.isFrozen(config.agents[0]?.compaction) && Object.isFrozen(config.agents[0]?.fallbacks));
-  });
+test("the configuration cannot be changed", (t) => {
+  const config = configFrom(t, '[[agents]]\nid = "a"\nfallbacks = ["x"]');
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.agents) && Object.isFrozen(config.llm));
+  assert.ok(Object.isFrozen(config.agents[0]?.compaction) && Object.isFrozen(config.agents[0]?.fallbacks));
 });
 
 const PRECEDENCE_TOML = `

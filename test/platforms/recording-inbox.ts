@@ -14,7 +14,9 @@ import type {
   CatchUpLedger,
   ChannelPolicy,
   Gap,
+  GatewayPlace,
   InboundCommand,
+  KeptSession,
   PlatformInbox,
 } from "../../src/platforms/platform.ts";
 
@@ -53,7 +55,8 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   /** What was told of channels, by name. */
   readonly privacy = new Map<string, boolean>();
 
-  meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): void {
+  // oxlint-disable-next-line require-await -- an interface's method
+  async meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
     for (const { channel, isPrivate } of channels) this.privacy.set(channel.name, isPrivate);
   }
 
@@ -89,9 +92,26 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
     return this.policy(channel);
   }
 
+  /** Which gaps were asked for, in order. */
+  readonly askedGaps: ("all" | "recorded")[] = [];
+
   // oxlint-disable-next-line require-await -- an interface's method
-  async openGaps(): Promise<readonly Gap[]> {
-    return this.gaps;
+  async openGaps(_platform: string, which: "all" | "recorded" = "all"): Promise<readonly Gap[]> {
+    this.askedGaps.push(which);
+    return which === "all" ? this.gaps : this.gaps.filter(({ channel }) => this.kept.has(channel.name));
+  }
+
+  /** Places of connections, by shard. */
+  readonly sessions = new Map<number, KeptSession>();
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async keptSession(_platform: string, shard: number): Promise<KeptSession | null> {
+    return this.sessions.get(shard) ?? null;
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async keepSession(_platform: string, place: GatewayPlace): Promise<void> {
+    this.sessions.set(place.shard, { ...place, ageMs: 0 });
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

@@ -45,6 +45,9 @@ function divided(folder: string, files: readonly string[], most: number): Group[
   }));
 }
 
+/** Time in which a process ends by itself when its tests are over, ms. */
+const LEFT_OPEN_MS = 30_000;
+
 const FOLLOW = pathToFileURL(path.join(import.meta.dirname, "follow-tests.ts")).href;
 
 /** The text of a module that runs the files: each is a test of that name, with those of the file in it. */
@@ -59,5 +62,10 @@ for (const [name, url] of ${JSON.stringify(pairs)})
     await import(url);
   });
 clearInterval(alive);
+// Fires only where something keeps the process: what a test that failed has left open is told, and not waited for.
+setTimeout(() => {
+  console.error("left open by a test of this group:", process.getActiveResourcesInfo().join(", "));
+  process.exit(1);
+}, ${LEFT_OPEN_MS}).unref();
 `;
 }

@@ -61,6 +61,13 @@ export function whole(min: number, max: number, unit: string): z.ZodNumber {
   return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
 }
 
+/** Most connections that one bot has: Discord's largest have fewer. */
+const MAX_SHARDS = 10_000;
+
+export const shardCount = z
+  .union([z.number().int().min(1).max(MAX_SHARDS), z.literal("auto")])
+  .describe(`a whole number of connections, 1 to ${MAX_SHARDS}, or "auto"`);
+
 export function share(): z.ZodNumber {
   return z.number().gt(0).lt(1).describe("a share of the usable window: a number between 0 and 1");
 }

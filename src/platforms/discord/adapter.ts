@@ -4,8 +4,6 @@ import type { ChannelAddress } from "../../core/ids.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-import { Connection, type Session } from "../shared/connection.ts";
-import { Intake } from "../intake/intake.ts";
 import {
   type CatchUpLedger,
   type ConnectionState,
@@ -19,19 +17,17 @@ import {
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { directChannel } from "./rest/direct-channel.ts";
 import { Directory } from "./rest/directory.ts";
-import { DiscordEvents } from "./inbound/events.ts";
-import { GatewaySession } from "./gateway/session.ts";
-import { linkTo } from "./outbound/link.ts";
 import { DiscordHistory } from "./rest/history.ts";
-import { ReplayBuffer } from "./gateway/replay-buffer.ts";
-import { listGuilds } from "./rest/guilds.ts";
-import { placePayload, readyPayload } from "./inbound/payload.ts";
+import { linkTo } from "./outbound/link.ts";
 import { People } from "./rest/people.ts";
 import { Poster } from "./outbound/poster.ts";
 import { MessageReader } from "./inbound/reader.ts";
 import { counted } from "../../text/text.ts";
-import { type Bot, BotIdentity } from "./gateway/bot-identity.ts";
-import { RecentActivity } from "./gateway/recent-activity.ts";
+import { BotIdentity } from "./gateway/bot-identity.ts";
+import { Logins } from "./gateway/logins.ts";
+import type { SharedParts } from "./gateway/shard-intake.ts";
+import { Shards } from "./gateway/shards.ts";
+import { LOCAL_SHARDS, type ShardHomes } from "../shared/shard-homes.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 
@@ -40,6 +36,8 @@ export interface DiscordOptions {
   readonly log: Logger;
   /** Commands that Discord lists after a slash. */
   readonly commands: readonly PlatformCommand[];
+  /** Which connections this daemon has; default: all. */
+  readonly shardHomes?: ShardHomes;
   /** Default: the wall clock. */
   readonly now?: () => Date;
   /** For tests. */
@@ -56,23 +54,6 @@ export function createDiscord(options: DiscordOptions): Platform {
   return new DiscordPlatform(options);
 }
 
-/** A gateway event of a person's message or act. */
-interface HeldEvent {
-  readonly t: string;
-  readonly d: unknown;
-  readonly bot: Bot;
-}
-
-/** The parts of one opened intake. */
-interface Intaking {
-  readonly inbox: PlatformInbox;
-  readonly intake: Intake;
-  readonly events: DiscordEvents;
-  readonly commands: SlashCommands;
-  readonly replayBuffer: ReplayBuffer<HeldEvent>;
-  readonly recentActivity: RecentActivity;
-}
-
 class DiscordPlatform implements Platform {
   readonly name = PLATFORM_NAME;
   readonly capabilities: PlatformCapabilities;
@@ -86,19 +67,22 @@ class DiscordPlatform implements Platform {
   readonly #lastMessages = new BoundedMap<string>(MAX_LAST_MESSAGES);
   readonly #reader: MessageReader;
   readonly #poster: Poster;
-  #connection: Connection | null = null;
-  #intaking: Intaking | null = null;
+  readonly #logins: Logins;
+  #commands: SlashCommands | null = null;
+  #shards: Shards | null = null;
 
   constructor(options: DiscordOptions) {
-    const { config, log } = options;
+    const { config, log, shardHomes = LOCAL_SHARDS } = options;
     const timing = { ...DISCORD_TIMING, ...options.timing };
-    const api = new DiscordApi({ token: config.token, apiUrl: config.apiUrl, timing });
+    const { token, apiUrl } = config;
+    const api = new DiscordApi({ token, apiUrl, timing, members: () => shardHomes.members() });
     const identity = new BotIdentity(api);
     const directory = new Directory(api);
     const people = new People(api);
     const lastMessages = this.#lastMessages;
     this.#options = options;
     this.#timing = timing;
+    this.#logins = new Logins(api, timing);
     this.#api = api;
     this.#identity = identity;
     this.#directory = directory;
@@ -119,43 +103,40 @@ class DiscordPlatform implements Platform {
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
-    const { config, log } = this.#options;
-    const { backOff } = this.#timing;
-    const intaking = this.#openIntake(inbox, ledger);
-    this.#intaking = intaking;
-    const interrupted = (): void => {
-      this.#connection?.interrupted();
-      intaking.intake.interrupt();
-      intaking.replayBuffer.hold();
-    };
-    this.#connection = new Connection({
-      platform: PLATFORM_NAME,
-      open: async (signal): Promise<Session> => {
-        interrupted();
-        // Before the first event: server names may decide who answers it.
-        await inbox.meetServers(PLATFORM_NAME, async () => listGuilds(this.#api));
-        return await GatewaySession.open(
-          {
-            token: config.token,
-            api: this.#api,
-            timing: this.#timing,
-            log,
-            dispatch: (t, d) => this.#dispatch(intaking, t, d),
-            interrupted,
-          },
-          signal,
-        );
-      },
+    const {
+      config,
       log,
-      ...(backOff !== undefined && { backOff }),
-    });
-    await this.#connection.start();
+      commands: listed,
+      now = () => new Date(),
+      shardHomes = LOCAL_SHARDS,
+    } = this.#options;
+    const [api, reader, timing, logins] = [this.#api, this.#reader, this.#timing, this.#logins];
+    const commands = new SlashCommands({ api, inbox, commands: listed, reader, log });
+    this.#commands = commands;
+    const shared: SharedParts = {
+      config,
+      inbox,
+      ledger,
+      api,
+      identity: this.#identity,
+      history: new DiscordHistory({ api, reader, identity: this.#identity }),
+      directory: this.#directory,
+      people: this.#people,
+      lastMessages: this.#lastMessages,
+      reader,
+      commands,
+      logins,
+      timing,
+      log,
+      now,
+    };
+    this.#shards = new Shards(shared, { count: config.shards, homes: shardHomes });
+    await this.#shards.start();
   }
 
   async stopIntake(deadline: AbortSignal): Promise<void> {
-    this.#intaking?.intake.close();
-    await this.#connection?.[Symbol.asyncDispose]();
-    if (this.#intaking !== null) await unlessAborted(this.#intaking.commands.idle(), deadline);
+    await this.#shards?.stop(deadline);
+    if (this.#commands !== null) await unlessAborted(this.#commands.idle(), deadline);
   }
 
   async send(message: OutboundMessage): Promise<string> {
@@ -187,92 +168,15 @@ class DiscordPlatform implements Platform {
   }
 
   connection(): ConnectionState {
-    const state = this.#connection?.state ?? notConnectedYet();
+    const state = this.#shards?.state ?? notConnectedYet();
     const bot = this.#identity.known;
     if (state.kind !== "connected" || bot === null) return state;
-    return { ...state, as: `${bot.user.username} in ${counted(this.#directory.servers, "server")}` };
+    const place = `${bot.user.username} in ${counted(this.#directory.servers, "server")}`;
+    return { ...state, as: state.as === undefined ? place : `${place}, ${state.as}` };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stopIntake(AbortSignal.abort());
     this.#api[Symbol.dispose]();
-  }
-
-  #openIntake(inbox: PlatformInbox, ledger: CatchUpLedger): Intaking {
-    const { config, log, commands, now = () => new Date() } = this.#options;
-    const { backOff, holdMs, callsPerSecond } = this.#timing;
-    const [api, reader, identity] = [this.#api, this.#reader, this.#identity];
-    const intake = new Intake({
-      platform: PLATFORM_NAME,
-      account: async () => (await identity.bot()).user.id,
-      inbox,
-      ledger,
-      history: new DiscordHistory({ api, reader, identity, callsPerSecond }),
-      log,
-      catchUpMaxAgeMs: config.catchUpMaxAgeMs,
-      now,
-      ...(backOff !== undefined && { backOff }),
-      ...(holdMs !== undefined && { holdMs }),
-    });
-    const [directory, people, lastMessages] = [this.#directory, this.#people, this.#lastMessages];
-    const events = new DiscordEvents({
-      api,
-      directory,
-      people,
-      reader,
-      lastMessages,
-      intake,
-      ledger,
-      now,
-      log,
-    });
-    return {
-      inbox,
-      intake,
-      events,
-      commands: new SlashCommands({ api, inbox, commands, reader, log }),
-      replayBuffer: new ReplayBuffer({
-        take: ({ t, d, bot }) => events.take(t, d, bot),
-        channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
-        isKept: ({ t }) => t === "CHANNEL_DELETE" || t === "THREAD_DELETE",
-        miss: ({ d }) => events.miss(d),
-      }),
-      recentActivity: new RecentActivity(directory, intake),
-    };
-  }
-
-  /** Places and commands are handled at once; people's messages wait for earlier messages. */
-  #dispatch(intaking: Intaking, t: string, d: unknown): void {
-    const { inbox, intake, commands, replayBuffer, recentActivity } = intaking;
-    this.#directory.learn(t, d);
-    inbox.meetChannels(PLATFORM_NAME, this.#directory.toldBy(t, d));
-    switch (t) {
-      case "READY": {
-        const { user, application } = readyPayload.parse(d);
-        const bot = { user, applicationId: application.id };
-        this.#identity.set(bot);
-        this.#connection?.resumed();
-        intake.resume();
-        recentActivity.begin(d);
-        replayBuffer.release();
-        void commands.register(bot);
-        return;
-      }
-      case "GUILD_CREATE":
-        recentActivity.take(d);
-        return;
-      case "RESUMED":
-        this.#connection?.resumed();
-        intake.resume();
-        replayBuffer.release();
-        return;
-      case "INTERACTION_CREATE":
-        commands.take(d);
-        return;
-      default: {
-        const bot = this.#identity.known;
-        if (bot !== null) replayBuffer.pass({ t, d, bot });
-      }
-    }
   }
 }

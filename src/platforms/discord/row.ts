@@ -5,17 +5,25 @@ import type { OptionKit, PlatformRow } from "../row.ts";
 export interface DiscordConfig extends ChatPlatformConfig {
   /** Never print it. */
   readonly token: string;
+  /** Among how many connections the bot's servers are divided. */
+  readonly shards: number | "auto";
 }
 
 const ID = /^\d{15,21}$/;
 const GUIDE = "docs/discord.md";
 
-const options = ({ secret, startOption }: OptionKit) => ({
+const options = ({ secret, shardCount, startOption }: OptionKit) => ({
   token: startOption(
     secret,
     "env:DISCORD_TOKEN",
     "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
       `and invite it: ${GUIDE}.`,
+  ),
+  shards: startOption(
+    shardCount,
+    1,
+    'Among how many connections the bot\'s servers are divided: a number, or "auto" for as many as Discord recommends. From 2,500 ' +
+      "servers on Discord asks for more than one. Daemons on one database need the same number.",
   ),
 });
 
@@ -26,7 +34,7 @@ export const discord = {
   token: "token",
   ids: ID,
   options,
-  resolve: (_, { token = null }) => (token === null ? null : { token }),
+  resolve: ({ shards }, { token = null }) => (token === null ? null : { token, shards }),
   async open(config, parts) {
     const { createDiscord } = await import("./adapter.ts");
     return createDiscord({ config, ...parts });

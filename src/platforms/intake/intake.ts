@@ -75,6 +75,8 @@ export class Intake {
   /** Resolves when the gaps of this connection are known; false: the intake was closed before. */
   #resuming: Promise<boolean> = Promise.resolve(true);
   #isResuming = false;
+  /** Which gaps the running search is for. */
+  #sought: "all" | "recorded" = "all";
   #isConnected = false;
   #waiting = 0;
 
@@ -116,10 +118,12 @@ export class Intake {
   /**
    * Starts the fetch of missed messages. Call after connecting, before the first event. Returns at once;
    * later events wait for the fetch.
+   * @param sought `recorded`: the platform replays everything that came since the log's last event, so only what was missing before that
+   *   is fetched. Default: all
    */
-  resume(): void {
+  resume(sought: "all" | "recorded" = "all"): void {
     this.#isConnected = true;
-    this.#findGaps();
+    this.#findGaps(sought);
     this.#watermark.start();
   }
 
@@ -172,6 +176,11 @@ export class Intake {
    */
   async untilDone<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
     return this.#platformRetry.untilDone(event, work);
+  }
+
+  /** True: of all events that are no longer waiting here, none is missing without being recorded as missing. */
+  get isComplete(): boolean {
+    return !this.#closing.signal.aborted && !this.#isResuming && this.#isDone;
   }
 
   /** Resolves when every event handed in is stored, and nothing is being fetched. */
@@ -260,19 +269,31 @@ export class Intake {
   }
 
   /** Finds the gaps of a new connection. Nothing is stored until they are known. */
-  #findGaps(): void {
-    if (this.#isResuming) return;
+  #findGaps(sought: "all" | "recorded"): void {
+    if (this.#isResuming) {
+      if (sought === "all") this.#sought = sought;
+      return;
+    }
     this.#isResuming = true;
-    const { ledger, platform } = this.#parts;
-    const found = this.#platformRetry.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
-      const gaps = await ledger.openGaps(platform);
-      await this.#discovery.begin(gaps);
-      for (const gap of gaps) {
-        this.#backfill.markKnown(gap.channel.name);
-        this.#gaps.open(this.#discovery.sinceWatermark(gap));
-      }
+    this.#sought = sought;
+    const finding = this.#platformRetry.until("gaps_not_found", Number.POSITIVE_INFINITY, async () => {
+      let found: "all" | "recorded";
+      do {
+        found = this.#sought;
+        await this.#openGaps(found);
+      } while (found !== this.#sought);
     });
-    this.#resuming = found.finally(() => (this.#isResuming = false));
+    this.#resuming = finding.finally(() => (this.#isResuming = false));
+  }
+
+  async #openGaps(sought: "all" | "recorded"): Promise<void> {
+    const { ledger, platform } = this.#parts;
+    const gaps = await ledger.openGaps(platform, sought);
+    await this.#discovery.begin(gaps);
+    for (const gap of gaps) {
+      this.#backfill.markKnown(gap.channel.name);
+      this.#gaps.open(this.#discovery.sinceWatermark(gap));
+    }
   }
 
   /**

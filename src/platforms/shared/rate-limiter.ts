@@ -8,7 +8,7 @@ const COUNTED_MS = 60_000;
  * Who is waited for asks for nothing, but is counted.
  */
 export class RateLimiter {
-  readonly #everyMs: number;
+  readonly #everyMs: () => number;
   readonly #now: () => number;
   /** When all that were made are made up for, by a steady clock, ms. */
   #freeAt = Number.NEGATIVE_INFINITY;
@@ -16,11 +16,11 @@ export class RateLimiter {
   #awaited = 0;
 
   /**
-   * @param everyMs one call in so many ms, over time
+   * @param everyMs one call in so many ms, over time; asked each time where it changes
    * @param now a steady clock, ms
    */
-  constructor(everyMs: number, now: () => number = () => performance.now()) {
-    this.#everyMs = everyMs;
+  constructor(everyMs: number | (() => number), now: () => number = () => performance.now()) {
+    this.#everyMs = typeof everyMs === "number" ? () => everyMs : everyMs;
     this.#now = now;
   }
 
@@ -43,6 +43,7 @@ export class RateLimiter {
   }
 
   #count(): void {
-    this.#freeAt = Math.max(this.#freeAt, this.#now() - BURST * this.#everyMs) + this.#everyMs;
+    const everyMs = this.#everyMs();
+    this.#freeAt = Math.max(this.#freeAt, this.#now() - BURST * everyMs) + everyMs;
   }
 }

@@ -219,7 +219,7 @@ class SlackPlatform implements Platform {
         intake.resume();
         intake.search(async () => {
           const joined = await findJoinedChannels(api, this.#names);
-          inbox.meetChannels(
+          void inbox.meetChannels(
             PLATFORM_NAME,
             joined.flatMap(({ channel, isPrivate }) =>
               isPrivate === undefined ? [] : [{ channel, isPrivate }],

@@ -7,6 +7,8 @@ export interface SlackTiming {
   readonly helloMs: number;
   /** A shorter-lived socket is reopened with growing pauses, any other at once. */
   readonly shortMs: number;
+  /** Before the next attempt where Slack has no socket left for the app. */
+  readonly fullMs: number;
   /** Timeout of Slack's answer to our ping. */
   readonly pingMs: number;
   /** Timeout of a post. Slack may still make a post after its timeout, and it would appear twice. */
@@ -31,6 +33,7 @@ export const SLACK_TIMING: SlackTiming = {
   callMs: 10_000,
   helloMs: 10_000,
   shortMs: 5000,
+  fullMs: 30_000,
   pingMs: 5000,
   postMs: 45_000,
   streamMs: 1500,

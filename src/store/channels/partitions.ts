@@ -1,7 +1,7 @@
 import { OperatorError } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
-import { OLDEST_DUE } from "./channels.ts";
+import { type ChannelRow, COLUMNS_OF_C, OLDEST_DUE, type RawChannel, toChannel } from "./channels.ts";
 
 /** A partition with the epoch with which a daemon has taken it. */
 export interface TakenPartition {
@@ -21,6 +21,13 @@ export interface DueChannel {
   readonly address: ChannelAddress;
   /** The newest that asks for one. */
   readonly seq: Seq;
+}
+
+/** What the home of a channel knows of it. */
+export interface KnownChannel {
+  readonly channel: Pick<ChannelRow, "id" | "agent" | "model">;
+  /** How often a text was edited or taken back, for a running turn; null: none runs. */
+  readonly changes: number | null;
 }
 
 /** Rows of `partitions`: which daemon took each share of the channels last. */
@@ -103,5 +110,29 @@ export class PartitionStore {
     return rows.map(({ id, platform, name, due_to: seq }) => {
       return { id: channelId(id), address: { platform, name }, seq };
     });
+  }
+
+  /**
+   * Those of some channels that others have changed: another agent or model answers there, or a text was edited or taken back of which
+   * the running turn does not know.
+   */
+  async changed(known: readonly KnownChannel[]): Promise<ChannelRow[]> {
+    const rows = await this.#db.query<RawChannel>(
+      {
+        name: "partitions_changed",
+        text: `select ${COLUMNS_OF_C}
+                 from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) k(id, agent, model, changes)
+                 join channels c on c.id = k.id
+                where c.agent <> k.agent or c.chosen_model is distinct from k.model
+                   or case when k.changes is null then false else k.changes <> notes_taken_back(c.id) end`,
+      },
+      [
+        known.map(({ channel: { id } }) => id),
+        known.map(({ channel: { agent } }) => agent),
+        known.map(({ channel: { model } }) => model?.name ?? null),
+        known.map(({ changes }) => changes),
+      ],
+    );
+    return rows.map(toChannel);
   }
 }

@@ -1,4 +1,4 @@
-// proves: src/admin/at-home.ts, src/admin/request-server.ts, src/channel/registry.ts, src/channel/actor.ts
+// proves: src/admin/at-home.ts, src/admin/ask-daemon.ts, src/cli/compact.ts, src/cli/forget-user.ts, src/admin/request-server.ts, src/channel/registry.ts, src/channel/actor.ts
 // What people and operators ask of a daemon that is not the channel's home is done by the home, or has its effect there.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -13,6 +13,7 @@ import { BEN, command } from "../../support/commands.ts";
 import { hold, listen } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
+import { envOf, openMainHome } from "../../support/e2e-main.ts";
 import { until } from "../../support/patience.ts";
 
 const database = await createTestDatabase();
@@ -203,8 +204,8 @@ test(
     const { a, b, cluster, server } = scene;
     const room = "summarised";
     await listen(b, room, 1, 40);
-    const never = hold().behaviour;
-    server.respond((request) => (request.model === "summariser" ? never : text("noted")));
+    const summary = hold();
+    server.respond((request) => (request.model === "summariser" ? summary.behaviour : text("noted")));
     const { compactor } = await b.daemon.registry.get(await idOf(room));
     const forced = compactor.force();
     await server.received(1);
@@ -214,6 +215,8 @@ test(
     await answers(scene, room, 1);
     assert.deepEqual([turnsOf(a, room), turnsOf(b, room)], [1, 0]);
     assert.equal((await forced).kind, "failed");
+    // Else the end of the next home waits for it.
+    summary.release(text("The room was summarised."));
   },
 );
 
@@ -233,3 +236,41 @@ test("what is decided at a daemon that is not home is run and shown by the home,
   assert.equal((await open.sql("select from entries where message_id = 'approval/1'")).length, 1);
   assert.deepEqual([turnsOf(a, "room"), turnsOf(b, "room")], [0, 2]);
 });
+
+test(
+  "beside a cluster of which nobody is home, a command does nothing by itself, and says so",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene();
+    const { a, cluster, server } = scene;
+    const room = "unattended";
+    await listen(a, room, 1, 40);
+    cluster.lose("b");
+    const { members, channels } = beside.store;
+    const member = { id: "8a0c0c9e-6f0e-4d5e-9d3a-1f2b3c4d5e6f", name: "b", version: "1", host: "h", pid: 1 };
+    await using home = await openMainHome("", envOf(database.connection, server.url));
+    // The commands ask for longer than a daemon may be silent.
+    const telling = setInterval(() => void tell(), 1000);
+    const tell = async (): Promise<boolean> =>
+      members.tell({ ...member, startedAt: new Date(), held: [], vitals: {} });
+    try {
+      await tell();
+      const before = server.requests.length;
+      const epoch = (await channels.find({ platform: "test", name: room }))?.epoch;
+      for (const words of [
+        ["compact", `test:${room}`],
+        ["forget-user", "test:u-ann", "--yes"],
+      ]) {
+        const run = home.run(...words);
+        await run.ended;
+        assert.match(run.stderr, /No daemon of the cluster has taken this \(.*\): the channel is moving/);
+      }
+      assert.equal(server.requests.length, before);
+      const row = await channels.find({ platform: "test", name: room });
+      assert.equal(row?.epoch, epoch, "nobody has taken it");
+    } finally {
+      clearInterval(telling);
+      await members.remove(member.id);
+    }
+  },
+);

@@ -292,3 +292,33 @@ function oldChannel(discord: DiscordServer): string {
   );
   return found?.[1] ?? "";
 }
+
+test("a restart goes on with the session that was kept: what was said meanwhile is answered, and nothing is fetched", async () => {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  const discord = stack.use(await startDiscordServer());
+  const database = stack.use(await createTestDatabase());
+  const guild = discord.world.addGuild({ name: "Mill" });
+  const general = discord.world.addChannel({ guild, name: "general" });
+  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const mention = `<@${discord.world.botId}>`;
+  model.respond(echo);
+  const options = {
+    databaseUrl: connectionUrl(database.connection),
+    modelUrl: model.url,
+    discord: { token: discord.token, apiUrl: discord.api },
+  };
+  const first = await startDiscordWeir(options);
+  discord.world.say(ann, general, `${mention} first`);
+  await until("the first answer", () => discord.answers(general).length === 1);
+  const { gatewaySessions } = first.daemon.store;
+  await until("the place", async () => (await gatewaySessions.read("discord", 0)) !== undefined);
+  await first[Symbol.asyncDispose]();
+  const fetched = discord.journal.calls("GET", ROUTE_MESSAGES).length;
+  discord.world.say(ann, general, `${mention} meanwhile`);
+  await using _ = await startDiscordWeir(options);
+  await until("the second answer", () => discord.answers(general).length === 2);
+  assert.equal(model.requests.length, 2);
+  assert.equal(discord.journal.received(2).length, 1);
+  assert.equal(discord.journal.calls("GET", ROUTE_MESSAGES).length, fetched);
+});

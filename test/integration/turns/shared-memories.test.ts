@@ -117,7 +117,7 @@ test("what was shared is told nowhere else from the moment on at which its chann
   await tellSecrets(scene, weir);
   const elsewhere = ["square", "private", "closed", "under-private"];
   for (const room of elsewhere) assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
-  weir.daemon.inbox.meetChannels("test", [
+  void weir.daemon.inbox.meetChannels("test", [
     { channel: { platform: "test", name: "public" }, isPrivate: true },
   ]);
   while ((await weir.daemon.store.channels.find({ platform: "test", name: "public" }))?.isPrivate !== true);

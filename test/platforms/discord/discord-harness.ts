@@ -34,6 +34,7 @@ export function discordConfig(discord: DiscordServer, overrides: Partial<Discord
   return {
     token: discord.token,
     apiUrl: discord.api,
+    shards: 1,
     dm: "everyone",
     allow: [],
     owners: [],

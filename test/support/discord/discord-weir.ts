@@ -4,6 +4,8 @@ import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
+import type { Cluster } from "../../../src/compose/channels.ts";
+import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
@@ -21,6 +23,10 @@ export interface DiscordWeirOptions {
   readonly binding?: Partial<Binding>;
   /** More of the agent in config.toml. */
   readonly agent?: string;
+  /** The daemons among which the channels are spread; default: this one has all. */
+  readonly cluster?: Cluster;
+  /** Which connections it has; default: all. */
+  readonly shardHomes?: ShardHomes;
   readonly onLine?: (line: string) => void;
 }
 
@@ -41,6 +47,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
   const write = options.onLine ?? ((): void => undefined);
   const log = pino({ level: "info" }, { write });
   const own: DiscordConfig = {
+    shards: 1,
     dm: "everyone",
     allow: [],
     owners: [],
@@ -54,6 +61,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
     log,
     commands: commandTable(),
     timing: { ...TIMING, ...options.timing },
+    ...(options.shardHomes && { shardHomes: options.shardHomes }),
   });
   const bindings = [{ ...bindPlatform("discord", agentId("main")), ...options.binding }];
   const platforms = { ...config.platforms, discord: own };
@@ -62,6 +70,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
     log,
     platforms: () => [discord],
     bindings,
+    ...(options.cluster && { cluster: options.cluster }),
   });
   const events: WeirEvent[] = [];
   daemon.events.on((event) => void events.push(event));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { GatewayIntentBits, GatewayOpcodes } from "discord.js";
+import { z } from "zod";
 
 import type { GatewayConnection } from "./gateway-connection.ts";
 import type { WorldEvent } from "./records.ts";
@@ -18,13 +19,21 @@ interface Dispatch {
 export class GatewaySession {
   readonly id = randomUUID();
   readonly intents: number;
+  /** Which shard it is, and of how many. */
+  readonly shard: readonly [number, number];
   connection: GatewayConnection | null;
   readonly #replayLimit: number;
   readonly #kept: Dispatch[] = [];
   #seq = 0;
 
-  constructor(intents: number, connection: GatewayConnection, replayLimit: number) {
+  constructor(
+    intents: number,
+    shard: readonly [number, number],
+    connection: GatewayConnection,
+    replayLimit: number,
+  ) {
     this.intents = intents;
+    this.shard = shard;
     this.connection = connection;
     this.#replayLimit = replayLimit;
   }
@@ -34,7 +43,14 @@ export class GatewaySession {
   }
 
   wants(event: WorldEvent): boolean {
-    return event.intent === 0 || (this.intents & event.intent) !== 0;
+    if (event.intent !== 0 && (this.intents & event.intent) === 0) return false;
+    return this.tellsOf(guildOf(event));
+  }
+
+  /** Whether it tells of a server: the first also of what is in none. */
+  tellsOf(guildId: string | null): boolean {
+    const [id, count] = this.shard;
+    return (guildId === null ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count))) === id;
   }
 
   deliver(event: WorldEvent): void {
@@ -62,4 +78,12 @@ export class GatewaySession {
   #send({ s, t, d }: Dispatch): void {
     this.connection?.send({ op: GatewayOpcodes.Dispatch, s, t, d });
   }
+}
+
+const inGuild = z.object({ guild_id: z.string().optional(), id: z.string().optional() });
+
+/** The server of an event; null: it is of none. */
+function guildOf(event: WorldEvent): string | null {
+  const { guild_id: guildId, id } = inGuild.parse(event.data(false));
+  return guildId ?? (/^GUILD_(?:CREATE|UPDATE|DELETE)$/.test(event.t) ? (id ?? null) : null);
 }

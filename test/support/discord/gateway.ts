@@ -17,7 +17,11 @@ import type { WorldEvent } from "./records.ts";
 import type { State } from "./state.ts";
 
 const frameOf = z.looseObject({ op: z.enum(GatewayOpcodes), d: z.unknown() });
-const identifyOf = z.looseObject({ token: z.string(), intents: z.number() });
+const identifyOf = z.looseObject({
+  token: z.string(),
+  intents: z.number(),
+  shard: z.tuple([z.number(), z.number()]).default([0, 1]),
+});
 const resumeOf = z.looseObject({ token: z.string(), session_id: z.string(), seq: z.number() });
 
 /** Every intent that exists; another bit is 4013. */
@@ -114,9 +118,15 @@ export class Gateway {
     for (const connection of this.#open) connection.close(code, reason);
   }
 
-  /** Ends the TCP connections without a close frame. @param options isReset: by RST, not FIN */
-  cut(options: { isReset?: boolean } = {}): void {
-    for (const connection of this.#open) connection.cut(options.isReset ?? false);
+  /**
+   * Ends the TCP connections without a close frame.
+   * @param options isReset: by RST, not FIN; shard: only this one's
+   */
+  cut(options: { isReset?: boolean; shard?: number } = {}): void {
+    const { shard } = options;
+    const sessions = [...this.#sessions.values()].filter((one) => one.shard[0] === shard);
+    const cut = shard === undefined ? this.#open : sessions.flatMap(({ connection }) => connection ?? []);
+    for (const connection of cut) connection.cut(options.isReset ?? false);
     for (const socket of this.#unanswered) socket.destroy();
     this.#unanswered.clear();
   }
@@ -211,16 +221,16 @@ export class Gateway {
       connection.close(GatewayCloseCodes.DisallowedIntents, "Disallowed intent(s).");
       return;
     }
-    const session = new GatewaySession(identify.intents, connection, options.replayLimit);
+    const session = new GatewaySession(identify.intents, identify.shard, connection, options.replayLimit);
     this.#sessions.set(session.id, session);
-    const guilds = [...this.#state.guilds.values()];
+    const guilds = [...this.#state.guilds.values()].filter(({ id }) => session.tellsOf(id));
     session.dispatch("READY", {
       v: 10,
       user: { ...toUser(bot), email: null, flags: 0, verified: true, mfa_enabled: false },
       guilds: guilds.map(({ id }) => ({ id, unavailable: true })),
       session_id: session.id,
       resume_gateway_url: `${this.#state.origin.replace("http", "ws")}/resume`,
-      shard: [0, 1],
+      shard: identify.shard,
       session_type: "normal",
       private_channels: [],
       application: { id: bot.id, flags: applicationFlags(this.#state) },

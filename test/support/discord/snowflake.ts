@@ -12,6 +12,15 @@ export class Snowflakes {
     this.#last = earliest > this.#last ? earliest : this.#last + 1n;
     return String(this.#last);
   }
+
+  /** The next id that Discord's formula gives to this one of so many shards. */
+  nextOf(shard: number, shards: number): string {
+    this.next();
+    const behind = (this.#last >> COUNTER_BITS) % BigInt(shards);
+    const ahead = (BigInt(shard) - behind + BigInt(shards)) % BigInt(shards);
+    this.#last += ahead << COUNTER_BITS;
+    return String(this.#last);
+  }
 }
 
 /** Negative where `a` is older than `b`. */

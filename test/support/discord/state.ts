@@ -25,6 +25,9 @@ export interface DiscordOptions {
   /** Time within which an interaction has to be acknowledged. */
   readonly interactionAckMs?: number;
   readonly interactionTokenMs?: number;
+  /** How many shards are recommended to the bot, and how many may log in together. */
+  readonly shards?: number;
+  readonly maxConcurrency?: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -39,6 +42,8 @@ const DEFAULTS = {
   nonceLifeMs: 5 * MINUTE_MS,
   interactionAckMs: 3_000,
   interactionTokenMs: 15 * MINUTE_MS,
+  shards: 1,
+  maxConcurrency: 1,
 } satisfies Required<DiscordOptions>;
 
 /** Everything that exists. Events go to whoever set `emit`. */

@@ -66,9 +66,10 @@ export class World {
     return id;
   }
 
-  /** A server with the bot in it, told to whoever is connected. */
-  addGuild(guild: { name: string } = { name: "guild" }): string {
-    const id = this.#state.ids.next();
+  /** A server with the bot in it, told to whoever is connected. @param guild shard: the one that tells of it, where there are `of` */
+  addGuild(guild: { name: string; shard?: number; of?: number } = { name: "guild" }): string {
+    const { shard = 0, of = 1 } = guild;
+    const id = this.#state.ids.nextOf(shard, of);
     const everyone = { id, name: "@everyone", permissions: EVERYONE_MAY, botId: null };
     const roles = new Map([[id, everyone]]);
     const members = new Map<string, MemberRecord>();

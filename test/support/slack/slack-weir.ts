@@ -4,6 +4,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands.ts";
 import type { SlackConfig } from "../../../src/platforms/slack/row.ts";
+import type { Cluster } from "../../../src/compose/channels.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { buildDaemon, type Daemon } from "../../../src/daemon.ts";
@@ -23,6 +24,10 @@ export interface SlackWeirOptions {
   /** More of config.toml. */
   readonly agent?: string;
   readonly onLine?: (line: string) => void;
+  /** The daemons among which the channels are spread; default: this one has all. */
+  readonly cluster?: Cluster;
+  /** HTTP mode: called with the listening port. */
+  readonly onListening?: (port: number) => void;
 }
 
 export interface SlackWeir extends AsyncDisposable {
@@ -54,6 +59,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
     log,
     commands: commandTable(),
     timing: { shortMs: 0, streamMs: 20, firstPieceMs: 0, ...options.timing },
+    ...(options.onListening && { onListening: options.onListening }),
   });
   const bindings = [{ ...bindPlatform("slack", agentId("main")), ...options.binding }];
   const platforms = { ...config.platforms, slack: own };
@@ -62,6 +68,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
     log,
     platforms: () => [slack],
     bindings,
+    ...(options.cluster && { cluster: options.cluster }),
   });
   const events: WeirEvent[] = [];
   daemon.events.on((event) => void events.push(event));

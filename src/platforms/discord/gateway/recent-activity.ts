@@ -33,6 +33,11 @@ export class RecentActivity {
     this.#intake = intake;
   }
 
+  /** True: every server has told its newest messages. */
+  get isDone(): boolean {
+    return this.#awaited.size === 0;
+  }
+
   /** @param d the data of READY */
   begin(d: unknown): void {
     this.#awaited.clear();

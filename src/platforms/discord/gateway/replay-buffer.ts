@@ -8,6 +8,8 @@ export interface ReplayBufferParts<Event> {
   readonly isKept: (event: Event) => boolean;
   /** An event of a channel, and maybe later ones, were dropped: the channel's events must be fetched. */
   readonly miss: (event: Event) => void;
+  /** Called for each event that is dropped, before `miss`. Default: nobody is told. */
+  readonly dropped?: (event: Event) => void;
 }
 
 /** Maximum held events, and maximum channels with dropped events. */
@@ -41,6 +43,11 @@ export class ReplayBuffer<Event> {
     for (const one of held) this.#keep(one);
   }
 
+  /** True: events are held back. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   /** Holds events back from now on. */
   hold(): void {
     this.#isHeld = true;
@@ -63,6 +70,7 @@ export class ReplayBuffer<Event> {
       this.#held.push(event);
       return;
     }
+    this.#parts.dropped?.(event);
     const channel = this.#parts.channelOf(event);
     if (channel !== null) this.#dropped.set(channel, event);
   }

@@ -4,20 +4,18 @@ import {
   type FetchingStrategyOptions,
   type IContextFetchingStrategy,
   type SessionInfo,
-  SimpleIdentifyThrottler,
   type WebSocketShard,
   WebSocketShardEvents,
   WebSocketShardStatus,
 } from "@discordjs/ws";
-import { GatewayIntentBits, Routes } from "discord.js";
+import { GatewayIntentBits } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import type { Session } from "../../shared/connection.ts";
 import { Unread } from "../../intake/unread.ts";
-import { PlatformError } from "../../platform.ts";
-import { type DiscordApi, DiscordRefusal, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
+import { DiscordRefusal, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
 import { createShard } from "./shard.ts";
-import { gatewayPayload } from "../inbound/payload.ts";
+import type { Logins } from "./logins.ts";
 import { refusalOf, WRONG_TOKEN } from "../rest/api-errors.ts";
 import type { DiscordTiming } from "../timing.ts";
 
@@ -32,14 +30,23 @@ const INTENTS =
 /** The library's timeout for a socket and for its HELLO before it tries another socket, ms. */
 const SOCKET_MS = 10_000;
 const UNREADABLE = "what Discord said at the login could not be read";
+/** As the library closes a connection that it resumes: Discord ends a session for 1000 and 1001 only. */
+const KEEP_SESSION = 4200;
+
+type Options = { -readonly [Key in keyof FetchingStrategyOptions]: FetchingStrategyOptions[Key] };
 
 export interface GatewayParts {
   readonly token: string;
-  readonly api: DiscordApi;
-  readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs" | "isLoginPaced">;
+  /** Which connection it is, of how many. */
+  readonly shard: number;
+  readonly shards: number;
+  readonly logins: Logins;
+  readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs">;
   readonly log: Logger;
-  /** Called with each event, in order of arrival. If it throws, the error is logged. */
-  readonly dispatch: (t: string, d: unknown) => void;
+  /** A session to go on with; null: none. If Discord has it no more, a new one is begun. */
+  readonly resumable: Pick<SessionInfo, "sessionId" | "resumeURL" | "sequence"> | null;
+  /** Called with each event and its number, in order of arrival. If it throws, the error is logged. */
+  readonly dispatch: (t: string, d: unknown, sequence: number) => void;
   /** Called when the connection is lost: until READY or RESUMED, dispatched events may follow a gap. */
   readonly interrupted: () => void;
 }
@@ -60,6 +67,8 @@ export class GatewaySession implements Session {
   #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
   #closing: Promise<void> | null = null;
+  /** Not over by an error: whoever resumes the session finds it. */
+  #isSound = true;
 
   /**
    * Resolves when the gateway is ready.
@@ -78,14 +87,22 @@ export class GatewaySession implements Session {
 
   private constructor(parts: GatewayParts) {
     this.#parts = parts;
+    const { resumable, shard: shardId, shards: shardCount } = parts;
+    if (resumable !== null) this.#resumable = { ...resumable, shardId, shardCount };
     this.#unread = new Unread(PLATFORM_NAME, parts.log);
     const { promise, resolve } = Promise.withResolvers<Error | null>();
     this.closed = promise;
     void promise.then(() => parts.interrupted());
-    this.#end = resolve;
+    this.#end = (why) => {
+      if (why !== null) this.#isSound = false;
+      resolve(why);
+    };
   }
 
-  /** Ends the session for good: after a plain `destroy`, the library may reconnect. May be called twice. */
+  /**
+   * Ends the connection for good: after a plain `destroy`, the library may reconnect. Discord keeps the session for a while, for whoever
+   * resumes it, unless an error has ended it. May be called twice.
+   */
   async close(): Promise<void> {
     this.#closing ??= this.#destroy();
     await this.#closing;
@@ -109,23 +126,21 @@ export class GatewaySession implements Session {
 
   /** Resolves when the gateway is ready; otherwise never: `closed` says why. */
   async #connect(): Promise<void> {
-    const information = await this.#parts.api.get(Routes.gatewayBot(), gatewayPayload);
-    const { remaining, reset_after: retryAfterMs } = information.session_start_limit;
-    if (remaining < 1)
-      throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
-        retryAfterMs,
-      });
+    const { token, shard: shardId, shards, logins } = this.#parts;
+    // A session is resumed at an address of its own, and counts as no login.
+    const information = this.#resumable === null ? await logins.ask() : null;
     if (this.#closing !== null) return;
     const shard = createShard({
+      shard: shardId,
       strategy: this.#strategy({
         ...DefaultWebSocketManagerOptions,
-        token: this.#parts.token,
+        token,
         // oxlint-disable-next-line no-unsafe-enum-assignment -- a sum of bits is none of them
         intents: INTENTS,
         handshakeTimeout: SOCKET_MS,
         helloTimeout: SOCKET_MS,
-        gatewayInformation: information,
-        shardCount: 1,
+        gatewayInformation: information ?? logins.none,
+        shardCount: shards,
       }),
       passedOver: (t, error) => this.#passOver(t, error),
       failed: (error) => this.#end(error),
@@ -135,26 +150,32 @@ export class GatewaySession implements Session {
     await shard.connect();
   }
 
-  #strategy(options: FetchingStrategyOptions): IContextFetchingStrategy {
-    const throttler = new SimpleIdentifyThrottler(1);
-    const { isLoginPaced } = this.#parts.timing;
+  #strategy(options: Options): IContextFetchingStrategy {
+    const { logins } = this.#parts;
     return {
       options,
       // A connection attempt after the end waits here for ever.
-      retrieveSessionInfo: async () =>
-        this.#closing === null ? this.#resumable : new Promise(() => undefined),
+      retrieveSessionInfo: async () => {
+        if (this.#closing !== null) return new Promise(() => undefined);
+        // The session that was to be resumed is gone: the library reads the address of a new one right after this.
+        if (this.#resumable === null && options.gatewayInformation === logins.none)
+          options.gatewayInformation = await logins.ask();
+        return this.#resumable;
+      },
       updateSessionInfo: (_shard, info) => {
         this.#resumable = info;
       },
       waitForIdentify: async (shard, signal) => {
-        if (isLoginPaced) await throttler.waitForIdentify(shard, signal);
+        // Many shards wait for each other for longer than one may take to get ready.
+        this.#disarm();
+        await logins.wait(shard, signal).finally(() => this.#arm());
       },
     };
   }
 
   #listen(shard: WebSocketShard): void {
     const { log, interrupted } = this.#parts;
-    shard.on(WebSocketShardEvents.Dispatch, ({ data: { t, d } }) => this.#take(t, d));
+    shard.on(WebSocketShardEvents.Dispatch, ({ data: { t, d, s } }) => this.#take(t, d, s));
     shard.on(WebSocketShardEvents.Closed, ({ code }) => {
       const refusal = refusalOf(code);
       if (refusal !== null) return this.#end(refusal);
@@ -166,17 +187,18 @@ export class GatewaySession implements Session {
     );
   }
 
-  #take(t: string, d: unknown): void {
-    if (t === "READY" || t === "RESUMED") this.#disarm();
+  #take(t: string, d: unknown, sequence: number): void {
+    const isBeginning = t === "READY" || t === "RESUMED";
+    if (isBeginning) this.#disarm();
     try {
-      this.#parts.dispatch(t, d);
+      this.#parts.dispatch(t, d, sequence);
     } catch (error) {
       // A malformed event must not end the connection, except READY: it tells who the bot is.
       this.#unread.tell(t, error);
       if (t === "READY") this.#end(new Error(UNREADABLE));
       return;
     }
-    if (t === "READY") this.#opened.resolve();
+    if (isBeginning) this.#opened.resolve();
   }
 
   /** Logs a frame that was not passed to the library. */
@@ -205,7 +227,8 @@ export class GatewaySession implements Session {
     const shard = this.#shard;
     shard?.removeAllListeners();
     shard?.on(WebSocketShardEvents.Error, () => undefined);
-    const destroyed = shard?.destroy().catch(() => undefined) ?? Promise.resolve();
+    const options = this.#isSound ? { code: KEEP_SESSION } : {};
+    const destroyed = shard?.destroy(options).catch(() => undefined) ?? Promise.resolve();
     await withDeadline(destroyed, this.#parts.timing.closeMs);
     this.#end(null);
   }

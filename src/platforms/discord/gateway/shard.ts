@@ -4,6 +4,8 @@ import { GatewayDispatchEvents, GatewayOpcodes } from "discord.js";
 import { z } from "zod";
 
 export interface ShardParts {
+  /** Its number. */
+  readonly shard: number;
   /** Holds the library's options, and its state for a RESUME. */
   readonly strategy: IContextFetchingStrategy;
   /** Called for each skipped unreadable frame. @param t its event's type, or `op 9` */
@@ -32,8 +34,8 @@ const kindOfFrame = z.object({ op: z.unknown().optional(), t: z.unknown().option
  * would end the process, and a second HELLO would beat for ever. So each frame is checked first. An error
  * costs only its frame, or the connection if no frame caused it.
  */
-export function createShard({ strategy, passedOver, failed }: ShardParts): WebSocketShard {
-  const shard = new WebSocketShard(strategy, 0);
+export function createShard({ shard: id, strategy, passedOver, failed }: ShardParts): WebSocketShard {
+  const shard = new WebSocketShard(strategy, id);
   let isGreeted = false;
 
   const check = (frame: unknown): void => {

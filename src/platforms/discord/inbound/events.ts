@@ -73,10 +73,13 @@ export class DiscordEvents {
     this.#unread = new Unread(PLATFORM_NAME, parts.log);
   }
 
-  /** Returns at once. Unreadable events are only logged. */
-  take(t: string, d: unknown, bot: Bot): void {
+  /**
+   * Unreadable events are only logged.
+   * @returns resolves when the event is in the log, leaves no trace there, or is known to be missing; does not reject
+   */
+  async take(t: string, d: unknown, bot: Bot): Promise<void> {
     try {
-      this.#route(t, d, bot);
+      await this.#route(t, d, bot);
     } catch (error) {
       this.#unread.tell(t, error);
     }
@@ -88,7 +91,7 @@ export class DiscordEvents {
     if (place.success) this.#miss(place.data);
   }
 
-  #route(t: string, d: unknown, bot: Bot): void {
+  #route(t: string, d: unknown, bot: Bot): Promise<void> | undefined {
     switch (t) {
       case "MESSAGE_CREATE": {
         const message = messagePayload.parse(d);
@@ -135,25 +138,31 @@ export class DiscordEvents {
    * Retries until Discord answers: Discord sends the event once, and no catch-up covers old messages. Later
    * events of the channel would need the same call.
    */
-  #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): void {
+  async #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
     const { intake } = this.#parts;
     const read = async (): Promise<readonly Outcome[]> =>
       (await intake.untilDone("taken_back_not_read_yet", work)) ?? [];
-    this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
+    await this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
   }
 
-  #enqueue(place: Place, work: () => Promise<readonly Outcome[]>, maxWaiting = MAX_WAITING): void {
+  async #enqueue(
+    place: Place,
+    work: () => Promise<readonly Outcome[]>,
+    maxWaiting = MAX_WAITING,
+  ): Promise<void> {
     const { channel_id: lane } = place;
     if (this.#waiting >= maxWaiting) {
       this.#miss(place);
       return;
     }
     this.#waiting += 1;
-    void this.#channels
-      .add(lane, async () => this.#run(place, work))
+    const storing: Promise<unknown>[] = [];
+    await this.#channels
+      .add(lane, async () => this.#run(place, work, storing))
       .finally(() => {
         this.#waiting -= 1;
       });
+    await Promise.all(storing);
   }
 
   #miss({ channel_id: channelId, guild_id: guildId }: Place): void {
@@ -165,11 +174,15 @@ export class DiscordEvents {
   }
 
   /** Must not throw: the lane continues. */
-  async #run(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
+  async #run(
+    place: Place,
+    work: () => Promise<readonly Outcome[]>,
+    storing: Promise<unknown>[],
+  ): Promise<void> {
     const { intake, log } = this.#parts;
     try {
       // Handed over in order, without waiting for the storing.
-      for (const { event, home } of await work()) void intake.hand(event, home);
+      for (const { event, home } of await work()) storing.push(intake.hand(event, home));
     } catch (error) {
       const isLater = error instanceof WeirError && error.retryable;
       const fields = { platform: PLATFORM_NAME, channel: place.channel_id, why: errorMessage(error) };

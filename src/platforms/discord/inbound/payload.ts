@@ -72,6 +72,7 @@ export const messagePayload = said.extend({
   message_snapshots: z.array(z.object({ message: said.partial() })).optional(),
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
+export const messagesPayload = z.array(messagePayload);
 
 /** An update may hold only the ids and the changes. */
 export const updatePayload = z.object({
@@ -147,6 +148,8 @@ export const rolePayload = z.object({ guild_id: z.string(), role });
 export const roleGonePayload = z.object({ guild_id: z.string(), role_id: z.string() });
 /** A channel, a server, or a role of one. */
 export const privacyPayload = z.object({ id: z.string().optional(), guild_id: z.string().optional() });
+export const channelsPayload = z.array(channelPayload);
+export const activeThreadsPayload = z.object({ threads: z.array(channelPayload) });
 export const threadsPayload = z.object({ guild_id: z.string(), threads: z.array(channelPayload) });
 
 /** The gateway's address and login limit; `reset_after` in ms. */
@@ -165,6 +168,8 @@ export const readyPayload = z.object({
   user: userPayload,
   application: z.object({ id: z.string() }),
   guilds: z.array(z.object({ id: z.string() })),
+  session_id: z.string(),
+  resume_gateway_url: z.string(),
 });
 
 export const interactionPayload = z.object({

@@ -49,7 +49,11 @@ export class MessageReader {
     where: ChannelOnPlatform,
     options: ReadOptions,
   ): Promise<InboundMessage> {
-    await this.#parts.directory.meetGuild(where.workspace);
+    const { directory } = this.#parts;
+    await directory.meetGuild(where.workspace);
+    // A connection that was resumed is not told of its servers' channels.
+    if (message.content.includes("<#") && !directory.isHeard(where.workspace))
+      await directory.meetWhole(where.workspace);
     const [author, { texts, images }] = await Promise.all([
       this.#author(message, where, options.isFull),
       this.#attached(message.attachments, options.isFull),

@@ -13,7 +13,7 @@ import { Emojis } from "../rest/emojis.ts";
 import { toComponents } from "./buttons.ts";
 import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
-import { type MessagePayload, messagePayload } from "../inbound/payload.ts";
+import { type MessagePayload, messagesPayload } from "../inbound/payload.ts";
 import type { People } from "../rest/people.ts";
 import type { BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, isSnowflake } from "../snowflake.ts";
@@ -34,7 +34,6 @@ const posted = z.object({
   content: z.string(),
   embeds: z.array(z.unknown()).default([]).catch([]),
 });
-const postedMessages = z.array(messagePayload);
 
 /** Maximum remembered sent messages. */
 const MAX_REMEMBERED = 5000;
@@ -68,7 +67,7 @@ export class Poster {
   /** @returns the message's id */
   async send(message: OutboundMessage): Promise<string> {
     const { name } = message.channel;
-    const content = this.#convert(message);
+    const content = await this.#convert(message);
     const id = (await this.#earlier(message, content)) ?? (await this.#post(message, content));
     this.#keys.set(id, message.idempotencyKey);
     const newest = this.#parts.lastMessages.get(name);
@@ -77,7 +76,7 @@ export class Poster {
   }
 
   async edit(messageId: string, message: OutboundMessage): Promise<void> {
-    const content = this.#convert(message);
+    const content = await this.#convert(message);
     const shown = this.#shown.get(messageId);
     // Somebody may have deleted the piece: Discord itself must confirm the final text.
     const isSame = shown?.content === content.content && message.actions === undefined;
@@ -100,8 +99,9 @@ export class Poster {
     }
   }
 
-  async react({ name }: ChannelAddress, messageId: string, emoji: string): Promise<void> {
-    const sign = await this.#emojis.sign(emoji, this.#parts.directory.known(name)?.guildId);
+  async react(channel: ChannelAddress, messageId: string, emoji: string): Promise<void> {
+    const { name } = channel;
+    const sign = await this.#emojis.sign(emoji, async () => this.#guildOf(channel));
     const route = Routes.channelMessageOwnReaction(name, messageId, encodeURIComponent(sign));
     await this.#parts.api.call({ method: "PUT", route });
   }
@@ -124,8 +124,27 @@ export class Poster {
       );
   }
 
-  #convert({ channel, text }: OutboundMessage): Content {
+  async #convert({ channel, text }: OutboundMessage): Promise<Content> {
+    if (text.includes("@")) await this.#meetPeople(channel);
     return toDiscord(text, this.#parts.people.namesIn(channel.name));
+  }
+
+  /** Of what is said in a channel, this daemon may hear nothing. Without the people's names, the text just mentions nobody. */
+  async #meetPeople(channel: ChannelAddress): Promise<void> {
+    const { directory, people, log } = this.#parts;
+    const guildId = await this.#guildOf(channel);
+    if (guildId === undefined || directory.isHeard(guildId)) return;
+    try {
+      await people.read(channel.name, guildId);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      log.debug({ channel: formatAddress(channel), why: error.message }, "people_not_read");
+    }
+  }
+
+  /** "": it is a DM; undefined: nobody knows. */
+  async #guildOf({ name }: ChannelAddress): Promise<string | undefined> {
+    return (await this.#parts.directory.find(name))?.guildId;
   }
 
   async #post(message: OutboundMessage, content: Content): Promise<string> {
@@ -140,7 +159,7 @@ export class Poster {
       nonce: nonceOf(key),
       enforce_nonce: true,
     };
-    const there = await this.#put(channel, { ...body, ...this.#reference(message) }, body);
+    const there = await this.#put(channel, { ...body, ...(await this.#reference(message)) }, body);
     if (card !== undefined) await this.#keepIfDrawn(channel, there);
     // For a known key, Discord returns the message first sent with it.
     this.#shown.set(there.id, { content: there.content, isPiece: !message.final });
@@ -181,7 +200,7 @@ export class Poster {
     for (let page = 0; page < MAX_PAGES; page++) {
       const query = { after, limit: String(PAGE) };
       const route = Routes.channelMessages(channel.name);
-      const messages = await this.#parts.api.get(route, postedMessages, query);
+      const messages = await this.#parts.api.get(route, messagesPayload, query);
       const found = messages
         .toSorted((a, b) => compareIds(a.id, b.id))
         .filter(({ author }) => author.id === bot.user.id)
@@ -222,11 +241,10 @@ export class Poster {
   }
 
   /** In a server's channel, refers to the answered message, unless that message is the last. */
-  #reference({ channel: { name }, inReplyTo }: OutboundMessage): object {
-    const { directory, lastMessages } = this.#parts;
+  async #reference({ channel, inReplyTo }: OutboundMessage): Promise<object> {
     const last = inReplyTo.findLast(isSnowflake);
-    const isGuilds = (directory.known(name)?.guildId ?? "") !== "";
-    if (last === undefined || !isGuilds || lastMessages.get(name) === last) return {};
+    if (last === undefined || this.#parts.lastMessages.get(channel.name) === last) return {};
+    if (((await this.#guildOf(channel)) ?? "") === "") return {};
     return { message_reference: { message_id: last, fail_if_not_exists: false } };
   }
 }

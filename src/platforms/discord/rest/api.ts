@@ -19,6 +19,8 @@ export interface ApiOptions {
   /** Null: Discord's own. */
   readonly apiUrl: string | null;
   readonly timing: Pick<DiscordTiming, "callMs" | "longestWaitMs" | "callsPerSecond">;
+  /** How many daemons share the calls that Discord allows the bot. Default: one. */
+  readonly members?: () => number;
 }
 
 const METHODS = {
@@ -76,9 +78,11 @@ export function isReplyRefused(error: unknown): error is DiscordRefusal {
 export class DiscordApi implements Disposable {
   readonly #rest: REST;
   readonly #token: string;
+  readonly #share: () => number;
 
-  constructor({ token, apiUrl, timing }: ApiOptions) {
+  constructor({ token, apiUrl, timing, members = () => 1 }: ApiOptions) {
     this.#token = token;
+    this.#share = () => timing.callsPerSecond / Math.max(1, members());
     this.#rest = new REST({
       version: "10",
       retries: 0,
@@ -87,6 +91,11 @@ export class DiscordApi implements Disposable {
       rejectOnRateLimit: (limit) => waitOf(limit) > timing.longestWaitMs,
       ...(apiUrl !== null && { api: apiUrl }),
     });
+  }
+
+  /** How many calls a second this daemon may make, in total. */
+  get callsPerSecond(): number {
+    return Math.max(1, Math.floor(this.#share()));
   }
 
   async get<Schema extends z.ZodType>(
@@ -111,6 +120,8 @@ export class DiscordApi implements Disposable {
   async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
     // After a 401 the client forgets the token.
     this.#rest.setToken(this.#token);
+    // The client reads it anew each second.
+    this.#rest.options.globalRequestsPerSecond = this.callsPerSecond;
     try {
       return await this.#rest.request({
         method: METHODS[method],

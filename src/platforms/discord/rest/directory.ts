@@ -2,10 +2,13 @@ import { ChannelType, PermissionFlagsBits, Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { ChannelOnPlatform, ChannelPrivacy } from "../../../core/message.ts";
 import { displayName } from "../../../text/text.ts";
+import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
 import {
+  activeThreadsPayload,
   type ChannelPayload,
   channelPayload,
+  channelsPayload,
   guildLeftPayload,
   type GuildPayload,
   guildPayload,
@@ -65,6 +68,10 @@ export class Directory {
   readonly #dms = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
   readonly #asking = new Map<string, Promise<ChannelInfo | null>>();
   readonly #askingGuild = new Map<string, Promise<void>>();
+  /** Servers of which all channels are known. */
+  readonly #whole = new Set<string>();
+  /** Servers that the gateway told of: what is said there has been heard from then on. */
+  readonly #told = new Set<string>();
 
   constructor(api: DiscordApi) {
     this.#api = api;
@@ -75,16 +82,25 @@ export class Directory {
     return this.#joined.size;
   }
 
-  /** Learns from the gateway events of places; ignores all other events. */
-  learn(t: string, d: unknown): void {
+  /**
+   * Learns from the gateway events of places; ignores all other events.
+   * @param isOfShard whether a server's events come over the connection that told it
+   */
+  learn(t: string, d: unknown, isOfShard: (guildId: string) => boolean): void {
     switch (t) {
       case "READY":
-        return this.#ready(d);
+        return this.#ready(d, isOfShard);
       case "GUILD_CREATE":
-      case "GUILD_UPDATE":
+      case "GUILD_UPDATE": {
         // An unavailable server comes with its id alone.
-        if (guildLeftPayload.parse(d).unavailable !== true) this.#setGuild(guildPayload.parse(d));
+        if (guildLeftPayload.parse(d).unavailable === true) return undefined;
+        const guild = guildPayload.parse(d);
+        this.#setGuild(guild);
+        if (t === "GUILD_UPDATE") return undefined;
+        this.#whole.add(guild.id);
+        this.#told.add(guild.id);
         return undefined;
+      }
       case "GUILD_DELETE": {
         const { id, unavailable } = guildLeftPayload.parse(d);
         if (unavailable !== true) this.#forgetGuild(id);
@@ -124,6 +140,22 @@ export class Directory {
     }
   }
 
+  /** The bot is in these servers, as a gateway that tells it no more would have said. */
+  join(guildIds: Iterable<string>): void {
+    for (const id of guildIds) this.#joined.add(id);
+  }
+
+  /** Forgets which servers the gateway told of: from now on another connection hears what is said there. */
+  unhear(isOfShard: (guildId: string) => boolean): void {
+    for (const id of this.#told) if (isOfShard(id)) this.#told.delete(id);
+    for (const id of this.#guilds.keys()) if (isOfShard(id)) this.#forgetGuild(id);
+  }
+
+  /** Whether a channel's people are known from what they say: the gateway tells of its server. A DM's person always is. */
+  isHeard(guildId: string): boolean {
+    return guildId === "" || this.#told.has(guildId);
+  }
+
   /** What is known of a channel without a call. */
   known(id: string): ChannelInfo | undefined {
     return this.#channels.get(id) ?? this.#threads.get(id) ?? this.#dms.get(id);
@@ -156,6 +188,44 @@ export class Directory {
       };
     const parent = await this.#parent(info);
     return { ...base, kind: "thread", place: { workspace, channel: info.name, parent } };
+  }
+
+  /** Like {@link known}; fetches an unknown channel. @returns undefined: there is none, or it cannot be fetched now */
+  async find(id: string): Promise<ChannelInfo | undefined> {
+    const known = this.known(id);
+    if (known !== undefined) return known;
+    try {
+      return (await this.#ask(id)) ?? undefined;
+    } catch (error) {
+      if (error instanceof PlatformError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The server whose channels have to be fetched before `toldBy` can tell all that an event says: a connection that was resumed
+   * is not told of its servers. Null: none.
+   */
+  lacking(t: string, d: unknown): string | null {
+    if (!TELL_PRIVACY.has(t) || t === "GUILD_CREATE" || t === "CHANNEL_DELETE") return null;
+    const { id, guild_id: guildId } = privacyPayload.parse(d);
+    const guild = t === "GUILD_UPDATE" ? id : guildId;
+    return guild === undefined || this.#whole.has(guild) ? null : guild;
+  }
+
+  /** Fetches what GUILD_CREATE would tell of a server. @throws a retryable PlatformError */
+  async meetWhole(guildId: string): Promise<void> {
+    if (guildId === "" || this.#whole.has(guildId)) return;
+    await this.meetGuild(guildId);
+    const [channels, active] = await Promise.all([
+      this.#api.find(Routes.guildChannels(guildId), channelsPayload),
+      this.#api.find(Routes.guildActiveThreads(guildId), activeThreadsPayload),
+    ]);
+    // What the gateway told meanwhile is newer.
+    if (this.#whole.has(guildId)) return;
+    for (const channel of [...(channels ?? []), ...(active?.threads ?? [])])
+      this.#setChannel(channel, guildId);
+    this.#whole.add(guildId);
   }
 
   /** What an event tells of who may see channels: of one, or of all of its server. */
@@ -256,11 +326,11 @@ export class Directory {
     if (guild !== null && !this.#guilds.has(id)) this.#setGuild(guild);
   }
 
-  #ready(d: unknown): void {
+  #ready(d: unknown, isOfShard: (guildId: string) => boolean): void {
     const there = new Set(readyPayload.parse(d).guilds.map(({ id }) => id));
-    this.#joined.clear();
+    for (const id of this.#joined) if (isOfShard(id)) this.#joined.delete(id);
     for (const id of there) this.#joined.add(id);
-    for (const id of this.#guilds.keys()) if (!there.has(id)) this.#forgetGuild(id);
+    for (const id of this.#guilds.keys()) if (isOfShard(id) && !there.has(id)) this.#forgetGuild(id);
   }
 
   #setGuild({ id, name, roles, channels = [], threads = [] }: GuildPayload): void {
@@ -273,6 +343,8 @@ export class Directory {
   #forgetGuild(id: string): void {
     this.#guilds.delete(id);
     this.#joined.delete(id);
+    this.#whole.delete(id);
+    this.#told.delete(id);
     for (const channel of this.#channels.values())
       if (channel.guildId === id) this.#channels.delete(channel.id);
   }

@@ -24,11 +24,14 @@ export class Emojis {
   /**
    * The emoji's name in Discord's paths.
    * @param emoji a Unicode emoji, or the name of a custom emoji
+   * @param guildOf the server of the channel, asked for a name only; "" or undefined: none
    * @throws PlatformError
    */
-  async sign(emoji: string, guildId: string | undefined): Promise<string> {
+  async sign(emoji: string, guildOf: () => Promise<string | undefined>): Promise<string> {
     const name = emoji.replaceAll(/^:|:$/g, "");
-    if (!/^\w{2,32}$/.test(name) || guildId === undefined || guildId === "") return emoji;
+    if (!/^\w{2,32}$/.test(name)) return emoji;
+    const guildId = (await guildOf()) ?? "";
+    if (guildId === "") return emoji;
     const id = (await this.#of(guildId)).get(name);
     return id === undefined ? emoji : `${name}:${id}`;
   }

@@ -1,5 +1,4 @@
 import { Routes } from "discord.js";
-import { z } from "zod";
 import type { ChannelAddress } from "../../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../../core/message.ts";
 import type {
@@ -12,7 +11,7 @@ import type {
 import { RateLimiter } from "../../shared/rate-limiter.ts";
 import { type DiscordApi, isDeletedChannel } from "./api.ts";
 import { isSpoken } from "../inbound/readable-text.ts";
-import { channelPayload, type MessagePayload, messagePayload } from "../inbound/payload.ts";
+import { channelPayload, type MessagePayload, messagePayload, messagesPayload } from "../inbound/payload.ts";
 import type { MessageReader } from "../inbound/reader.ts";
 import type { Bot, BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, timeOfId } from "../snowflake.ts";
@@ -21,8 +20,6 @@ export interface HistoryParts {
   readonly api: DiscordApi;
   readonly reader: MessageReader;
   readonly identity: BotIdentity;
-  /** Calls a second in total that Discord allows a bot. */
-  readonly callsPerSecond: number;
 }
 
 /** Maximum share of calls for catch-ups that no event waits for. */
@@ -32,8 +29,6 @@ const PAGE = 100;
 /** Maximum pages without people's messages that are skipped. */
 const MAX_EMPTY_PAGES = 5;
 
-const messages = z.array(messagePayload);
-
 /** Reads Discord's message history, without the bot's messages and Discord's notices. */
 export class DiscordHistory implements ChatHistory {
   readonly pageSize = PAGE;
@@ -42,7 +37,7 @@ export class DiscordHistory implements ChatHistory {
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
-    this.rateLimiter = new RateLimiter(1000 / (parts.callsPerSecond * BACKGROUND_SHARE));
+    this.rateLimiter = new RateLimiter(() => 1000 / (parts.api.callsPerSecond * BACKGROUND_SHARE));
   }
 
   async newest(channel: MaybeGap, limit: number, reach = limit): Promise<NewestMessages> {
@@ -164,7 +159,7 @@ export class DiscordHistory implements ChatHistory {
   /** Oldest first. */
   async #page(channelId: string, query: Readonly<Record<string, string>>): Promise<MessagePayload[]> {
     this.rateLimiter.called();
-    const page = await this.#parts.api.get(Routes.channelMessages(channelId), messages, query);
+    const page = await this.#parts.api.get(Routes.channelMessages(channelId), messagesPayload, query);
     return page.toSorted((a, b) => compareIds(a.id, b.id));
   }
 

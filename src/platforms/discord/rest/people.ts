@@ -2,9 +2,19 @@ import { Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { displayName } from "../../../text/text.ts";
 import type { DiscordApi } from "./api.ts";
-import { memberPayload, type MemberPayload, type UserPayload, userPayload } from "../inbound/payload.ts";
+import {
+  memberPayload,
+  type MemberPayload,
+  messagesPayload,
+  type UserPayload,
+  userPayload,
+} from "../inbound/payload.ts";
 
 const MAX_CHANNELS = 2000;
+/** The newest messages of a channel that tell who speaks there. */
+const READ = 50;
+/** How long those that were read count, ms. */
+const READ_MS = 60_000;
 const MAX_NAMES = 200;
 const MAX_MEMBERS = 10_000;
 
@@ -18,6 +28,8 @@ export class People {
   /** By guild and user; null: no longer a member. */
   readonly #members = new BoundedMap<MemberPayload | null>(MAX_MEMBERS);
   readonly #users = new BoundedMap<string>(MAX_MEMBERS);
+  /** When the newest messages of a channel were read. */
+  readonly #readAt = new BoundedMap<number>(MAX_CHANNELS);
 
   constructor(api: DiscordApi) {
     this.#api = api;
@@ -32,6 +44,25 @@ export class People {
     }
     this.#channels.set(channelId, names);
     this.#users.set(user.id, name);
+  }
+
+  /**
+   * Learns who speaks in a channel of which the gateway tells nothing, from its newest messages; once a minute.
+   * @throws PlatformError
+   */
+  async read(channelId: string, guildId: string): Promise<void> {
+    const last = this.#readAt.get(channelId);
+    if (last !== undefined && performance.now() - last < READ_MS) return;
+    const newest = await this.#api.get(Routes.channelMessages(channelId), messagesPayload, {
+      limit: String(READ),
+    });
+    this.#readAt.set(channelId, performance.now());
+    const users = newest.flatMap(({ author, mentions, webhook_id: webhookId }) =>
+      webhookId === undefined ? [author, ...mentions] : mentions,
+    );
+    const people = new Map(users.filter(({ bot }) => bot !== true).map((user) => [user.id, user]));
+    for (const user of people.values())
+      this.met(channelId, user, nameOf(user, await this.findMember(guildId, user.id)));
   }
 
   namesIn(channelId: string): KnownNames {

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import type { Session } from "../../shared/connection.ts";
 import { Unread } from "../../intake/unread.ts";
+import { PlatformError } from "../../platform.ts";
 import { clientOptions, toSlackError } from "../web/api.ts";
 import { type Handlers } from "./bolt-app.ts";
 import { boltLogger } from "./bolt-logger.ts";
@@ -170,6 +171,13 @@ class SocketSession implements Session {
     if (this.#reason === "link_disabled")
       return new OperatorError(
         "Socket Mode was switched off: switch it on again at https://api.slack.com/apps, Socket Mode.",
+      );
+    if (this.#reason === "too_many_websockets")
+      return new PlatformError(
+        "slack",
+        "unavailable",
+        "Slack gives an app ten sockets, and all are taken: this one waits until another daemon leaves",
+        { retryAfterMs: this.#parts.timing.fullMs },
       );
     return new Error(`Slack's socket was closed${this.#reason === null ? "" : ` (${this.#reason})`}.`);
   }

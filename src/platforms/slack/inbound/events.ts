@@ -163,7 +163,7 @@ export class SlackEvents {
   #converted({ channel: id, subtype }: z.infer<typeof conversion>): void {
     const channel = addressOf({ channel: id, threadTs: null });
     this.#parts.names.forgetChannel(id);
-    this.#parts.inbox.meetChannels(PLATFORM_NAME, [
+    void this.#parts.inbox.meetChannels(PLATFORM_NAME, [
       { channel, isPrivate: subtype === "channel_convert_to_private" },
     ]);
   }

@@ -213,7 +213,7 @@ export class DaemonLink implements PlatformInbox {
     // A terminal is in none.
   }
 
-  meetChannels(): void {
+  async meetChannels(): Promise<void> {
     // As above.
   }
 

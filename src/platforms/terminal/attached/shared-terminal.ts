@@ -155,7 +155,7 @@ export class SharedTerminal implements Platform {
       },
       command: async (command) => inbox.command(command),
       meetServers: async (platform, list) => inbox.meetServers(platform, list),
-      meetChannels: (platform, channels) => inbox.meetChannels(platform, channels),
+      meetChannels: async (platform, channels) => inbox.meetChannels(platform, channels),
     };
   }
 

@@ -90,6 +90,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
       ["ask", "question", "AGENT TEXT: which agent, and what you ask it"],
       ["agents", "what", "stop NUMBER: end one at once"],
       ["skill", "what", "on NAME | off [NAME]: take one up here, or lay it down"],
+      ["model", "name", "NAME | default: answer here with this one, or with the agent's"],
       ["approve", "number", "NUMBER | NUMBER always: once, or these arguments from now on"],
       ["deny", "number", "NUMBER | NUMBER REASON: the agent is told the reason"],
       ["approvals", "what", "NUMBER | forget NUMBER: one of them whole; end what is allowed"],

@@ -18,11 +18,15 @@ import { type DiscordScene, openDiscordScene } from "../discord-harness.ts";
 /** A history that knows nothing of the gateway, as right after a start. */
 function historyOf({ discord }: DiscordScene): DiscordHistory {
   const apiUrl = discord.api;
-  const api = new DiscordApi({ token: discord.token, apiUrl, timing: DISCORD_TIMING });
+  const api = new DiscordApi({
+    token: discord.token,
+    apiUrl,
+    timing: { ...DISCORD_TIMING, callsPerSecond: 1000 },
+  });
   const directory = new Directory(api);
   const people = new People(api);
   const reader = new MessageReader({ directory, people, apiUrl, log: pino({ level: "silent" }) });
-  return new DiscordHistory({ api, reader, identity: new BotIdentity(api), callsPerSecond: 1000 });
+  return new DiscordHistory({ api, reader, identity: new BotIdentity(api) });
 }
 
 function channelOf({ guild, general }: DiscordScene): ChannelOnPlatform {

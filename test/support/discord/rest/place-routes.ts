@@ -10,7 +10,7 @@ import { channelOf, messageOf, ok, param, parseBody } from "./route.ts";
 import type { RestAnswer, RestCall, Route } from "./route.ts";
 
 /** The limits of the identify rate; high, since tests log in often. */
-const SESSION_STARTS = { total: 1_000, remaining: 999, reset_after: 86_400_000, max_concurrency: 1 };
+const SESSION_STARTS = { total: 1_000, remaining: 999, reset_after: 86_400_000 };
 
 const threadBody = z.looseObject({ name: z.string().min(1).max(100) });
 const channelBody = z.looseObject({ name: z.string().optional(), archived: z.boolean().optional() });
@@ -26,7 +26,11 @@ export const placeRoutes: readonly Route[] = [
   {
     method: "GET",
     pattern: "/gateway/bot",
-    handle: ({ state }) => ok({ url: gatewayUrl(state), shards: 1, session_start_limit: SESSION_STARTS }),
+    handle: ({ state }) => {
+      const { shards, maxConcurrency } = state.options;
+      const limit = { ...SESSION_STARTS, max_concurrency: maxConcurrency };
+      return ok({ url: gatewayUrl(state), shards, session_start_limit: limit });
+    },
   },
   {
     method: "GET",

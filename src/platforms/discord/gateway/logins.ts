@@ -1,0 +1,70 @@
+import { SimpleIdentifyThrottler } from "@discordjs/ws";
+import { Routes } from "discord.js";
+import type { z } from "zod";
+import { PlatformError } from "../../platform.ts";
+import { gatewayPayload } from "../inbound/payload.ts";
+import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
+import type { DiscordTiming } from "../timing.ts";
+
+/** The gateway's address, and how often the bot may log in. */
+export type GatewayInformation = z.infer<typeof gatewayPayload>;
+
+/** Many shards begin together: they share an answer of Discord for so long, ms. */
+const SHARED_MS = 5000;
+
+/** What Discord allows a bot's logins: all connections of this daemon keep to it together. */
+export class Logins {
+  /** Stands for what nobody has asked for yet. */
+  readonly none: GatewayInformation = {
+    url: "",
+    shards: 1,
+    session_start_limit: { total: 0, remaining: 0, reset_after: 0, max_concurrency: 1 },
+  };
+  readonly #api: DiscordApi;
+  readonly #isPaced: boolean;
+  #asked: { readonly at: number; readonly answer: Promise<GatewayInformation> } | null = null;
+  #throttler: SimpleIdentifyThrottler | null = null;
+
+  constructor(api: DiscordApi, { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">) {
+    this.#api = api;
+    this.#isPaced = isLoginPaced;
+  }
+
+  /** To be asked before a login. @throws PlatformError, also if no more logins are allowed */
+  async ask(): Promise<GatewayInformation> {
+    const information = await this.information();
+    const {
+      remaining,
+      reset_after: retryAfterMs,
+      max_concurrency: concurrency,
+    } = information.session_start_limit;
+    if (remaining < 1) {
+      this.#asked = null;
+      throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
+        retryAfterMs,
+      });
+    }
+    this.#throttler ??= new SimpleIdentifyThrottler(concurrency);
+    return information;
+  }
+
+  /** @throws PlatformError */
+  async information(): Promise<GatewayInformation> {
+    if (this.#asked === null || performance.now() - this.#asked.at > SHARED_MS) {
+      const answer = this.#api.get(Routes.gatewayBot(), gatewayPayload);
+      this.#asked = { at: performance.now(), answer };
+    }
+    const { answer } = this.#asked;
+    try {
+      return await answer;
+    } catch (error) {
+      if (this.#asked.answer === answer) this.#asked = null;
+      throw error;
+    }
+  }
+
+  /** Waits until a shard may log in: Discord wants five seconds between those whose numbers are alike. */
+  async wait(shard: number, signal: AbortSignal): Promise<void> {
+    if (this.#isPaced) await this.#throttler?.waitForIdentify(shard, signal);
+  }
+}

@@ -1,0 +1,329 @@
+import type { Logger } from "pino";
+import type { BoundedMap } from "../../../async/bounded-map.ts";
+import { withDeadline } from "../../../async/deadline.ts";
+import { errorMessage } from "../../../core/errors.ts";
+import { Intake } from "../../intake/intake.ts";
+import type {
+  CatchUpLedger,
+  ConnectionState,
+  GatewayPlace,
+  KeptSession,
+  PlatformInbox,
+} from "../../platform.ts";
+import { Connection, type Session } from "../../shared/connection.ts";
+import { DiscordEvents } from "../inbound/events.ts";
+import { placePayload, readyPayload } from "../inbound/payload.ts";
+import type { MessageReader } from "../inbound/reader.ts";
+import type { SlashCommands } from "../inbound/slash-commands.ts";
+import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
+import type { Directory } from "../rest/directory.ts";
+import { listGuilds } from "../rest/guilds.ts";
+import type { DiscordHistory } from "../rest/history.ts";
+import type { People } from "../rest/people.ts";
+import type { DiscordConfig } from "../row.ts";
+import type { DiscordTiming } from "../timing.ts";
+import type { Bot, BotIdentity } from "./bot-identity.ts";
+import type { Logins } from "./logins.ts";
+import { RecentActivity } from "./recent-activity.ts";
+import { ReplayBuffer } from "./replay-buffer.ts";
+import { GatewaySession } from "./session.ts";
+import { SessionKeeper } from "./session-keeper.ts";
+import { SettledSequence } from "./settled-sequence.ts";
+import { shardLedger } from "./shard-ledger.ts";
+import { shardOf } from "./shard-of.ts";
+
+/** What all connections of the bot share. */
+export interface SharedParts {
+  readonly config: Pick<DiscordConfig, "token" | "catchUpMaxAgeMs">;
+  readonly inbox: PlatformInbox;
+  readonly ledger: CatchUpLedger;
+  readonly api: DiscordApi;
+  readonly identity: BotIdentity;
+  readonly directory: Directory;
+  readonly people: People;
+  readonly lastMessages: BoundedMap<string>;
+  readonly reader: MessageReader;
+  readonly commands: SlashCommands;
+  readonly history: DiscordHistory;
+  readonly logins: Logins;
+  readonly timing: DiscordTiming;
+  readonly log: Logger;
+  readonly now: () => Date;
+}
+
+/** A gateway event of a person's message or act. */
+interface HeldEvent {
+  readonly t: string;
+  readonly d: unknown;
+  readonly bot: Bot;
+  /** To be called once it is in the log, or is known to be missing. */
+  readonly taken: () => void;
+}
+
+/** An older session is not tried: Discord does not say for how long it keeps one, and a try costs some hundred ms, ms. */
+const SESSION_MS = 600_000;
+
+/**
+ * One connection to the gateway and what comes in by it. How far it was heard is kept in the database, so that the next start, or another
+ * daemon, goes on there: Discord replays what came since, and nothing has to be fetched.
+ */
+export class ShardIntake {
+  readonly #parts: SharedParts;
+  readonly #shard: number;
+  readonly #shards: number;
+  readonly #ledger: CatchUpLedger;
+  readonly #intake: Intake;
+  readonly #events: DiscordEvents;
+  readonly #replayBuffer: ReplayBuffer<HeldEvent>;
+  readonly #recentActivity: RecentActivity;
+  readonly #connection: Connection;
+  readonly #sequence = new SettledSequence();
+  readonly #keeper: SessionKeeper;
+  /** Where the session is resumed that has begun last. */
+  #resumeUrl = "";
+  /** A kept session is tried once: what it cannot replay is fetched. */
+  #isFirst = true;
+  /** A session of this process has begun. */
+  #isBegun = false;
+  #stopping: Promise<void> | null = null;
+
+  constructor(parts: SharedParts, shard: number, shards: number) {
+    const { config, inbox, history, identity, directory, log, now } = parts;
+    const { backOff, holdMs } = parts.timing;
+    const wait = backOff === undefined ? {} : { backOff };
+    const ledger = shardLedger(parts.ledger, shard, shards);
+    this.#parts = parts;
+    this.#shard = shard;
+    this.#shards = shards;
+    this.#ledger = ledger;
+    const intake = new Intake({
+      platform: PLATFORM_NAME,
+      account: async () => (await identity.bot()).user.id,
+      inbox,
+      ledger,
+      history,
+      log,
+      catchUpMaxAgeMs: config.catchUpMaxAgeMs,
+      now,
+      ...wait,
+      ...(holdMs !== undefined && { holdMs }),
+    });
+    const events = new DiscordEvents({ ...parts, ledger, intake });
+    this.#intake = intake;
+    this.#events = events;
+    this.#replayBuffer = new ReplayBuffer({
+      take: (event) => this.#takeNow(event),
+      channelOf: ({ d }) => placePayload.safeParse(d).data?.channel_id ?? null,
+      isKept: ({ t }) => t === "CHANNEL_DELETE" || t === "THREAD_DELETE",
+      miss: ({ d }) => events.miss(d),
+      dropped: ({ taken }) => taken(),
+    });
+    this.#recentActivity = new RecentActivity(directory, intake);
+    this.#keeper = new SessionKeeper({
+      ledger,
+      place: () => this.#place(),
+      isAlive: () => this.state.kind === "connected",
+      log,
+    });
+    this.#connection = new Connection({
+      platform: PLATFORM_NAME,
+      open: async (signal) => this.#open(signal),
+      log,
+      ...wait,
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.#connection.state;
+  }
+
+  /** Resolves after the first attempt to connect. Failures are logged and retried. */
+  async start(): Promise<void> {
+    await this.#connection.start();
+  }
+
+  /**
+   * Hears no more. Resolves when what was heard is in the log, as far as that takes no longer than to close a connection, and how far that
+   * goes is kept. May be called twice.
+   */
+  async stop(deadline: AbortSignal): Promise<void> {
+    this.#stopping ??= this.#stop(deadline);
+    await this.#stopping;
+  }
+
+  /** Like {@link stop}, at once: another daemon has this connection. What is known of its servers grows old. */
+  async leave(): Promise<void> {
+    await this.stop(AbortSignal.abort());
+    this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
+  }
+
+  async #stop(deadline: AbortSignal): Promise<void> {
+    const { closeMs } = this.#parts.timing;
+    await this.#connection[Symbol.asyncDispose]();
+    // What is held back is only taken with the next session.
+    if (!this.#replayBuffer.isHeld) await withDeadline(this.#sequence.idle(), closeMs, deadline);
+    await withDeadline(this.#keeper.close(), closeMs);
+    this.#intake.close();
+  }
+
+  async #open(signal: AbortSignal): Promise<Session> {
+    const { config, inbox, api, logins, timing, log } = this.#parts;
+    this.#interrupted();
+    // Before the first event: server names may decide who answers it.
+    await inbox.meetServers(PLATFORM_NAME, async () => listGuilds(api));
+    const kept = await this.#kept();
+    return await GatewaySession.open(
+      {
+        token: config.token,
+        shard: this.#shard,
+        shards: this.#shards,
+        logins,
+        timing,
+        log,
+        resumable: kept && {
+          sessionId: kept.session,
+          resumeURL: kept.resumeUrl,
+          sequence: kept.sequence,
+        },
+        dispatch: (t, d, sequence) => this.#dispatch(t, d, sequence),
+        interrupted: () => this.#interrupted(),
+      },
+      signal,
+    );
+  }
+
+  #interrupted(): void {
+    this.#connection.interrupted();
+    this.#intake.interrupt();
+    // Behind the last connection nothing comes that would have to be held back.
+    if (this.#stopping === null) this.#replayBuffer.hold();
+  }
+
+  /** The session that an earlier process, or another one, has left; null: there is none to go on with. Does not throw. */
+  async #kept(): Promise<KeptSession | null> {
+    const { identity, config, log } = this.#parts;
+    if (!this.#isFirst) return null;
+    this.#isFirst = false;
+    try {
+      const kept = await this.#ledger.keptSession(PLATFORM_NAME, this.#shard);
+      if (kept === null || kept.shards !== this.#shards) return null;
+      // A question that has waited for longer than the operator says is not answered, and the gateway tells it as a new one.
+      if (kept.ageMs > Math.min(SESSION_MS, config.catchUpMaxAgeMs)) return null;
+      if ((await identity.bot()).user.id !== kept.account) return null;
+      this.#sequence.begin(kept.session, kept.sequence);
+      this.#resumeUrl = kept.resumeUrl;
+      return kept;
+    } catch (error) {
+      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "session_not_found");
+      return null;
+    }
+  }
+
+  /** Up to where everything is in the log; null: that cannot be said just now. */
+  #place(): GatewayPlace | null {
+    const settled = this.#sequence.settled;
+    const account = this.#parts.identity.known?.user.id;
+    const isComplete =
+      this.#isBegun && !this.#replayBuffer.isHeld && this.#recentActivity.isDone && this.#intake.isComplete;
+    if (!isComplete || settled === null || account === undefined) return null;
+    return { shard: this.#shard, shards: this.#shards, account, resumeUrl: this.#resumeUrl, ...settled };
+  }
+
+  /** Places and commands are handled at once; people's messages wait for earlier messages. */
+  #dispatch(t: string, d: unknown, sequence: number): void {
+    if (t === "READY") {
+      const { session_id: session, resume_gateway_url: resumeUrl } = readyPayload.parse(d);
+      this.#sequence.begin(session, sequence);
+      this.#resumeUrl = resumeUrl;
+    }
+    const { directory } = this.#parts;
+    const taken = this.#sequence.came(sequence);
+    try {
+      directory.learn(t, d, (guildId) => this.#isMine(guildId));
+      const told = this.#tellPlaces(t, d, directory.lacking(t, d));
+      this.#take(t, d, () => void told.finally(taken));
+    } catch (error) {
+      taken();
+      throw error;
+    }
+  }
+
+  #isMine(guildId: string): boolean {
+    return shardOf(guildId, this.#shards) === this.#shard;
+  }
+
+  /**
+   * @param lacking the server that has to be asked for first; null: all is known
+   * @returns resolves when who may see the channels is stored; does not reject
+   */
+  async #tellPlaces(t: string, d: unknown, lacking: string | null): Promise<void> {
+    const { directory, inbox } = this.#parts;
+    const tell = async (): Promise<void> => inbox.meetChannels(PLATFORM_NAME, directory.toldBy(t, d));
+    if (lacking === null) return tell();
+    await this.#intake
+      .untilDone("server_not_read_yet", async () => {
+        await directory.meetWhole(lacking);
+        await tell();
+      })
+      .catch(() => undefined);
+  }
+
+  /** @param taken to be called once the event is in the log, leaves no trace there, or is known to be missing */
+  #take(t: string, d: unknown, taken: () => void): void {
+    const { identity, commands } = this.#parts;
+    switch (t) {
+      case "READY": {
+        const { user, application } = readyPayload.parse(d);
+        const bot = { user, applicationId: application.id };
+        identity.set(bot);
+        this.#recentActivity.begin(d);
+        this.#begun("all");
+        if (this.#shard === 0) void commands.register(bot);
+        return taken();
+      }
+      case "GUILD_CREATE":
+        this.#recentActivity.take(d);
+        return taken();
+      case "RESUMED": {
+        const isContinued = !this.#isBegun;
+        this.#begun(isContinued ? "recorded" : "all");
+        if (isContinued) void this.#meetAgain();
+        return taken();
+      }
+      case "INTERACTION_CREATE":
+        commands.take(d);
+        return taken();
+      default: {
+        const bot = identity.known;
+        if (bot === null) return taken();
+        return this.#replayBuffer.pass({ t, d, bot, taken });
+      }
+    }
+  }
+
+  #takeNow({ t, d, bot, taken }: HeldEvent): void {
+    void this.#events.take(t, d, bot).finally(taken);
+  }
+
+  /** A session has begun, or goes on. @param sought what has to be fetched */
+  #begun(sought: "all" | "recorded"): void {
+    this.#isBegun = true;
+    this.#connection.resumed();
+    this.#intake.resume(sought);
+    this.#replayBuffer.release();
+  }
+
+  /** What READY would have told. Nobody waits for it, and it does not reject. */
+  async #meetAgain(): Promise<void> {
+    const { api, directory, identity, commands, log } = this.#parts;
+    log.info({ platform: PLATFORM_NAME, shard: this.#shard }, "session_resumed");
+    const bot = identity.known;
+    if (bot !== null && this.#shard === 0) void commands.register(bot);
+    try {
+      const guilds = await listGuilds(api);
+      directory.join(guilds.map(({ id }) => id).filter((id) => this.#isMine(id)));
+    } catch (error) {
+      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "servers_not_counted");
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { Database } from "../database/database.ts";
+
+/** How far a connection to a platform was heard. */
+export interface GatewaySessionRow {
+  /** Which of the connections, from 0, and how many there are. */
+  readonly shard: number;
+  readonly shards: number;
+  /** The platform's id of the bot. */
+  readonly account: string;
+  /** The platform's name of the session, and where it is resumed. */
+  readonly session: string;
+  readonly resumeUrl: string;
+  /** Everything up to this event is in the log, or left no trace there. */
+  readonly sequence: number;
+}
+
+/** Rows of `gateway_sessions`: where the next start goes on. */
+export class GatewaySessionStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** @returns undefined: none was kept. `ageMs`: since it was known to live, by the clock of the database */
+  async read(
+    platform: string,
+    shard: number,
+  ): Promise<(GatewaySessionRow & { readonly ageMs: number }) | undefined> {
+    const [row] = await this.#db.query<
+      Omit<GatewaySessionRow, "resumeUrl"> & { readonly resume_url: string; readonly age_ms: number }
+    >(
+      {
+        name: "gateway_session",
+        text: `select shard, shards, account, session, resume_url, sequence,
+                      (extract(epoch from clock_timestamp() - heard_at) * 1000)::float8 as age_ms
+                 from gateway_sessions where platform = $1 and shard = $2`,
+      },
+      [platform, shard],
+    );
+    if (row === undefined) return undefined;
+    const { resume_url: resumeUrl, age_ms: ageMs, ...rest } = row;
+    return { ...rest, resumeUrl, ageMs };
+  }
+
+  /** Replaces what was kept of that shard. Of one session the sequence never falls. */
+  async keep(platform: string, row: GatewaySessionRow): Promise<void> {
+    const { shard, shards, account, session, resumeUrl, sequence } = row;
+    await this.#db.query(
+      {
+        name: "gateway_session_keep",
+        text: `insert into gateway_sessions as g (platform, shard, shards, account, session, resume_url, sequence)
+               values ($1, $2, $3, $4, $5, $6, $7)
+               on conflict (platform, shard) do update set
+                 shards = excluded.shards, account = excluded.account, session = excluded.session,
+                 resume_url = excluded.resume_url, heard_at = clock_timestamp(),
+                 sequence = case when g.session = excluded.session then greatest(g.sequence, excluded.sequence)
+                                 else excluded.sequence end`,
+      },
+      [platform, shard, shards, account, session, resumeUrl, sequence],
+    );
+  }
+}

@@ -1,0 +1,68 @@
+// proves: src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-intake.ts
+// Two daemons on one database and one Discord: one hears, the other is home of the channels.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestDatabase } from "../../support/database.ts";
+import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
+import { startDiscordServer } from "../../support/discord/server.ts";
+import { text } from "../../support/model-behaviours.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
+import { ScriptedShards } from "../../support/scripted-shards.ts";
+import { TestCluster } from "../../support/cluster.ts";
+import { connectionUrl } from "../../support/weir.ts";
+
+/** Whatever waits for what does not come fails by then. */
+const OPTIONS = { timeout: 60_000 };
+const IDENTIFY = 2;
+const RESUME = 6;
+
+test(
+  "whoever hears a question, the home of its channel answers it; when the one that hears goes, the other goes on",
+  OPTIONS,
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const model = stack.use(await startModelServer());
+    const discord = stack.use(await startDiscordServer());
+    const database = stack.use(await createTestDatabase());
+    const guild = discord.world.addGuild({ name: "Mill" });
+    const general = discord.world.addChannel({ guild, name: "general" });
+    const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+    const mention = `<@${discord.world.botId}>`;
+    model.respond(() => text(["Hello ", "@Ann."]));
+    const cluster = new TestCluster();
+    const [shardsOfA, shardsOfB] = [new ScriptedShards(), new ScriptedShards()];
+    const start = async (name: string, shardHomes: ScriptedShards): Promise<DiscordWeir> =>
+      startDiscordWeir({
+        databaseUrl: connectionUrl(database.connection),
+        modelUrl: model.url,
+        discord: { token: discord.token, apiUrl: discord.api },
+        cluster: cluster.join(name),
+        shardHomes,
+      });
+    const a = stack.use(await start("a", shardsOfA));
+    const b = stack.use(await start("b", shardsOfB));
+    await cluster.give("b");
+    shardsOfA.listener.gained([0]);
+    await until("the login", () => discord.journal.dispatched("GUILD_CREATE").length === 1);
+
+    discord.world.say(ann, general, `${mention} hello`);
+    const answer = `Hello <@${ann}>.`;
+    await until("the first answer", () => discord.answers(general)[0] === answer);
+    const turns = ({ events }: DiscordWeir): number =>
+      events.filter(({ type }) => type === "turn_started").length;
+    assert.deepEqual([turns(a), turns(b)], [0, 1]);
+
+    await until(
+      "the place",
+      async () => (await b.daemon.store.gatewaySessions.read("discord", 0)) !== undefined,
+    );
+    await a[Symbol.asyncDispose]();
+    discord.world.say(ann, general, `${mention} is anybody there?`);
+    shardsOfB.listener.gained([0]);
+    await until("the second answer", () => discord.answers(general)[1] === answer);
+    assert.equal(discord.journal.received(IDENTIFY).length, 1);
+    assert.equal(discord.journal.received(RESUME).length, 1);
+    assert.equal(turns(b), 2);
+  },
+);

@@ -1,0 +1,177 @@
+// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/connection/http-session.ts
+// Two daemons on one database and one Slack app: each hears a part, one is home of the channels.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { test } from "node:test";
+import { createTestDatabase } from "../../support/database.ts";
+import { echo } from "../../support/e2e-model.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
+import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
+import { TestCluster } from "../../support/cluster.ts";
+import { connectionUrl } from "../../support/weir.ts";
+import { botTexts } from "../../platforms/slack/slack-harness.ts";
+
+/** Whatever waits for what does not come fails by then. */
+const OPTIONS = { timeout: 90_000 };
+
+interface Scene extends AsyncDisposable {
+  readonly slack: SlackServer;
+  readonly model: ModelServer;
+  readonly cluster: TestCluster;
+  start(name: string, options?: Partial<SlackWeirOptions>): Promise<SlackWeir>;
+}
+
+async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startModelServer());
+  model.respond(echo);
+  const slack = stack.use(await startSlackServer({ retryDelaysMs: [0, 200], ...server }));
+  const database = stack.use(await createTestDatabase());
+  const cluster = new TestCluster();
+  const daemons = stack.use(new AsyncDisposableStack());
+  const { botToken, appToken, apiUrl } = slack;
+  const kept = stack.move();
+  return {
+    slack,
+    model,
+    cluster,
+    start: async (name, options = {}) =>
+      daemons.use(
+        await startSlackWeir({
+          databaseUrl: connectionUrl(database.connection),
+          modelUrl: model.url,
+          slack: { botToken, apiUrl: apiUrl.replace(/\/$/, ""), intake: { mode: "socket", appToken } },
+          cluster: cluster.join(name),
+          ...options,
+        }),
+      ),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+function turns({ events }: SlackWeir): number {
+  return events.filter(({ type }) => type === "turn_started").length;
+}
+
+/** What people said, as it stands in the log. */
+async function said({ daemon }: SlackWeir): Promise<string[]> {
+  const [channel] = await daemon.store.channels.newest(1);
+  assert.ok(channel !== undefined);
+  const { history } = await daemon.store.load(channel.id);
+  return history.entries.flatMap((entry) => (entry.kind === "user" ? [entry.text] : []));
+}
+
+test(
+  "each daemon has a socket; an event that comes to both is one entry, and is answered once, by the home",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene();
+    const { slack, model } = scene;
+    const [a, b] = [await scene.start("a"), await scene.start("b")];
+    await scene.cluster.give("b");
+    assert.equal(slack.sockets.openSockets, 2);
+    const ann = slack.world.addUser("ann");
+    const dm = slack.world.openIm(ann);
+    const questions = ["one", "two", "three", "four"];
+    for (const [index, question] of questions.entries()) {
+      slack.deliveries.duplicateNext(1);
+      slack.world.say(ann, dm, question);
+      await until("the answer", () => botTexts(slack, dm).length === index + 1);
+    }
+    await slack.deliveries.idle();
+    const sockets = new Set(slack.journal.envelopes("events_api").map(({ via }) => via));
+    assert.equal(sockets.size, 2);
+    assert.deepEqual(await said(b), questions);
+    assert.deepEqual([turns(a), turns(b)], [0, questions.length]);
+    assert.equal(model.requests.length, questions.length);
+  },
+);
+
+test(
+  "a daemon for which Slack has no socket left says so, waits, and takes the next that is free",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene({ maxSockets: 1 });
+    const { slack } = scene;
+    const timing = { fullMs: 50 };
+    const a = await scene.start("a", { timing });
+    const b = await scene.start("b", { timing });
+    await scene.cluster.give("b");
+    const state = (): string => JSON.stringify(b.daemon.status().platforms);
+    await until("word of it", () => /"waiting".*all are taken/.test(state()));
+    const ann = slack.world.addUser("ann");
+    const dm = slack.world.openIm(ann);
+    slack.world.say(ann, dm, "heard by the other");
+    await until("the answer", () => botTexts(slack, dm).length === 1);
+    assert.deepEqual([turns(a), turns(b)], [0, 1]);
+    await a[Symbol.asyncDispose]();
+    slack.world.say(ann, dm, "heard by itself");
+    await until("the next answer", () => botTexts(slack, dm).length === 2);
+    assert.equal(slack.sockets.openSockets, 1);
+  },
+);
+
+test("behind a balancer either daemon takes any request, and the same request again", OPTIONS, async () => {
+  await using scene = await openScene();
+  const { slack, model } = scene;
+  const ports: number[] = [];
+  const { botToken, signingSecret, apiUrl } = slack;
+  const options: Partial<SlackWeirOptions> = {
+    slack: {
+      botToken,
+      apiUrl: apiUrl.replace(/\/$/, ""),
+      intake: { mode: "http", signingSecret, host: "127.0.0.1", port: 0 },
+    },
+    onListening: (port) => void ports.push(port),
+  };
+  const [a, b] = [await scene.start("a", options), await scene.start("b", options)];
+  await scene.cluster.give("b");
+  let requests = 0;
+  const balancer = createServer((request, response) => {
+    const port = ports[requests++ % ports.length] ?? 0;
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => void chunks.push(chunk));
+    request.on("end", () => {
+      const { host: _, ...headers } = request.headers;
+      const sent = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+        typeof value === "string" && !["connection", "content-length"].includes(name) ? [[name, value]] : [],
+      );
+      fetch(`http://127.0.0.1:${port}${request.url}`, {
+        method: "POST",
+        headers: Object.fromEntries(sent),
+        body: Buffer.concat(chunks),
+      }).then(
+        async (answer) => response.writeHead(answer.status).end(await answer.text()),
+        () => response.writeHead(502).end(),
+      );
+    });
+  });
+  balancer.listen(0, "127.0.0.1");
+  await once(balancer, "listening");
+  await using _ = {
+    [Symbol.asyncDispose]: async () => {
+      balancer.closeAllConnections();
+      await new Promise((resolve) => {
+        balancer.close(resolve);
+      });
+    },
+  };
+  const address = balancer.address();
+  assert.ok(typeof address === "object" && address !== null);
+  slack.requestUrl.url = `http://127.0.0.1:${address.port}/slack/events`;
+  const ann = slack.world.addUser("ann");
+  const dm = slack.world.openIm(ann);
+  for (const [index, question] of ["one", "two", "three"].entries()) {
+    slack.deliveries.duplicateNext(1);
+    slack.world.say(ann, dm, question);
+    await until("the answer", () => botTexts(slack, dm).length === index + 1);
+  }
+  await slack.deliveries.idle();
+  assert.ok(requests >= 6);
+  assert.deepEqual(await said(b), ["one", "two", "three"]);
+  assert.deepEqual([turns(a), turns(b)], [0, 3]);
+  assert.equal(model.requests.length, 3);
+});
