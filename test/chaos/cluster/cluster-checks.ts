@@ -2,8 +2,8 @@ import type { ClusterReport } from "./cluster-report.ts";
 import type { ClusterScene, FaultWindow } from "./scene.ts";
 import type { ModelCall, WorldRecord } from "./world-record.ts";
 
-/** What was answered a moment before a fault may not be committed yet, ms. */
-const BEFORE_MS = 300;
+/** The runner notes a fault, and it takes effect, a moment apart, ms. */
+const BEFORE_MS = 100;
 /** A channel may be taken up again some time after a fault, ms. */
 const AFTER_MS = 1500;
 /** A message to which nothing happened for for so long before came while all was calm, ms. */
@@ -29,9 +29,10 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
   await checkLog(scene, record, report);
   await checkTurns(scene, report);
   await checkEpochs(scene, report);
-  checkCalls(scene, record, report);
+  checkCalls(scene, await withSettlements(scene, record), report);
   measure(scene, record, report);
   report.partitionMs = await takenAfterKill(scene);
+  report.channelMs = await heldAfterKill(scene);
   const slowestMs = Math.round(Math.max(0, ...report.partitionMs));
   if (slowestMs > TAKEOVER_SLOW_MS)
     report.add("slow", `a partition was without a home for ${slowestMs} ms after a kill`);
@@ -132,9 +133,26 @@ async function checkEpochs({ audit }: ClusterScene, report: ClusterReport): Prom
     );
 }
 
+/** A call with the time at which its turn was settled, ms. */
+type SettledCall = ModelCall & { readonly settledAt: number };
+
+/** The calls, each open until the turn is settled that has its messages: until then a fault may undo it. */
+async function withSettlements({ audit }: ClusterScene, record: WorldRecord): Promise<SettledCall[]> {
+  const rows = await audit.rows<{ message_id: string; at: number }>(
+    `select e.message_id, (extract(epoch from t.settled_at) * 1000)::float8 as at from turns t
+       join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq and e.kind = 'user'
+      where t.settled_at is not null`,
+  );
+  const settled = new Map(rows.map(({ message_id: id, at }) => [id, at]));
+  return record.calls.map((call) => {
+    const [first = ""] = call.due;
+    return { ...call, settledAt: Math.max(call.until ?? 0, settled.get(first) ?? 0) };
+  });
+}
+
 /** What was paid twice was under way at a fault; and two calls of a channel at once have a fault in one of them. */
-function checkCalls({ windows }: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
-  const isFaulty = (call: ModelCall): boolean => windows.some((window) => meets(call, window));
+function checkCalls({ windows }: ClusterScene, calls: readonly SettledCall[], report: ClusterReport): void {
+  const isFaulty = (call: SettledCall): boolean => windows.some((window) => meets(call, window));
   report.paidTwice = Math.max(0, calls.length - report.turns);
   report.paidTwiceAtMost = calls.filter(isFaulty).length;
   if (report.paidTwice > report.paidTwiceAtMost)
@@ -176,9 +194,9 @@ function repeated(calls: readonly ModelCall[]): string[] {
   return [...new Set(all.filter((id, index) => all.indexOf(id) !== index))];
 }
 
-function meets({ at, until, daemon }: ModelCall, window: FaultWindow): boolean {
+function meets({ at, settledAt, daemon }: SettledCall, window: FaultWindow): boolean {
   if (window.daemon !== null && window.daemon !== daemon) return false;
-  return at <= window.until + AFTER_MS && (until ?? Infinity) >= window.from - BEFORE_MS;
+  return at <= window.until + AFTER_MS && settledAt >= window.from - BEFORE_MS;
 }
 
 function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
@@ -226,6 +244,18 @@ async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]
                         order by n desc limit 1) o on o.owner = $1
         where t.at > to_timestamp($2::float8 / 1000) and t.at < to_timestamp($2::float8 / 1000) + interval '10 s' group by t.id`,
       [daemon, at],
+    ),
+  );
+  return (await Promise.all(taken)).flat().map(({ ms }) => ms);
+}
+
+/** From a kill until each channel that was due had been taken by another. */
+async function heldAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
+  const taken = killed.map(async ({ at, due }) =>
+    audit.rows<{ ms: number }>(
+      `select (extract(epoch from min(t.at)) * 1000 - $2::float8)::float8 as ms from chaos.channel_takes t
+         join channels c on c.id = t.channel and c.name = any($1) where t.at > to_timestamp($2::float8 / 1000) group by t.channel`,
+      [due, at],
     ),
   );
   return (await Promise.all(taken)).flat().map(({ ms }) => ms);

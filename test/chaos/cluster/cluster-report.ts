@@ -24,6 +24,8 @@ export class ClusterReport {
   takeoverMs: number[] = [];
   /** From a kill until others had taken its partitions. */
   partitionMs: number[] = [];
+  /** From a kill until others had taken the channels that were due. */
+  channelMs: number[] = [];
   /** From a message to the first call of the model where all is calm: at its channel's home, and at another daemon. */
   calmHomeMs: number[] = [];
   calmAcrossMs: number[] = [];
@@ -48,7 +50,7 @@ export class ClusterReport {
       `faults: ${faults === "" ? "none" : faults}`,
       `paid twice: ${this.paidTwice}, and ${this.paidTwiceAtMost} calls were under way at faults`,
       `from a kill to the first call of each due channel: ${spread(this.takeoverMs)}`,
-      `from a kill until others have its partitions: ${spread(this.partitionMs)}`,
+      `from a kill until others have its partitions: ${spread(this.partitionMs)}; the due channels: ${spread(this.channelMs)}`,
       `from a message to the first call, where all is calm: at the home ${spread(this.calmHomeMs)}; across ${spread(this.calmAcrossMs)}`,
       `even shares after joining: ${spread(this.evenMs)}`,
       `all partitions have homes after a broker's restart: ${spread(this.brokerBackMs)}`,

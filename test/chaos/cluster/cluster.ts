@@ -46,6 +46,7 @@ async function main(): Promise<number> {
       const report = await runCluster({
         ...options,
         seed,
+        only,
         mutant,
         broker,
         onLine: (line) => console.log(line),
