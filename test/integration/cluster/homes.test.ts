@@ -14,6 +14,7 @@ import {
   partitionOfRoom,
   turnsOf,
 } from "../../support/cluster.ts";
+import { until } from "../../support/patience.ts";
 import { startWeir } from "../../support/weir.ts";
 import { openStore } from "../../store/open-store.ts";
 
@@ -330,3 +331,36 @@ test("a channel that is only listened to is looked at by its home all the same",
   assert.equal(loaded.entries, 20);
   assert.equal(cluster.wakes.length, 1);
 });
+
+test(
+  "a partition that is lost and taken anew at once: its turn begins again, and is answered once",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene();
+    const { b, a, cluster, server, platform } = scene;
+    const room = "regained";
+    await cluster.give("b");
+    const gate = hold();
+    server.reply(gate.behaviour);
+    await b.say("hello", { room });
+    await server.received(1);
+    cluster.lose("b");
+    const gained = cluster.give("b");
+    // Wakes find an actor that is being closed, or that is loaded anew.
+    for (let number = 1; number <= 3; number++) await a.say(`and ${number}?`, { room });
+    await gained;
+    gate.release(text("too late"));
+    const settled = (): number =>
+      b.events.reduce((sum, event) => sum + (event.type === "turn_settled" ? event.inReplyTo.length : 0), 0);
+    await until("all four to be settled", () => settled() >= 4);
+    await answers(scene, room, 1);
+    assert.ok(platform.texts(room).every((one) => one === "noted"));
+    assert.equal(settled(), 4, "each once");
+    const overlaps = await beside.sql(
+      "select t.id from turns t join turns u on t.channel_id = u.channel_id and t.id < u.id and u.from_seq <= t.to_seq join channels c on c.id = t.channel_id where c.name = $1",
+      room,
+    );
+    assert.deepEqual(overlaps, []);
+    assert.deepEqual([turnsOf(a, room), cluster.member("b").owns(partitionOfRoom(room))], [0, true]);
+  },
+);
