@@ -1,1 +1,0 @@
--- Nothing: this number is taken elsewhere.
