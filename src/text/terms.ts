@@ -197,12 +197,12 @@ export function isExact(term: string): boolean {
 
 /** A text without the sentences that have one of these terms; "" where nothing else is left of it. Pure. */
 export function withoutTerms(text: string, gone: ReadonlySet<string>): string {
-  const isFree = (one: string): boolean => tellingTerms(one).isDisjointFrom(gone);
   const lines = text.split("\n").flatMap((line) => {
-    if (isFree(line)) return [line];
-    const left = splitSentences(line).filter(isFree).join(" ");
-    // What is apart in two sentences may be one number where they stand side by side.
-    return left !== "" && isFree(left) ? [left] : [];
+    if (tellingTerms(line).isDisjointFrom(gone)) return [line];
+    const left = splitSentences(line).filter((sentence) => tellingTerms(sentence).isDisjointFrom(gone));
+    return left.length === 0 ? [] : [left.join(" ")];
   });
-  return lines.join("\n").trim();
+  const left = lines.join("\n").trim();
+  // What stands apart may be one number when it stands side by side.
+  return tellingTerms(left).isDisjointFrom(gone) ? left : "";
 }

@@ -6,7 +6,7 @@ import { People } from "./inbound.ts";
 import { Reloads } from "./reloads.ts";
 import { until, untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
-import { type Step, type SummaryMode, tellStep } from "./schedule.ts";
+import { type Step, tellStep } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 /** Longest time from a message to its model call, ms: much more than any step on the way takes. */
@@ -115,7 +115,9 @@ export class Performer {
       case "stop_agent":
         return this.#stopAgent(this.#room(step), step.pick, incarnation);
       case "summariser":
-        return this.#summarise(step.mode);
+        world.script.mode = step.mode;
+        if (step.mode !== "held") world.script.release("summary");
+        return;
       case "talker":
         world.script.isAway = step.isAway;
         return;
@@ -187,12 +189,6 @@ export class Performer {
     const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
-  }
-
-  #summarise(mode: SummaryMode): void {
-    const { script } = this.#world;
-    script.mode = mode;
-    if (mode !== "held") script.release("summary");
   }
 
   async #retain(incarnation: Incarnation): Promise<void> {

@@ -85,12 +85,12 @@ test("texts that are old and summarised go, with what models have called for the
     await weir.daemon.retention.sweep();
     assert.ok((await rowsWith(scene.open, "quernstone")).length > 0);
   }
-  // Before the daemon starts, which looks at once for what is old.
-  await scene.open.sql(
-    "insert into entry_vectors (channel_id, seq, bits) select id, 1, '101' from channels on conflict do nothing",
-  );
   await using weir = await startLater(scene);
   const row = await rowOf(weir, room);
+  await scene.open.sql(
+    "insert into entry_vectors (channel_id, seq, bits) values ($1, 1, '101') on conflict do nothing",
+    row.id,
+  );
   await weir.daemon.retention.sweep();
   await weir.daemon.registry.get(row.id);
 
