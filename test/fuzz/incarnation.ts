@@ -1,5 +1,4 @@
 import { pino } from "pino";
-import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ReminderClock, type ReminderClockParts } from "../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
@@ -55,8 +54,6 @@ const LIMITS = {
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;
-/** Older than that is nothing that a run has said, ms. */
-const A_CENTURY_MS = 100 * 365 * 24 * 60 * 60 * 1000;
 /** A clock of reminders looks so often what time it is in the run, ms. */
 const CLOCK_MS = 4;
 /** The breaker's half minute becomes 30 ms. */
@@ -110,7 +107,6 @@ function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
 
 /** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
-  readonly #log = pino({ level: "silent" });
   readonly number: number;
   /** The configuration in force. */
   profile: Profile;
@@ -145,7 +141,7 @@ export class Incarnation {
       this.#reached("database", when, statement);
       return this.#isCutAt(statement, when);
     });
-    const log = this.#log;
+    const log = pino({ level: "silent" });
     this.store = storeOf(mutant, this.database);
     const { store } = this;
     this.#mutant = mutant;
@@ -369,17 +365,6 @@ export class Incarnation {
   /** Brings the search index up to the log. */
   async index(): Promise<void> {
     await this.#indexer.flush();
-  }
-
-  /** Lets all texts go that are settled and summarised, as if they were old. */
-  async retain(): Promise<void> {
-    const retention = new Retention(
-      { store: this.store.retention, now: () => new Date(Date.now() + A_CENTURY_MS), log: this.#log },
-      { textDays: 1, imageDays: 1 },
-    );
-    await Promise.race([retention.sweep(), this.death]);
-    // What a dead one is asking will never be answered.
-    if (!this.isDead) await retention[Symbol.asyncDispose]();
   }
 
   async drain(): Promise<void> {

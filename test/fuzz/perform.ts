@@ -20,7 +20,6 @@ const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
   "end_race",
   "thaw",
   "evict",
-  "retain",
   "release",
   "quiesce",
 ]);
@@ -129,8 +128,6 @@ export class Performer {
       case "evict":
         incarnation.registry.evictIdle();
         return;
-      case "retain":
-        return this.#retain(incarnation);
       case "cancel":
         return this.#cancel(this.#room(step), step.pick, incarnation);
       case "pass":
@@ -189,18 +186,6 @@ export class Performer {
     const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
-  }
-
-  async #retain(incarnation: Incarnation): Promise<void> {
-    const { probe, tally } = this.#world;
-    await incarnation.retain();
-    const [row] = await probe.query<{ expired: number; taken: number }>({
-      name: "fuzz_expired",
-      text: `select count(*) as expired, count(*) filter (where deleted_at is not null) as taken
-               from entries where expired_at is not null`,
-    });
-    tally.expired = row?.expired ?? 0;
-    tally.expiredDeleted = row?.taken ?? 0;
   }
 
   async #stopAgent({ id, state }: Room, pick: number, incarnation: Incarnation): Promise<void> {
