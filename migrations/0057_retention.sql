@@ -7,13 +7,8 @@ alter table entries add column expired_at timestamptz,
 comment on column entries.expired_at is 'since when its text is not kept any more, for its age';
 alter table summaries add column texts_gone_at timestamptz;
 comment on column summaries.texts_gone_at is 'of the first level: since when the texts of its range are not kept any more; nobody can write it again';
-alter table summaries add column texts_gone_to bigint;
-comment on column summaries.texts_gone_to is 'of the first level: up to where the texts of its range are not kept any more; null: all of them are';
-create index summaries_with_texts on summaries (channel_id, from_seq, id) where level = 1 and coalesce(texts_gone_to, 0) < to_seq;
+create index summaries_with_texts on summaries (channel_id, from_seq) where level = 1 and texts_gone_at is null;
 create index summaries_without_texts on summaries (channel_id, from_seq) where level = 1 and texts_gone_at is not null;
-alter table search_progress add column expired_at timestamptz;
-create index search_expired on search_progress (expired_at) where expired_at is not null;
-comment on column search_progress.expired_at is 'when texts of the channel were last no longer kept: older statistics of the index may tell their words';
 
 -- Up to where the entries of a channel are covered, and wait for nobody.
 create function done_to(p_channel bigint) returns bigint language sql stable as $$
@@ -123,95 +118,60 @@ end $$;
 create function channels_with_old_texts(p_before timestamptz) returns table (channel_id bigint) language sql stable as $$
   select distinct s.channel_id from summaries s
     join entries e on e.channel_id = s.channel_id and e.seq = s.to_seq
-   where s.level = 1 and coalesce(s.texts_gone_to, 0) < s.to_seq and greatest(e.at, e.appended_at) < p_before
+   where s.level = 1 and s.texts_gone_at is null and greatest(e.at, e.appended_at) < p_before
    order by s.channel_id
 $$;
 
--- Must the texts of p_first..p_last, under a summary of the first level, stay for now? What is shown in the view waits: results of tools
--- that quote them, and notes of their edits. So does what a summary is to be written of again, or is being read, and calls that somebody
--- may still allow. A reset covers what others have summarised: these go first, each as a whole.
-create function texts_wait(p_summary summaries, p_first bigint, p_last bigint) returns boolean language sql stable as $$
-  select p_summary.to_seq > done_to(p_summary.channel_id)
-      or exists (select from summaries o where o.channel_id = p_summary.channel_id and o.live and o.needs_redo
-                                           and o.from_seq <= p_last and o.to_seq >= p_first)
-      or exists (select from jobs j where j.channel_id = p_summary.channel_id and j.state in ('running', 'staged')
-                                      and j.from_seq <= p_last and j.to_seq >= p_first)
-      or exists (select from approvals a join turns t on t.id = a.turn_id
-                  where a.channel_id = p_summary.channel_id and a.state in ('open', 'allowed', 'running')
-                    and t.to_seq between p_first and p_last)
-      or exists (select from revisions r join channels c on c.id = r.channel_id
-                  where r.channel_id = p_summary.channel_id and r.seq between p_first and p_last and r.noted_seq > c.covered_to)
-      or exists (select from channels c join entries e on e.channel_id = c.id and e.seq > c.covered_to and e.kind = 'tool_result'
-                  cross join lateral jsonb_array_elements_text(e.data->'references') quoted
-                  where c.id = p_summary.channel_id and quoted::bigint between p_first and p_last)
-      or (p_summary.kind = 'reset' and exists (
-           select from summaries s where s.channel_id = p_summary.channel_id and s.level = 1 and s.kind <> 'reset'
-                                     and coalesce(s.texts_gone_to, 0) < s.to_seq and s.from_seq <= p_last and s.to_seq >= p_first))
-$$;
-
--- The next texts of a channel that may go: of one summary that is old as a whole, p_limit entries at most. Of resets, or of all others
--- (p_is_reset), from p_from and p_id on in their order. Takes no lock.
-create function next_old_texts(
-  p_channel bigint, p_before timestamptz, p_limit integer, p_is_reset boolean, p_from bigint, p_id bigint
-) returns table (summary bigint, summary_from bigint, first bigint, last bigint) language sql stable as $$
-  select s.id, s.from_seq, w.first, w.last
-    from summaries s
-   cross join lateral (
-     select coalesce(s.texts_gone_to + 1, s.from_seq) as first,
-            least(s.to_seq, coalesce(s.texts_gone_to, s.from_seq - 1) + p_limit) as last
-   ) w
-   -- What is summarised together is looked at together, once.
-   cross join lateral (select case when s.texts_gone_to is null and s.kind <> 'reset' then s.to_seq else w.last end as last) looked
-   where s.channel_id = p_channel and s.level = 1 and (s.kind = 'reset') = p_is_reset
-     and coalesce(s.texts_gone_to, 0) < s.to_seq and (s.from_seq, s.id) >= (p_from, p_id)
-     and exists (select from entries e where e.channel_id = p_channel and e.seq = s.to_seq and greatest(e.at, e.appended_at) < p_before)
-     and not exists (select from entries e where e.channel_id = p_channel and e.seq between w.first and looked.last
-                                              and greatest(e.at, e.appended_at) >= p_before)
-     and not texts_wait(s, w.first, looked.last)
-   order by s.from_seq, s.id limit 1
-$$;
-
--- Lets the texts of p_first..p_last go, which `next_old_texts` has found under a summary. From the first of them on nothing is written
--- anew of that summary's range. Returns how many entries lost their text; null: something has come between.
-create function expire_texts(p_channel bigint, p_summary bigint, p_first bigint, p_last bigint) returns integer language plpgsql as $$
-declare v_summary summaries; v_seqs bigint[];
+-- Lets the texts of one summary's range go, at most p_limit of a reset's. entries: whose text went. summary: null where there was none
+-- to take. What is shown in the view still waits: results of tools that quote the range, and notes of its edits; so does a summary that
+-- is to be written again, or is being read.
+create function expire_texts(p_channel bigint, p_before timestamptz, p_limit integer, out summary bigint, out entries integer)
+language plpgsql as $$
+declare v_summary summaries; v_done bigint; v_covered bigint; v_seqs bigint[];
 begin
   perform lock_search(p_channel);
-  perform from channels c where c.id = p_channel for no key update;
-  select s.* into v_summary from summaries s where s.id = p_summary and s.channel_id = p_channel;
-  if v_summary.id is null or coalesce(v_summary.texts_gone_to + 1, v_summary.from_seq) <> p_first or p_last > v_summary.to_seq
-     or texts_wait(v_summary, p_first, case when v_summary.texts_gone_to is null and v_summary.kind <> 'reset'
-                                            then v_summary.to_seq else p_last end)
-  then return null; end if;
+  select c.covered_to into strict v_covered from channels c where c.id = p_channel for no key update;
+  v_done := done_to(p_channel);
+  select s.* into v_summary from summaries s
+   where s.channel_id = p_channel and s.level = 1 and s.texts_gone_at is null and s.to_seq <= v_done
+     and not (s.live and s.needs_redo)
+     and not exists (select from entries e where e.channel_id = p_channel and e.seq between s.from_seq and s.to_seq
+                                              and greatest(e.at, e.appended_at) >= p_before)
+     and not exists (select from jobs j where j.channel_id = p_channel and j.state in ('running', 'staged')
+                                          and j.from_seq <= s.to_seq and j.to_seq >= s.from_seq)
+     and not exists (select from revisions r where r.channel_id = p_channel and r.seq between s.from_seq and s.to_seq
+                                               and r.noted_seq > v_covered)
+     and not exists (select from entries e cross join lateral jsonb_array_elements_text(e.data->'references') quoted
+                      where e.channel_id = p_channel and e.seq > v_covered and e.kind = 'tool_result'
+                        and quoted::bigint between s.from_seq and s.to_seq)
+   order by s.from_seq, s.to_seq limit 1;
+  if not found then entries := 0; return; end if;
+  summary := v_summary.id;
   v_seqs := array(
     select e.seq from entries e
-     where e.channel_id = p_channel and e.seq between p_first and p_last and e.expired_at is null
-       and e.deleted_at is null and (e.kind <> 'notice' or e.data ? 'edits'));
-  -- Also earlier summaries of the same texts: whichever is looked at says so.
-  update summaries s set texts_gone_at = clock_timestamp()
-   where s.channel_id = p_channel and s.level = 1 and s.texts_gone_at is null
-     and (s.id = p_summary or (v_summary.kind <> 'reset' and s.kind <> 'reset'
-                               and s.from_seq <= v_summary.to_seq and s.to_seq >= v_summary.from_seq));
-  update summaries s set texts_gone_to = p_last where s.id = p_summary;
+     where e.channel_id = p_channel and e.seq between v_summary.from_seq and v_summary.to_seq and e.expired_at is null
+       and e.deleted_at is null and (e.kind <> 'notice' or e.data ? 'edits')
+     order by e.seq limit case when v_summary.kind = 'reset' then p_limit end);
+  entries := cardinality(v_seqs);
   update entries e set text = '', expired_at = clock_timestamp(),
                        data = case when e.kind = 'tool_call' then without_arguments(e.data) else e.data end
    where e.channel_id = p_channel and e.seq = any (v_seqs);
   update revisions r set text = '' where r.channel_id = p_channel and r.seq = any (v_seqs) and r.text <> '';
   delete from entry_search s where s.channel_id = p_channel and s.seq = any (v_seqs);
   -- The next entry is indexed with the text before it.
-  if exists (select from entry_search s where s.channel_id = p_channel and s.seq = p_last + 1) then
-    perform index_entries(p_channel, p_last + 1, p_last + 1);
-  end if;
-  if v_seqs <> '{}' then
-    update search_progress p set expired_at = clock_timestamp() where p.channel_id = p_channel;
+  if exists (select from entry_search s where s.channel_id = p_channel and s.seq = v_summary.to_seq + 1) then
+    perform index_entries(p_channel, v_summary.to_seq + 1, v_summary.to_seq + 1);
   end if;
   delete from context_records r using turns t
-   where r.channel_id = p_channel and t.id = r.turn_id and t.to_seq between p_first and p_last;
+   where r.channel_id = p_channel and t.id = r.turn_id and t.to_seq between v_summary.from_seq and v_summary.to_seq;
   update approvals a set arguments = '', fingerprint = '', reason = '',
                          shown = case when a.shown is null then null else approval_shown(a.state, '') end
     from turns t
-   where a.channel_id = p_channel and t.id = a.turn_id and t.to_seq between p_first and p_last and a.arguments <> '';
-  return cardinality(v_seqs);
+   where a.channel_id = p_channel and t.id = a.turn_id and t.to_seq between v_summary.from_seq and v_summary.to_seq
+     and a.state not in ('open', 'allowed', 'running') and a.arguments <> '';
+  if v_summary.kind <> 'reset' or entries < p_limit then
+    update summaries s set texts_gone_at = clock_timestamp() where s.id = v_summary.id;
+  end if;
 end $$;
 
 -- Lets pictures of old messages go that nobody has to answer any more and that are summarised, at most p_limit. Those of a thread's first

@@ -2,19 +2,18 @@ import type { Logger } from "pino";
 import { pause } from "../async/clock.ts";
 import type { RetentionConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
-import type { ChannelId } from "../core/ids.ts";
 import type { RetentionStore } from "../store/log/retention.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How often it is looked for what is old enough, ms. */
 const EVERY_MS = 60 * 60 * 1000;
-/** Entries, or pictures, that go in one transaction. */
+/** Entries of a reset's range, or pictures, that go in one transaction. */
 const AT_ONCE = 500;
 /** Between two transactions, so that nobody who writes waits for many of them in a row, ms. */
 const BETWEEN_MS = 20;
 
 export interface RetentionParts {
-  readonly store: Pick<RetentionStore, "channels" | "nextTexts" | "expireTexts" | "expireImages">;
+  readonly store: RetentionStore;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -35,12 +34,11 @@ export class Retention implements AsyncDisposable {
     this.#config = config;
   }
 
-  /** From now on this is kept: what goes by another configuration ends with its step. */
+  /** From now on this is kept. */
   configure(config: RetentionConfig): void {
     const isSame = this.#config.textDays === config.textDays && this.#config.imageDays === config.imageDays;
-    if (isSame) return;
     this.#config = config;
-    if (this.#running !== null) void this.sweep();
+    if (!isSame && this.#running !== null) void this.sweep();
   }
 
   /** Looks from now on, now and then. */
@@ -70,67 +68,42 @@ export class Retention implements AsyncDisposable {
   }
 
   async #sweep(): Promise<void> {
-    const config = this.#config;
-    const isOver = (): boolean => this.#closing.signal.aborted || this.#config !== config;
-    const before = (days: number) => () => new Date(this.#parts.now().getTime() - days * DAY_MS);
-    // One fails without the other.
-    if (config.textDays > 0)
-      await this.#attempt(async () => this.#expireTexts(before(config.textDays), isOver));
-    if (config.imageDays > 0)
-      await this.#attempt(async () => this.#expireImages(before(config.imageDays), isOver));
-  }
-
-  /** @returns undefined: it has failed, and was told */
-  async #attempt<Result>(work: () => Promise<Result>, channel?: ChannelId): Promise<Result | undefined> {
+    const { log, now } = this.#parts;
+    const { textDays, imageDays } = this.#config;
+    const before = (days: number): Date => new Date(now().getTime() - days * DAY_MS);
     try {
-      return await work();
+      if (textDays > 0) await this.#expireTexts(before(textDays));
+      if (imageDays > 0) await this.#expireImages(before(imageDays));
     } catch (error) {
-      this.#parts.log.warn({ channel, why: errorMessage(error) }, "retention_goes_on_later");
-      return undefined;
+      log.warn({ why: errorMessage(error) }, "retention_goes_on_later");
     }
   }
 
-  async #expireTexts(before: () => Date, isOver: () => boolean): Promise<void> {
+  async #expireTexts(before: Date): Promise<void> {
     const { store, log } = this.#parts;
     let [channels, texts] = [0, 0];
-    for (const channel of await store.channels(before())) {
-      if (isOver()) break;
-      // What one channel holds up is no reason for the next to wait.
-      const taken = (await this.#attempt(async () => this.#expireIn(channel, before, isOver), channel)) ?? 0;
+    for (const channel of await store.channels(before)) {
+      let taken = 0;
+      for (let isAny = true; isAny && !this.#closing.signal.aborted;) {
+        const step = await store.expireTexts(channel, before, AT_ONCE);
+        taken += step.entries;
+        isAny = step.isAny;
+        await pause(BETWEEN_MS, this.#closing.signal);
+      }
       if (taken > 0) channels++;
       texts += taken;
     }
-    if (texts > 0) log.info({ channels, texts, before: before() }, "texts_no_longer_kept");
+    if (texts > 0) log.info({ channels, texts, before }, "texts_no_longer_kept");
   }
 
-  /** @returns entries whose text went */
-  async #expireIn(channel: ChannelId, before: () => Date, isOver: () => boolean): Promise<number> {
-    const { store } = this.#parts;
-    let taken = 0;
-    // A reset covers what was summarised before it, which goes first.
-    for (const isReset of [false, true]) {
-      let [from, summary] = [0, 0];
-      while (!isOver()) {
-        const found = await store.nextTexts(channel, before(), AT_ONCE, { isReset, from, summary });
-        if (found === undefined) break;
-        const gone = await store.expireTexts(channel, found);
-        taken += gone ?? 0;
-        // What something has come between is looked at the next time.
-        [from, summary] = [found.summaryFrom, gone === null ? found.summary + 1 : found.summary];
-        await pause(BETWEEN_MS, this.#closing.signal);
-      }
-    }
-    return taken;
-  }
-
-  async #expireImages(before: () => Date, isOver: () => boolean): Promise<void> {
+  async #expireImages(before: Date): Promise<void> {
     const { store, log } = this.#parts;
     let images = 0;
-    for (let taken = AT_ONCE; taken === AT_ONCE && !isOver();) {
-      taken = await store.expireImages(before(), AT_ONCE);
+    for (let taken = AT_ONCE; taken === AT_ONCE && !this.#closing.signal.aborted;) {
+      taken = await store.expireImages(before, AT_ONCE);
       images += taken;
       await pause(BETWEEN_MS, this.#closing.signal);
     }
-    if (images > 0) log.info({ images, before: before() }, "images_no_longer_kept");
+    if (images > 0) log.info({ images, before }, "images_no_longer_kept");
   }
 }

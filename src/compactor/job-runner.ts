@@ -192,12 +192,12 @@ export class JobRunner {
       : summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
     const replaced = within(job, summaries);
     const common = { kind, neighbour: neighbour ?? null };
-    const isKept = async (): Promise<boolean> => !(await store.log.hasExpired(job.channel, fromSeq, toSeq));
-    const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1 && (await isKept()));
+    const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
     // Where summaries are written ahead, each message is read by a summariser once.
     const isOfSummaries = kind === "merge" && this.#parts.agent.compaction.writeAhead;
     const fits = async (): Promise<boolean> =>
-      (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE && (await isKept());
+      (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE &&
+      !(await store.log.hasExpired(job.channel, fromSeq, toSeq));
     if (isRaw || (!isOfSummaries && (await fits()))) {
       const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };

@@ -194,15 +194,3 @@ function withoutE(term: string): string {
 export function isExact(term: string): boolean {
   return /\d/.test(term);
 }
-
-/** A text without the sentences that have one of these terms; "" where nothing else is left of it. Pure. */
-export function withoutTerms(text: string, gone: ReadonlySet<string>): string {
-  const lines = text.split("\n").flatMap((line) => {
-    if (tellingTerms(line).isDisjointFrom(gone)) return [line];
-    const left = splitSentences(line).filter((sentence) => tellingTerms(sentence).isDisjointFrom(gone));
-    return left.length === 0 ? [] : [left.join(" ")];
-  });
-  const left = lines.join("\n").trim();
-  // What stands apart may be one number when it stands side by side.
-  return tellingTerms(left).isDisjointFrom(gone) ? left : "";
-}

@@ -1,7 +1,16 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import { type Digester, readyExtracts } from "../compaction/extracts.ts";
-import { type ExtractMakers, readAffected, renewAffected } from "../compaction/renewed-summaries.ts";
+import { readMerged } from "../compaction/summaries.ts";
+import { readCurrentEntries } from "./entry-rows.ts";
+import {
+  type Digester,
+  type Extract,
+  mostTokens,
+  type ReadyExtracts,
+  readyExtracts,
+  stateOf,
+  type SummaryRange,
+} from "../compaction/extracts.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
   blankRetoldCalls,
@@ -13,9 +22,20 @@ import {
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
+/** Who makes the extracts of a deletion, and which are made already. */
+interface ExtractMakers {
+  readonly digester: Digester;
+  readonly ready: ReadyExtracts;
+}
+
 /** What was done ahead of a deletion. */
 interface DoneAhead extends ExtractMakers {
   readonly found: FoundCalls;
+}
+
+interface AffectedSummary extends SummaryRange {
+  readonly level: number;
+  readonly live: boolean;
 }
 
 /** What a deletion took. */
@@ -45,7 +65,7 @@ export async function deleteMessage(
  * @returns takes the messages back, by a client in a transaction
  */
 export async function prepareBlanking(
-  db: Queryable,
+  db: Database,
   channel: ChannelId,
   messageIds: readonly string[],
   digester: Digester,
@@ -56,9 +76,24 @@ export async function prepareBlanking(
 }
 
 /**
+ * Takes a message back whose text is no longer kept, because it was edited: nobody can say which of its words went, so all that rests on
+ * it goes.
+ * @param client in the transaction of the edit
+ */
+export async function blankExpired(
+  client: Queryable,
+  channel: ChannelId,
+  messageId: string,
+  digester: Digester,
+): Promise<Blanked> {
+  const found = { terms: new Set<string>(), seqs: [], to: 0 };
+  return blankMessages(client, channel, [messageId], { digester, ready: new Map(), found });
+}
+
+/**
  * Takes messages back: their texts go from the log, with the memories, notes and arguments of tool calls that tell of them, and
  * each summary that may hold words of them, live or not, is replaced by the extract of what remains over the same span; live
- * ones are to be written again. Of one whose own texts are no longer kept, and that does not cover them, only sentences go.
+ * ones are to be written again.
  * @param client in a transaction
  */
 async function blankMessages(
@@ -75,14 +110,13 @@ async function blankMessages(
   const seqs = [...new Set(texts.map(({ seq }) => seq))];
   if (seqs.length === 0) return { seqs, memories: 0 };
   const proved = await readProved(client, channel, seqs);
-  const quotes = await readQuotes(client, channel, seqs);
   const shown = await readShown(client, channel);
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,
       id,
     ]);
-  const unsaid = { seqs, terms: termsGone([...texts.map(({ text }) => text), ...quotes]) };
+  const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
   const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "deleted" });
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
@@ -97,12 +131,12 @@ async function blankMessages(
     },
     [channel, ids],
   );
-  const affected = await readAffected(client, channel, [...seqs, ...retold]);
-  await renewAffected(client, channel, affected, unsaid.terms, (summary) => {
+  for (const summary of await readAffected(client, channel, [...seqs, ...retold])) {
     // What was made ahead may be made of the words of such a call, or of such work.
     const isRetold = retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq);
-    return { ...makers, ready: isRetold ? new Map() : makers.ready };
-  });
+    const ready = isRetold ? new Map() : makers.ready;
+    await replaceText(client, summary, await digestOf(client, channel, summary, { ...makers, ready }));
+  }
   await takeShown(client, await goneOf(client, shown), unsaid.terms, makers.digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
@@ -135,8 +169,12 @@ export async function takeShown(
     const retold = [...due, ...called];
     if (retold.length === 0) continue;
     await takeRetoldMemories(client, channel, { seqs: retold, terms: told });
-    const affected = await readAffected(client, channel, retold);
-    await renewAffected(client, channel, affected, told, () => ({ digester, ready: new Map() }));
+    for (const summary of await readAffected(client, channel, retold))
+      await replaceText(
+        client,
+        summary,
+        await digestOf(client, channel, summary, { digester, ready: new Map() }),
+      );
   }
 }
 
@@ -154,19 +192,6 @@ async function endJobs(client: Queryable, channel: ChannelId, seqs: readonly Seq
   );
 }
 
-/** What memories still have of entries whose texts are no longer kept. */
-async function readQuotes(client: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<string[]> {
-  const rows = await client.query<{ quote: string }>(
-    {
-      name: "quotes_expired",
-      text: `select s.quote from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-              where s.channel_id = $1 and s.seq = any($2) and e.expired_at is not null`,
-    },
-    [channel, seqs],
-  );
-  return rows.map(({ quote }) => quote);
-}
-
 /** The memories that entries prove. */
 async function readProved(
   client: Queryable,
@@ -181,4 +206,104 @@ async function readProved(
     [channel, seqs],
   );
   return rows.map(({ id }) => id);
+}
+
+/**
+ * What an edit took is to leave the summaries of it, too: those that no view shows become the extract of what their range says
+ * now, and the others have it ready for when they are replaced.
+ * @param client in the transaction of the edit
+ * @param seq of the edited message
+ */
+export async function renewSummaries(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  digester: Digester,
+): Promise<void> {
+  const notes = await client.query<{ seq: Seq }>(
+    {
+      name: "notes_of_entry",
+      text: "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
+    },
+    [channel, seq],
+  );
+  const affected = await client.query<AffectedSummary & Record<string, unknown>>(
+    { name: "summaries_edited", text: selectAffected("from_seq") },
+    [channel, [seq, ...notes.map((note) => note.seq)]],
+  );
+  for (const summary of affected) {
+    const extract = await digestOf(client, channel, summary, { digester, ready: new Map() });
+    if (!summary.live) await replaceText(client, summary, extract);
+    else
+      await client.query(
+        { name: "summary_substitute", text: "update summaries set substitute = $2 where id = $1" },
+        [summary.id, JSON.stringify(extract)],
+      );
+  }
+}
+
+/** The shortest first: what a merged one was made of is without the text before it is read. */
+async function readAffected(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<AffectedSummary[]> {
+  return client.query<AffectedSummary & Record<string, unknown>>(
+    {
+      name: "summaries_affected",
+      text: selectAffected("coalesce(saw_from, from_seq)"),
+    },
+    [channel, seqs],
+  );
+}
+
+/** @param from expression: the first entry that counts */
+function selectAffected(from: string): string {
+  return `select id, from_seq, to_seq, level, tokens, live from summaries
+           where channel_id = $1 and kind <> 'reset' and exists (
+             select from unnest($2::bigint[]) seq where seq between ${from} and to_seq)
+           order by to_seq - from_seq, id`;
+}
+
+async function digestOf(
+  client: Queryable,
+  channel: ChannelId,
+  summary: AffectedSummary,
+  { digester, ready }: ExtractMakers,
+): Promise<Extract> {
+  const made = ready.get(summary.id);
+  if (made !== undefined && made.of === (await stateOf(client, channel, summary))) return made.extract;
+  const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
+  const maxTokens = mostTokens(summary);
+  const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
+  if (merged.length > 0)
+    return digester.ofTexts(
+      merged.map(({ text }) => text),
+      maxTokens,
+    );
+  return digester.ofEntries(await readCurrentEntries(client, channel, fromSeq, toSeq), maxTokens);
+}
+
+async function replaceText(
+  client: Queryable,
+  { id }: AffectedSummary,
+  { text, tokens }: Extract,
+): Promise<void> {
+  await client.query(
+    {
+      name: "summary_replace",
+      // It has seen no more than what it is made of now: a further deletion before that leaves it alone.
+      text: `update summaries s
+                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live, substitute = null,
+                    saw_from = least(
+                      from_seq,
+                      (select min((e.data->>'edits')::bigint) from entries e
+                        where e.channel_id = s.channel_id and e.seq between s.from_seq and s.to_seq and e.kind = 'notice'),
+                      (select min(coalesce(p.saw_from, p.from_seq)) from summaries p
+                        where p.channel_id = s.channel_id and p.from_seq >= s.from_seq and p.to_seq <= s.to_seq
+                          and p.kind <> 'reset' and p.to_seq - p.from_seq < s.to_seq - s.from_seq and s.level > 1))
+              where id = $1`,
+    },
+    [id, text, tokens],
+  );
 }

@@ -5,8 +5,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { type Blanked, deleteMessage, prepareBlanking, takeShown } from "./deletion.ts";
-import { renewSummaries } from "../compaction/renewed-summaries.ts";
+import { blankExpired, deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
@@ -126,9 +125,9 @@ export class LogStore {
     at: Date,
     digester?: Digester,
   ): Promise<EditOutcome> {
-    const edit = { id: messageId, text, at };
-    const blank = await prepareEdit(this.#db, channel, edit, digester);
-    return this.#db.transaction(async (client) => editMessage(client, channel, edit, digester, blank));
+    return this.#db.transaction(async (client) =>
+      editMessage(client, channel, { id: messageId, text, at }, digester),
+    );
   }
 
   /**
@@ -204,7 +203,7 @@ export class LogStore {
     return readCurrentEntries(this.#db, channel, from, to);
   }
 
-  /** What the messages of from..to say now that were edited, as far as that is kept; the newest edits, by seq. */
+  /** What the messages of from..to say now that were edited; the newest edits, by seq. */
   async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
     return this.#db.query<{ author: string; at: Date; text: string }>(
       {
@@ -212,11 +211,10 @@ export class LogStore {
         text: `select author, at, text from (
                  select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
                    from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
-                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
+                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null
                   order by r.seq, r.revision desc
                ) edits where seq in (
-                 select r.seq from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
-                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
+                 select r.seq from revisions r where r.channel_id = $1 and r.seq between $2 and $3
                   group by r.seq order by max(r.at) desc limit $4
                ) order by seq`,
       },
@@ -230,40 +228,20 @@ export class LogStore {
   }
 }
 
-/**
- * Does ahead what an edit need not do under its lock.
- * @returns takes the message back, where its text is no longer kept; undefined: it is
- */
-export async function prepareEdit(
-  db: Queryable,
-  channel: ChannelId,
-  { id, at }: Pick<InboundEdit, "id" | "at">,
-  digester?: Digester,
-): Promise<((client: Queryable) => Promise<Blanked>) | undefined> {
-  const expired = await findExpired(db, channel, id);
-  if (expired === undefined || at <= expired.known || digester === undefined) return undefined;
-  return prepareBlanking(db, channel, [id], digester);
-}
-
-/**
- * As {@link LogStore.edit}, by a client in a transaction.
- * @param blank what {@link prepareEdit} has prepared
- */
+/** As {@link LogStore.edit}, by a client in a transaction. */
 export async function editMessage(
   client: Queryable,
   channel: ChannelId,
   { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
   digester?: Digester,
-  blank?: (client: Queryable) => Promise<Blanked>,
 ): Promise<EditOutcome> {
   const expired = await findExpired(client, channel, id);
   if (expired !== undefined) {
     // What is known already is told again by a catch-up.
     const isNews = at > expired.known && digester !== undefined;
     if (!isNews) return { outcome: "unchanged", seq: expired.seq };
-    // Nobody can say any more which of its words went: all that rests on it goes. It may have become so old only now.
-    const take = blank ?? (await prepareBlanking(client, channel, [id], digester));
-    const [seq] = (await take(client)).seqs;
+    // Nobody can say any more which of its words went.
+    const [seq] = (await blankExpired(client, channel, id, digester)).seqs;
     return seq === undefined ? { outcome: "unknown" } : { outcome: "replaced", seq };
   }
   const stored = storableText(text);
@@ -275,18 +253,18 @@ export async function editMessage(
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
-  const isShown = digester !== undefined && (await renewSummaries(client, channel, seq, digester));
+  if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
   const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
   if (digester !== undefined)
     await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
   // Results of tools quote memories: more has changed than the notice tells of.
-  return row.outcome === "noted" && taken === 0 && !isShown
+  return row.outcome === "noted" && taken === 0
     ? { outcome: "noted", seq, notedSeq: row.noted_seq }
     : { outcome: "replaced", seq };
 }
 
-/** A message whose text is no longer kept, or just goes, and up to when its edits were known; undefined: it is none. */
+/** A message whose text is no longer kept, and up to when its edits were known; undefined: it is none. */
 async function findExpired(
   client: Queryable,
   channel: ChannelId,
@@ -298,10 +276,7 @@ async function findExpired(
       text: `select e.seq, greatest(e.appended_at, (select max(r.at) from revisions r
                                                      where r.channel_id = e.channel_id and r.seq = e.seq)) as known
                from entries e
-              where e.message_id = $2 and e.channel_id = $1 and e.deleted_at is null
-                and (e.expired_at is not null or exists (
-                  select from summaries s where s.channel_id = e.channel_id and s.level = 1 and s.kind <> 'reset'
-                     and s.texts_gone_at is not null and e.seq between s.from_seq and s.to_seq))`,
+              where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
     },
     [channel, storableText(messageId)],
   );

@@ -6,7 +6,7 @@ import { storableText } from "../../text/text.ts";
 import { type Blanked, prepareBlanking } from "./deletion.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
-import { type EditOutcome, editMessage, prepareEdit } from "./log.ts";
+import { type EditOutcome, editMessage } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { takeProofs } from "../memory/retold.ts";
@@ -120,9 +120,8 @@ export class PersonalDataStore {
     memory: MemoryDraft | null,
     digester: Digester,
   ): Promise<EditOutcome> {
-    const blank = await prepareEdit(this.#db, channel, edit, digester);
     return this.#db.transaction(async (client) => {
-      const edited = await editMessage(client, channel, edit, digester, blank);
+      const edited = await editMessage(client, channel, edit, digester);
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
       await takeAllProofs(client, channel, edited.seq);
       if (memory === null) return edited;
@@ -133,18 +132,6 @@ export class PersonalDataStore {
       ]);
       return edited;
     });
-  }
-
-  /** Models stay as a person has chosen them, and nobody knows by whom. @param channel null: in all of the platform */
-  async leaveChoices(platform: string, person: string, channel: ChannelId | null): Promise<void> {
-    await this.#db.query(
-      {
-        name: "person_choices",
-        text: `update channels set chosen_by = null
-                where platform = $1 and chosen_by = $2 and ($3::bigint is null or id = $3)`,
-      },
-      [platform, storableText(person), channel],
-    );
   }
 
   /** Takes a memory of a channel, whatever still proves it. @returns false if it is gone already */

@@ -216,9 +216,7 @@ export async function findRetoldCalls(
     {
       name: "texts_said",
       text: `select e.seq, c.last_seq as last,
-                    array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
-                          union select s.quote from memory_sources s
-                                 where s.channel_id = e.channel_id and s.seq = e.seq and e.expired_at is not null) as texts
+                    array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
                from entries e join channels c on c.id = e.channel_id
               where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
     },
@@ -290,14 +288,12 @@ export async function blankRetoldCalls(
   return blanked;
 }
 
-/** What a turn answers, as it reads now; where that is no longer kept, what memories have of it. */
+/** What a turn answers, as it reads now. */
 export async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
   return client.query<Said & Record<string, unknown>>(
     {
       name: "asked_of_turn",
-      text: `select case when m.expired_at is null then entry_text(m.channel_id, m.seq, m.text)
-                         else coalesce((select string_agg(s.quote, E'\\n') from memory_sources s
-                                         where s.channel_id = m.channel_id and s.seq = m.seq), '') end as text, '' as author
+      text: `select entry_text(m.channel_id, m.seq, m.text) as text, '' as author
                from turns t join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
               where t.id = $1 and m.addressed and m.deleted_at is null`,
     },
