@@ -180,7 +180,7 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text if all of it is kept and fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
+  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
@@ -195,10 +195,10 @@ export class JobRunner {
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
     // Where summaries are written ahead, each message is read by a summariser once.
     const isOfSummaries = kind === "merge" && this.#parts.agent.compaction.writeAhead;
-    const fits = async (): Promise<boolean> =>
-      (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE &&
-      !(await store.log.hasExpired(job.channel, fromSeq, toSeq));
-    if (isRaw || (!isOfSummaries && (await fits()))) {
+    if (
+      isRaw ||
+      (!isOfSummaries && (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE)
+    ) {
       const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
     }

@@ -5,7 +5,6 @@ import { ChannelHomes } from "../channel/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes.ts";
-import { Retention } from "../channel/retention.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
@@ -61,7 +60,6 @@ export interface Channels {
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
-  readonly retention: Retention;
 }
 
 function homesOf(
@@ -143,6 +141,5 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  const retention = stack.use(new Retention({ ...base, store: store.retention }, config.retention));
-  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels, retention };
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

@@ -4,7 +4,6 @@ import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
 import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
-import type { Retention } from "../channel/retention.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
@@ -39,7 +38,6 @@ export interface ReloadParts extends SetupParts {
   readonly goneNotes: GoneNotesSweeper;
   readonly clock: Pick<ReminderClock, "replan">;
   readonly lostModels: Pick<LostModels, "start">;
-  readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
   /** Who answers where by a configuration. @throws OperatorError where that is not possible */
   readonly bindingsOf: (config: Config) => readonly Binding[];
@@ -95,18 +93,8 @@ export class Reloading {
 
   /** Nothing here waits, and nothing fails. */
   #swap(setup: Setup, confirm: () => void): void {
-    const {
-      inForce,
-      models,
-      budgets,
-      router,
-      goneNotes,
-      clock,
-      lostModels,
-      retention,
-      registry,
-      onConfigured,
-    } = this.#parts;
+    const { inForce, models, budgets, router, goneNotes, clock, lostModels, registry, onConfigured } =
+      this.#parts;
     const before = inForce.setup;
     models.configure(setup.config.llm.models);
     setup.agents.startServers();
@@ -117,7 +105,6 @@ export class Reloading {
     router.rebound();
     clock.replan();
     lostModels.start();
-    retention.configure(setup.config.retention);
     onConfigured(setup.config);
     this.#isOwed = false;
     const renewed = registry.renew();

@@ -134,8 +134,6 @@ const OTHER: Readonly<Record<string, string>> = {
   "cluster.url": "env:AMQP_URL=amqp://127.0.0.1:2",
   "cluster.name": '"two"',
   "cluster.prefix": '"two"',
-  "retention.text_days": "5",
-  "retention.image_days": "5",
   "telemetry.endpoint": '"http://127.0.0.1:2"',
   "telemetry.headers": "env:OTEL_EXPORTER_OTLP_HEADERS=authorization=another-key",
   "telemetry.service_name": '"another"',

@@ -88,13 +88,7 @@ export interface Scene extends AsyncDisposable {
   readonly open: OpenStore;
   /** The configuration that `start` runs with. */
   config(lines?: ConfigLines): Promise<Config>;
-  /** @param now what time it is in the conversations; default: the wall clock */
-  start(
-    lines?: ConfigLines,
-    parts?: Partial<Compaction>,
-    binding?: Partial<Binding>,
-    now?: () => Date,
-  ): Promise<TestWeir>;
+  start(lines?: ConfigLines, parts?: Partial<Compaction>, binding?: Partial<Binding>): Promise<TestWeir>;
 }
 
 export async function openScene(): Promise<Scene> {
@@ -117,8 +111,8 @@ export async function openScene(): Promise<Scene> {
     server,
     open,
     config: async (lines = {}) => readConfig(options(lines)),
-    start: async (lines = {}, parts = compactionParts(), binding = {}, now?: () => Date) =>
-      startWeir({ ...options(lines), compaction: parts, binding, ...(now !== undefined && { now }) }),
+    start: async (lines = {}, parts = compactionParts(), binding = {}) =>
+      startWeir({ ...options(lines), compaction: parts, binding }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -132,23 +132,6 @@ export const fileSchema = z.strictObject({
     },
     "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups. Nothing that people have said is in it.",
   ),
-  retention: table(
-    "retention",
-    {
-      text_days: option(
-        whole(0, 36_500, "days"),
-        0,
-        "After how many days the text of what was said is no longer kept: of entries that nobody waits for any more and that are summarised. " +
-          "Their summaries, and memories with their quotes, stay. 0 keeps it for ever.",
-      ),
-      image_days: option(
-        whole(0, 36_500, "days"),
-        0,
-        "The same for the pictures of messages. 0 keeps them for ever.",
-      ),
-    },
-    "How long raw texts and pictures are kept: docs/privacy-and-security.md.",
-  ),
   terminal: table("terminal", {
     history: startOption(
       flag,

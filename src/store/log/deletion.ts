@@ -76,21 +76,6 @@ export async function prepareBlanking(
 }
 
 /**
- * Takes a message back whose text is no longer kept, because it was edited: nobody can say which of its words went, so all that rests on
- * it goes.
- * @param client in the transaction of the edit
- */
-export async function blankExpired(
-  client: Queryable,
-  channel: ChannelId,
-  messageId: string,
-  digester: Digester,
-): Promise<Blanked> {
-  const found = { terms: new Set<string>(), seqs: [], to: 0 };
-  return blankMessages(client, channel, [messageId], { digester, ready: new Map(), found });
-}
-
-/**
  * Takes messages back: their texts go from the log, with the memories, notes and arguments of tool calls that tell of them, and
  * each summary that may hold words of them, live or not, is replaced by the extract of what remains over the same span; live
  * ones are to be written again.

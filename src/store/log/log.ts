@@ -5,7 +5,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { blankExpired, deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
+import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import {
@@ -168,19 +168,6 @@ export class LogStore {
     return row?.tokens ?? 0;
   }
 
-  /** Are texts among the entries from..to no longer kept? */
-  async hasExpired(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "texts_expired",
-        text: `select from summaries where channel_id = $1 and level = 1 and texts_gone_at is not null
-                  and from_seq <= $3 and to_seq >= $2 limit 1`,
-      },
-      [channel, from, to],
-    );
-    return rows.length > 0;
-  }
-
   /** Is there anything left among the entries from..to that somebody said or did? */
   async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
     const rows = await this.#db.query(
@@ -235,15 +222,6 @@ export async function editMessage(
   { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
   digester?: Digester,
 ): Promise<EditOutcome> {
-  const expired = await findExpired(client, channel, id);
-  if (expired !== undefined) {
-    // What is known already is told again by a catch-up.
-    const isNews = at > expired.known && digester !== undefined;
-    if (!isNews) return { outcome: "unchanged", seq: expired.seq };
-    // Nobody can say any more which of its words went.
-    const [seq] = (await blankExpired(client, channel, id, digester)).seqs;
-    return seq === undefined ? { outcome: "unknown" } : { outcome: "replaced", seq };
-  }
   const stored = storableText(text);
   const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
   const [row] = await client.query<RawEdit & Record<string, unknown>>(
@@ -262,25 +240,6 @@ export async function editMessage(
   return row.outcome === "noted" && taken === 0
     ? { outcome: "noted", seq, notedSeq: row.noted_seq }
     : { outcome: "replaced", seq };
-}
-
-/** A message whose text is no longer kept, and up to when its edits were known; undefined: it is none. */
-async function findExpired(
-  client: Queryable,
-  channel: ChannelId,
-  messageId: string,
-): Promise<{ readonly seq: Seq; readonly known: Date } | undefined> {
-  const [row] = await client.query<{ seq: Seq; known: Date }>(
-    {
-      name: "message_expired",
-      text: `select e.seq, greatest(e.appended_at, (select max(r.at) from revisions r
-                                                     where r.channel_id = e.channel_id and r.seq = e.seq)) as known
-               from entries e
-              where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
-    },
-    [channel, storableText(messageId)],
-  );
-  return row;
 }
 
 interface RawEdit {

@@ -100,7 +100,7 @@ export class PersonalDataStore {
       {
         name: "message_bearing",
         text: `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
-                where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null and e.expired_at is null
+                where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
                   and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
       },
       [channel, storableText(messageId)],

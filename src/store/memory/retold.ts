@@ -74,8 +74,7 @@ async function readCandidates(
     {
       name: "memories_retelling",
       text: `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,
-                    (select coalesce(jsonb_agg(jsonb_build_object('text', case when e.expired_at is null then entry_text(e.channel_id, e.seq, e.text)
-                                                                       else s.quote end,
+                    (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(e.channel_id, e.seq, e.text),
                                                                   'author', coalesce(e.author_name, ''))), '[]')
                        from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                       where s.memory_id = m.id and e.deleted_at is null) as sources
