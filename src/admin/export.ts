@@ -99,7 +99,7 @@ function exported(
   const isSaid = entry.kind === "user" || entry.kind === "assistant";
   if (!isSaid || entry.deleted || (entry.text.trim() === "" && images.length === 0)) return null;
   const text = displayable(entry.text).trim();
-  // Of a text that is no longer kept the names of its pictures are gone as well.
+  // Not all platforms name the pictures in the text.
   const unnamed = images.filter(({ name }) => !entry.text.includes(`[image ${name},`)).map(labelOf);
   return {
     speaker: displayableLine(speakerIn(entry, agent)),

@@ -26,6 +26,7 @@ export async function forgetAll(
   let messages = 0;
   let memories = 0;
   let isDone = false;
+  await people.leaveChoices(channel.address.platform, asker.id, channel.id);
   while (!isDone && performance.now() < until) {
     const places = await people.said(channel.id, asker.id, REDACTED_AT_ONCE);
     isDone = places.length === 0;
@@ -58,6 +59,8 @@ export async function forgetEverywhere(parts: CommandParts, command: AskedComman
   const { people } = parts.store;
   const { platform } = channel.address;
   const until = performance.now() + WITHIN_MS;
+  // Somebody may have chosen a model where they have said nothing.
+  await people.leaveChoices(platform, asker.id, null);
   const isHere = (place: SpokenPlace): number => (place.channel.id === channel.id ? 0 : 1);
   const places = (await people.places(platform, asker.id)).toSorted((a, b) => isHere(a) - isHere(b));
   let [messages, memories, done] = [0, 0, 0];

@@ -73,15 +73,16 @@ async function whyOf(
   return `It is the model of the agent ${id}: ${displayableLine(chosen.name)}, chosen here ${choice}, is not set up any more.`;
 }
 
-/** `by Ann at 2026-11-21 14:05` */
+/** `by Ann at 2026-11-21 14:05`; `at 2026-11-21 14:05` where nobody is to know by whom */
 async function describeChoice(
   parts: CommandParts,
   channel: ChannelRow,
   { by, at }: ChosenModel,
 ): Promise<string> {
+  const when = `at ${timeOf(parts, channel).minute(at)}`;
+  if (by === null) return when;
   const name = await parts.store.channelModels.nameOf(channel.id, by);
-  const who = displayableLine(name ?? `the person with the id ${by}`);
-  return `by ${who} at ${timeOf(parts, channel).minute(at)}`;
+  return `by ${displayableLine(name ?? `the person with the id ${by}`)} ${when}`;
 }
 
 /** Of a server that does not answer, what is known without it. */

@@ -35,6 +35,7 @@ export async function redactPerson(
 ): Promise<RedactedWords> {
   let messages = 0;
   let memories = 0;
+  await parts.store.people.leaveChoices(channel.address.platform, person, channel.id);
   while (mayGoOn()) {
     const ids = await parts.store.people.messagesIn(channel.id, person, REDACTED_AT_ONCE);
     if (ids.length === 0) return { messages, memories, isDone: true };

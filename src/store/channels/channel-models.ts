@@ -1,7 +1,10 @@
 import type { ChannelId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
-import { type ChannelRow, type ChosenModel, COLUMNS_OF_C, type RawChannel, toChannel } from "./channels.ts";
+import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "./channels.ts";
+
+/** Entries of a channel that are looked through for somebody's name, the newest. */
+const LOOKED_THROUGH = 1000;
 
 /** A channel whose chosen model is not configured any more. */
 export interface LostModel {
@@ -19,7 +22,10 @@ export class ChannelModelStore {
   }
 
   /** @param chosen null: the agent's model answers again @returns the channel's row from now on */
-  async choose(channel: ChannelId, chosen: Pick<ChosenModel, "name" | "by"> | null): Promise<ChannelRow> {
+  async choose(
+    channel: ChannelId,
+    chosen: { readonly name: string; readonly by: string } | null,
+  ): Promise<ChannelRow> {
     const [row] = await this.#db.query<RawChannel>(
       {
         name: "channel_model_choose",
@@ -34,15 +40,15 @@ export class ChannelModelStore {
     return toChannel(row);
   }
 
-  /** The name under which somebody has last spoken in a channel; undefined: they have not. */
+  /** The name under which somebody has last spoken in a channel; undefined: they have not, lately. */
   async nameOf(channel: ChannelId, person: string): Promise<string | undefined> {
     const [row] = await this.#db.query<{ name: string }>(
       {
         name: "channel_model_by",
-        text: `select author_name as name from entries
-                where channel_id = $1 and author_id = $2 and kind = 'user' order by seq desc limit 1`,
+        text: `select e.author_name as name from channels c join entries e on e.channel_id = c.id and e.seq > c.last_seq - $3
+                where c.id = $1 and e.author_id = $2 and e.kind = 'user' order by e.seq desc limit 1`,
       },
-      [channel, person],
+      [channel, person, LOOKED_THROUGH],
     );
     return row?.name;
   }

@@ -17,8 +17,8 @@ import type { Database, Queryable } from "../database/database.ts";
 export interface ChosenModel {
   /** As the configuration names it. */
   readonly name: string;
-  /** The platform's id of the person. */
-  readonly by: string;
+  /** The platform's id of the person; null: they want it forgotten. */
+  readonly by: string | null;
   readonly at: Date;
 }
 
@@ -101,7 +101,7 @@ export function toChannel(row: RawChannel): ChannelRow {
 }
 
 function toModel({ chosen_model: name, chosen_by: by, chosen_at: at }: RawChannel): ChosenModel | null {
-  return name === null || at === null ? null : { name, by: by ?? "", at };
+  return name === null || at === null ? null : { name, by, at };
 }
 
 /** A channel as an inbound message describes it. */

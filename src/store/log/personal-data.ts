@@ -134,6 +134,18 @@ export class PersonalDataStore {
     });
   }
 
+  /** Models stay as a person has chosen them, and nobody knows by whom. @param channel null: in all of the platform */
+  async leaveChoices(platform: string, person: string, channel: ChannelId | null): Promise<void> {
+    await this.#db.query(
+      {
+        name: "person_choices",
+        text: `update channels set chosen_by = null
+                where platform = $1 and chosen_by = $2 and ($3::bigint is null or id = $3)`,
+      },
+      [platform, storableText(person), channel],
+    );
+  }
+
   /** Takes a memory of a channel, whatever still proves it. @returns false if it is gone already */
   async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
     const [row] = await this.#db.query<{ gone: boolean }>(

@@ -139,6 +139,17 @@ test("it stays over /new, reloads and restarts; what is too small for the agent 
   assert.equal(await ask(again, server, "stays"), "plain-model");
 });
 
+test("who chose a model is forgotten with the person, and the model stays", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  assert.equal(await ask(weir, server, "forgets"), "own-model");
+  await typed(weir, "forgets", "/model large-model");
+  assert.match(await typed(weir, "forgets", "/model"), /u-own/);
+  await typed(weir, "forgets", "/forget me everywhere yes");
+  assert.doesNotMatch(await typed(weir, "forgets", "/model"), /u-own|Olga/);
+  assert.equal(await ask(weir, server, "forgets"), "large-model");
+});
+
 test("a turn that runs ends with the model that it began with, and the next one has the other", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
