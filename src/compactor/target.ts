@@ -1,4 +1,5 @@
 import type { CommitOutcome, Job, JobPlan, JobResult, Landed, SummaryDraft } from "../core/compaction.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
 import type { History } from "../core/history.ts";
 import type { Owner } from "../core/ids.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
@@ -18,7 +19,7 @@ export interface CompactionTarget {
   readonly history: {
     readonly current: History;
     snapshot(): Promise<History>;
-    commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome>;
+    commit(job: Pick<Job, "id" | "attempt">, digester: Digester): Promise<CommitOutcome>;
     /** Stores a summary that was written ahead. @returns false: its job has ended */
     stageAhead(job: Job, result: JobResult): Promise<boolean>;
     /** Commits what was written ahead, all together. @returns what has landed */

@@ -8,9 +8,10 @@ import {
   MAX_LIVE_SUMMARIES,
   type Tier,
 } from "../../core/compaction.ts";
-import type { Stretch } from "../../core/history.ts";
 import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import type { Digester } from "./extracts.ts";
+import { renewWritten } from "./renewed-summaries.ts";
 import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
 interface RawJob {
@@ -138,14 +139,35 @@ export class JobStore {
     return rows.length === 1;
   }
 
-  /** The transaction that covers. Asked again after a commit whose answer was lost, it says the same. */
-  async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
-    const [row] = await this.#db.query<{ outcome: CommitOutcome }>(
-      { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
-      [job.id, job.attempt],
-    );
-    if (row === undefined) throw new Error("commit_job returned no row");
-    return row.outcome;
+  /**
+   * The transaction that covers. Asked again after a commit whose answer was lost, it says the same.
+   * @param digester of the extract that a summary becomes later, if a text that it tells was edited meanwhile; default: it stays
+   */
+  async commit(job: Pick<Job, "id" | "attempt">, digester?: Digester): Promise<CommitOutcome> {
+    return this.#db.transaction(async (client) => {
+      // Behind this lock no edit comes in between.
+      await client.query(
+        {
+          name: "job_channel_lock",
+          text: "select from channels where id = (select channel_id from jobs where id = $1) for no key update",
+        },
+        [job.id],
+      );
+      const [read] = await client.query<{ edited: boolean; terms: string[] }>(
+        { name: "job_edits", text: "select edited, edited_terms as terms from jobs where id = $1" },
+        [job.id],
+      );
+      const [row] = await client.query<{ outcome: CommitOutcome }>(
+        { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
+        [job.id, job.attempt],
+      );
+      if (row === undefined || read === undefined) throw new Error("commit_job returned no row");
+      const told = { isEdited: read.edited, terms: new Set(read.terms) };
+      const isTold = told.isEdited || told.terms.size > 0;
+      if (isTold && digester !== undefined && row.outcome === "committed")
+        await renewWritten(client, job.id, told, digester);
+      return row.outcome;
+    });
   }
 
   /**
@@ -206,18 +228,6 @@ export class JobStore {
       [job.id, job.attempt, reason],
     );
   }
-}
-
-/** What is written ahead and waits for its commit, by seq. */
-export async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
-  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
-    {
-      name: "jobs_ahead",
-      text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
-    },
-    [channel],
-  );
-  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
 }
 
 /** What was begun in a channel, and is not over: of a compaction, and of its agent's subagents. */

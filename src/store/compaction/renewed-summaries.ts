@@ -1,4 +1,4 @@
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { ChannelId, JobId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms, withoutTerms } from "../../text/terms.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { readChannel } from "../channels/channels.ts";
@@ -20,6 +20,9 @@ import { readMerged } from "./summaries.ts";
 /** Entries of a channel that are looked through for a word, the newest. */
 const SAID_LATELY = 1000;
 
+const AFFECTED =
+  "id, from_seq, to_seq, level, tokens, live, text, texts_gone_at is not null as is_gone, coalesce(saw_from, from_seq) as saw";
+
 /** Who makes the extracts of a deletion, and which are made already. */
 export interface ExtractMakers {
   readonly digester: Digester;
@@ -30,6 +33,8 @@ export interface AffectedSummary extends SummaryRange {
   readonly level: number;
   readonly live: boolean;
   readonly text: string;
+  /** The first entry whose words it may hold. */
+  readonly saw: Seq;
   /** The texts of its range are no longer kept. */
   readonly is_gone: boolean;
   /** What it is about stands in its own range; else it may have read that in the summaries before it. */
@@ -38,15 +43,17 @@ export interface AffectedSummary extends SummaryRange {
 
 /**
  * What an edit took is to leave the summaries of it, too: those that no view shows become the extract of what their range says
- * now, and the others have it ready for when they are replaced. Nothing replaces those whose texts are no longer kept.
+ * now, and the others have it ready for when they are replaced, and are to be written again. Nothing replaces those whose texts
+ * are no longer kept. Of the summaries behind, which may have it from those before them, these are the ones that tell a word of it.
  * @param client in the transaction of the edit
  * @param seq of the edited message
+ * @param unsaid what it said and does not say now
  * @returns does a view show it?
  */
 export async function renewSummaries(
   client: Queryable,
   channel: ChannelId,
-  seq: Seq,
+  { seq, unsaid }: { readonly seq: Seq; readonly unsaid: ReadonlySet<string> },
   digester: Digester,
 ): Promise<boolean> {
   let isShown = false;
@@ -57,22 +64,73 @@ export async function renewSummaries(
     },
     [channel, seq],
   );
-  const affected = await client.query<AffectedSummary & Record<string, unknown>>(
-    { name: "summaries_edited", text: selectAffected("from_seq") },
-    [channel, [seq, ...notes.map((note) => note.seq)]],
-  );
-  for (const summary of affected) {
+  for (const summary of await readAffected(client, channel, [seq, ...notes.map((note) => note.seq)])) {
+    const gone = summary.covers ? unsaid : await retoldBy(client, channel, summary, unsaid);
+    if (!summary.covers && gone.size === 0) continue;
+    isShown ||= summary.live && (summary.is_gone || !summary.covers);
+    const cut = summary.covers || !summary.is_gone ? "" : withoutTerms(summary.text, gone);
+    if (cut !== "") {
+      await cutText(client, summary, cut);
+      continue;
+    }
     const extract = await digestOf(client, channel, summary, { digester, ready: new Map() });
-    if (!summary.live || summary.is_gone) {
-      await replaceText(client, summary, extract);
-      isShown ||= summary.live;
-    } else
-      await client.query(
-        { name: "summary_substitute", text: "update summaries set substitute = $2 where id = $1" },
-        [summary.id, JSON.stringify(extract)],
-      );
+    if (!summary.live || summary.is_gone) await replaceText(client, summary, extract);
+    else await substitute(client, summary, extract);
   }
   return isShown;
+}
+
+/**
+ * The same for a summary that was being written while somebody edited what its job reads.
+ * @param client in the transaction that has put it in its place
+ * @param told is something in its range edited, and the terms that it tells of an edited text, if it has them
+ */
+export async function renewWritten(
+  client: Queryable,
+  job: JobId,
+  told: { readonly isEdited: boolean; readonly terms: ReadonlySet<string> },
+  digester: Digester,
+): Promise<void> {
+  const [summary] = await client.query<AffectedSummary & { channel: ChannelId } & Record<string, unknown>>(
+    {
+      name: "summary_written",
+      text: `select ${AFFECTED}, true as covers, channel_id as channel from summaries where job_id = $1 and live`,
+    },
+    [job],
+  );
+  if (summary === undefined) return;
+  if (!told.isEdited && tellingTerms(summary.text).isDisjointFrom(told.terms)) return;
+  const { channel } = summary;
+  await substitute(client, summary, await digestOf(client, channel, summary, { digester, ready: new Map() }));
+}
+
+/** What a live summary becomes as soon as no view shows it; a model is to write it again. */
+async function substitute(client: Queryable, { id }: AffectedSummary, extract: Extract): Promise<void> {
+  await client.query(
+    {
+      name: "summary_substitute",
+      text: "update summaries set substitute = $2, needs_redo = true where id = $1",
+    },
+    [id, JSON.stringify(extract)],
+  );
+}
+
+/**
+ * Which of these terms a summary has of what it does not cover. What is still said in its own range it has from there; and a word,
+ * from whatever else it may have read.
+ */
+async function retoldBy(
+  client: Queryable,
+  channel: ChannelId,
+  { text, saw, from_seq: from, to_seq: to }: AffectedSummary,
+  unsaid: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const found = tellingTerms(text).intersection(unsaid);
+  if (found.size === 0) return found;
+  const told = found.difference(termsOf(await readLeft(client, channel, from, to)));
+  if (told.size === 0) return told;
+  const before = termsOf(await readLeft(client, channel, Math.max(saw, from - SAID_LATELY), from - 1));
+  return new Set([...told].filter((term) => isExact(term) || !before.has(term)));
 }
 
 /** The shortest first: what a merged one was made of is without the text before it is read. */
@@ -84,20 +142,14 @@ export async function readAffected(
   return client.query<AffectedSummary & Record<string, unknown>>(
     {
       name: "summaries_affected",
-      text: selectAffected("coalesce(saw_from, from_seq)"),
+      text: `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq) as covers
+               from summaries
+              where channel_id = $1 and kind <> 'reset' and exists (
+                select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)
+              order by to_seq - from_seq, id`,
     },
     [channel, seqs],
   );
-}
-
-/** @param from expression: the first entry that counts */
-function selectAffected(from: string): string {
-  return `select id, from_seq, to_seq, level, tokens, live, text, texts_gone_at is not null as is_gone,
-                 exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq) as covers
-            from summaries
-           where channel_id = $1 and kind <> 'reset' and exists (
-             select from unnest($2::bigint[]) seq where seq between ${from} and to_seq)
-           order by to_seq - from_seq, id`;
 }
 
 /** Takes what is said no more from the summaries that may tell it: the shortest first, and those without their texts before them. */

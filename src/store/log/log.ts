@@ -275,7 +275,8 @@ export async function editMessage(
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
-  const isShown = digester !== undefined && (await renewSummaries(client, channel, seq, digester));
+  const edited = { seq, unsaid: termsGone(row.former, stored) };
+  const isShown = digester !== undefined && (await renewSummaries(client, channel, edited, digester));
   const shown = await readShown(client, channel);
   const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
   if (digester !== undefined)
@@ -338,7 +339,9 @@ async function takeRetold(
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const edited = { kind: "edited", seq, text: now } as const;
   const due = await takeRetoldDueWork(client, channel, unsaid, edited);
-  if (digester !== undefined) for (const one of due) await renewSummaries(client, channel, one, digester);
+  if (digester !== undefined)
+    for (const one of due)
+      await renewSummaries(client, channel, { seq: one, unsaid: unsaid.terms }, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldBesideLog(client, channel, unsaid, edited);

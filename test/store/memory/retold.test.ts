@@ -334,3 +334,80 @@ test("of a tool call nothing but its arguments and words may go", async () => {
   await change(`jsonb_set(data, '{calls,0,id}', '"other"')`);
   await change(`jsonb_set(data, '{calls}', '[]')`);
 });
+
+const LEAF = { kind: "leaf", tier: "background", level: 1, sourceTokens: 100 } as const;
+
+/** A channel with these lines, and what finishes a job of it: its commit. */
+async function summarised(name: string, lines: readonly string[]) {
+  const { id, epoch } = await weir.channel(name);
+  for (const [index, line] of lines.entries())
+    await weir.say(id, line, { id: `${name}-${index + 1}`, addressed: false });
+  const write = async (kind: "leaf" | "redo", fromSeq: number, toSeq: number, text: string) => {
+    const job = await store.jobs.begin({ channel: id, epoch }, { ...LEAF, kind, fromSeq, toSeq });
+    const summary = { kind: "model", text, tokens: 3, model: "m" } as const;
+    assert.ok(await store.jobs.stage(job, { parts: [], memories: [], summary }));
+    return async () => assert.equal(await store.jobs.commit(job, digester), "committed");
+  };
+  const due = async (): Promise<unknown[]> =>
+    (
+      await weir.sql("select needs_redo from summaries where channel_id = $1 and live order by from_seq", id)
+    ).map((row) => row["needs_redo"]);
+  return { id, write, due };
+}
+
+test("a summary behind the one of an edited message goes with it where it tells a word of it, and stays where it does not", async () => {
+  const lines = ["the code is zxqpine 774411", "a lamp", "a boat", "the lamp was here", "a bird", "774411"];
+  const { id, write, due } = await summarised("behind", lines);
+  const texts = [
+    "The code is zxqpine 774411.",
+    "Of a boat, and the zxqpine.",
+    "Of a lamp.",
+    "Of a bird and 774411.",
+  ];
+  const ranges = [
+    [1, 2],
+    [3, 3],
+    [4, 4],
+    [5, 6],
+  ] as const;
+  for (const [index, [from, to]] of ranges.entries())
+    await (
+      await write("leaf", from, to, texts[index] ?? "")
+    )();
+  await edit(id, "behind-1", "Never mind.");
+  // The last one has the number from its own range, too.
+  assert.deepEqual(await due(), [true, true, false, false]);
+  for (const [from, to] of ranges.slice(0, 2)) await (await write("redo", from, to, "They talked."))();
+  assert.deepEqual(await rowsWith(weir, "zxqpine"), []);
+  assert.deepEqual(await due(), [false, false, false, false]);
+});
+
+test("what was edited while a summary was written that tells it leaves that with its redo", async () => {
+  const { id, write, due } = await summarised("overtaken", [
+    "the word is zxqlate",
+    "a lamp",
+    "a boat",
+    "a bird",
+  ]);
+  const of = await write("leaf", 1, 2, "The word is zxqlate.");
+  await edit(id, "overtaken-1", "It is zxqnext.");
+  await of();
+  const behind = await write("leaf", 3, 3, "The word was zxqnext.");
+  await edit(id, "overtaken-1", "It is zxqlast.");
+  await behind();
+  const other = await write("leaf", 4, 4, "Of a bird.");
+  await edit(id, "overtaken-1", "Never mind.");
+  await other();
+  assert.deepEqual(await due(), [true, true, false]);
+  // Whoever summarises meanwhile reads nothing of it.
+  assert.ok(!JSON.stringify(await store.summariesNow(id)).includes("zxq"));
+  for (const [from, to] of [
+    [1, 2],
+    [3, 3],
+  ] as const)
+    await (
+      await write("redo", from, to, "They talked.")
+    )();
+  for (const word of ["zxqlate", "zxqnext", "zxqlast"])
+    assert.deepEqual(await rowsWith(weir, word), [], word);
+});
