@@ -40,7 +40,8 @@ const KILLS: Readonly<Record<string, Kill>> = {
   },
   "before it is noted that the decision is told": {
     on: "update on approvals",
-    when: "new.told_at is not null",
+    // The turn that it begins comes no further either, or it may be killed in the call.
+    when: "new.told_at is not null or new.state = 'running'",
     effects: 1,
     said: RAN,
   },
