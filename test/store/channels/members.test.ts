@@ -1,4 +1,4 @@
-// proves: src/store/channels/members.ts, migrations/0058_members.sql
+// proves: src/store/channels/members.ts, migrations/0057_members.sql
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/platforms/discord/rest/api.ts, src/platforms/discord/rest/directory.ts
+// proves: src/platforms/discord/rest/api.ts, src/platforms/discord/rest/directory.ts, src/platforms/discord/rest/people.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelOnPlatform, InboundMessage } from "../../../../src/core/message.ts";
