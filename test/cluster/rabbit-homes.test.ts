@@ -342,7 +342,8 @@ test(
       b.listener.wakes.filter(({ channel }) => channel === 17).map(({ seq }) => seq);
     await until("all wakes", () => came().length === 4);
     assert.deepEqual(came(), [1, 2, 2, 3]);
-    assert.deepEqual(a.listener.wakes, []);
+    // Of those that came before the queue was there, some may have been its own yet.
+    assert.ok(a.listener.wakes.every(({ channel }) => channel === 1));
     await until("foreign messages", () => b.homes.vitals().foreign === 5);
     assert.equal(a.homes.vitals().wakes.dropped, 0);
   },
