@@ -3,7 +3,7 @@
  *
  * It is a real session: `weir chat` runs in a terminal of its own (util-linux' `script` makes one), after a long made-up
  * conversation, with the built-in stand-in as its model. What the terminal shows is drawn line by line with the time at which each
- * line stood there; waits are shortened, nothing else is.
+ * line stood there. Waits are shortened, and the temporary folder has another name; the rest is as it was.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
