@@ -2,14 +2,9 @@ import type { Logger } from "pino";
 import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
+import type { GatewayPlace, KeptSession } from "../../../core/gateway.ts";
 import { Intake } from "../../intake/intake.ts";
-import type {
-  CatchUpLedger,
-  ConnectionState,
-  GatewayPlace,
-  KeptSession,
-  PlatformInbox,
-} from "../../platform.ts";
+import type { CatchUpLedger, ConnectionState, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
 import { DiscordEvents } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
