@@ -98,6 +98,7 @@ test("as many connections as Discord recommends; each server is heard once, dire
   assert.equal(platform.connection?.().kind, "connected");
   assert.equal(platform.connection?.().as, "weir in 3 servers, shards 0-2 of 3");
   assert.equal(discord.journal.calls("GET", "/gateway/bot").length, 1);
+  assert.equal(discord.journal.calls("GET", "/users/@me/guilds").length, 1);
 });
 
 test("one connection that is cut is mended alone, and its channels alone are caught up", async () => {
