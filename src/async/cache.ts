@@ -19,7 +19,7 @@ export class Cache<Value> {
     this.#kept = new BoundedMap(limit);
   }
 
-  /** The value of a key; whoever asks while it is being loaded gets the same. Throws as `load` does, and forgets that. */
+  /** The value of a key; whoever asks while it is being loaded gets the same, behind whoever asked before. Throws as `load` does, and forgets that. */
   async get(key: string, load: () => Promise<Loaded<Value>>): Promise<Value> {
     const found = this.#kept.get(key);
     this.#kept.delete(key);
@@ -27,18 +27,20 @@ export class Cache<Value> {
       this.#kept.set(key, found);
       return await found.value;
     }
-    const loading = load();
     const kept: Kept<Value> = {
-      value: loading.then(({ value }) => value),
+      value: load().then(({ value, forMs }) => {
+        kept.until = performance.now() + forMs;
+        return value;
+      }),
       until: Number.POSITIVE_INFINITY,
     };
     this.#kept.set(key, kept);
     try {
-      kept.until = performance.now() + (await loading).forMs;
-    } catch {
+      return await kept.value;
+    } catch (error) {
       if (this.#kept.get(key) === kept) this.#kept.delete(key);
+      throw error;
     }
-    return await kept.value;
   }
 
   set(key: string, { value, forMs }: Loaded<Value>): void {

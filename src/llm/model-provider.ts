@@ -290,9 +290,8 @@ class ServerModels extends KnownWindows implements Models {
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
     const known = this.nameOf(configured);
-    if (this.#server.isOpenAi && known !== undefined) return known;
     // The usual case: nothing to ask, and no call to end.
-    if (known !== undefined && !this.#mayLearn(known, configured)) return known;
+    if (known !== undefined && (this.#server.isOpenAi || !this.#mayLearn(known, configured))) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
       const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;

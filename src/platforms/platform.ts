@@ -1,5 +1,6 @@
 import type { Card, CommandAnswer } from "../core/card.ts";
 import type { Absence } from "../core/entry.ts";
+import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -224,25 +225,6 @@ export interface CatchUpLedger {
   keptSession(platform: string, shard: number): Promise<KeptSession | null>;
   /** Replaces what is kept of that connection. Everything up to its sequence has to be in the log by then. */
   keepSession(platform: string, place: GatewayPlace): Promise<void>;
-}
-
-/** A place in the stream of events of a platform that replays them. */
-export interface GatewayPlace {
-  /** Which of the connections, from 0, and how many there are. */
-  readonly shard: number;
-  readonly shards: number;
-  /** The platform's id of the bot. */
-  readonly account: string;
-  readonly session: string;
-  /** Where the session is resumed. */
-  readonly resumeUrl: string;
-  /** The number of the last event before which none is missing. */
-  readonly sequence: number;
-}
-
-export interface KeptSession extends GatewayPlace {
-  /** Since the session was known to live. */
-  readonly ageMs: number;
 }
 
 /** How the configuration treats a channel. */

@@ -1,8 +1,9 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Absence } from "../core/entry.ts";
+import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform, GapStep, InboundMessage } from "../core/message.ts";
-import type { CatchUpLedger, ChannelPolicy, Gap, GatewayPlace, KeptSession } from "../platforms/platform.ts";
+import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";

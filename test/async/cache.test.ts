@@ -37,3 +37,16 @@ test("what was asked for longest ago goes first", async () => {
   assert.equal(await get("c"), "loaded c");
   assert.equal(await get("b"), "loaded b");
 });
+
+test("whoever asks while a value is being loaded gets it behind whoever asked before", async () => {
+  const cache = new Cache<string>(10);
+  const { promise: loaded, resolve } = Promise.withResolvers<{ value: string; forMs: number }>();
+  const told: number[] = [];
+  const asking = [1, 2, 3].map(async (who) => {
+    await cache.get("a", async () => loaded);
+    told.push(who);
+  });
+  resolve({ value: "there", forMs: 1000 });
+  await Promise.all(asking);
+  assert.deepEqual(told, [1, 2, 3]);
+});

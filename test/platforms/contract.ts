@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { OutboundMessage } from "../../src/core/message.ts";
+import type { InboundMessage, OutboundMessage } from "../../src/core/message.ts";
 import { type Gap, type Platform, PlatformError } from "../../src/platforms/platform.ts";
 import { until } from "../support/patience.ts";
 import type { RecordingInbox } from "./recording-inbox.ts";
@@ -215,6 +215,15 @@ function textsOf({ inbox }: PlatformHarness): string[] {
   return inbox.events.flatMap((event) => (event.type === "message" ? [event.text] : []));
 }
 
+/** A person says something; nobody has said anything before. */
+async function firstSaid(harness: PlatformHarness): Promise<InboundMessage> {
+  await harness.say({ text: "hello" });
+  await harness.inbox.received(1);
+  const [said] = harness.inbox.events;
+  assert.equal(said?.type, "message");
+  return said;
+}
+
 /** As the log would say it: messages after the last one that came may be missing. */
 function gapOf({ inbox, platform }: PlatformHarness): Gap {
   const last = inbox.events.findLast((event) => event.type === "message");
@@ -277,10 +286,7 @@ function commandContract(open: () => Promise<PlatformHarness>): void {
     await using harness = await open();
     const { platform, inbox, channel } = harness;
     if (harness.command === undefined) return t.skip("they are found in messages, or printed for all");
-    await harness.say({ text: "hello" });
-    await inbox.received(1);
-    const [said] = inbox.events;
-    assert.equal(said?.type, "message");
+    const said = await firstSaid(harness);
     assert.equal(await answerOf(await harness.command("context", "list")), "did context");
     assert.equal(inbox.commands.length, 1);
     assert.partialDeepStrictEqual(inbox.commands[0], {
@@ -468,11 +474,10 @@ function beyondTexts(open: () => Promise<PlatformHarness>): void {
 
   test("an emoji is put under a message once, however often it is asked for", async (t) => {
     await using harness = await open();
-    const { platform, inbox } = harness;
+    const { platform } = harness;
     if (platform.react === undefined) return t.skip("it has none");
-    await harness.say({ text: "look" });
-    await inbox.received(1);
-    const { channel, afterId: id } = gapOf(harness);
+    const { channel, id } = await firstSaid(harness);
+    assert.equal(channel.platform, platform.name);
     for (const _ of ["once", "twice"]) await platform.react(channel, id, "👀");
     assert.equal(harness.reactions?.(id), 1);
   });
@@ -489,12 +494,9 @@ function beyondTexts(open: () => Promise<PlatformHarness>): void {
 
   test("a person is told something in direct messages", async (t) => {
     await using harness = await open();
-    const { platform, inbox } = harness;
+    const { platform } = harness;
     if (platform.directChannel === undefined) return t.skip("the bot can't begin any");
-    await harness.say({ text: "hello" });
-    await inbox.received(1);
-    const [said] = inbox.events;
-    assert.equal(said?.type, "message");
+    const said = await firstSaid(harness);
     const channel = await platform.directChannel(said.author.id);
     assert.equal(channel.platform, platform.name);
     await platform.send({ ...outbound(harness, { text: "psst" }), channel });

@@ -1,5 +1,6 @@
 import type { CommandAnswer } from "../../src/core/card.ts";
 import type { Absence } from "../../src/core/entry.ts";
+import type { GatewayPlace, KeptSession } from "../../src/core/gateway.ts";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type {
   ChannelOnPlatform,
@@ -14,9 +15,7 @@ import type {
   CatchUpLedger,
   ChannelPolicy,
   Gap,
-  GatewayPlace,
   InboundCommand,
-  KeptSession,
   PlatformInbox,
 } from "../../src/platforms/platform.ts";
 

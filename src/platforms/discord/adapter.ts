@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
 import type { DiscordConfig } from "./row.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
+import { Cache } from "../../async/cache.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
-import type { OutboundMessage } from "../../core/message.ts";
+import type { OutboundMessage, Server } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import {
   type CatchUpLedger,
@@ -17,6 +18,7 @@ import {
 import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
 import { directChannel } from "./rest/direct-channel.ts";
 import { Directory } from "./rest/directory.ts";
+import { listGuilds } from "./rest/guilds.ts";
 import { DiscordHistory } from "./rest/history.ts";
 import { linkTo } from "./outbound/link.ts";
 import { People } from "./rest/people.ts";
@@ -113,6 +115,7 @@ class DiscordPlatform implements Platform {
     const [api, reader, timing, logins] = [this.#api, this.#reader, this.#timing, this.#logins];
     const commands = new SlashCommands({ api, inbox, commands: listed, reader, log });
     this.#commands = commands;
+    const servers = new Cache<readonly Server[]>(1);
     const shared: SharedParts = {
       config,
       inbox,
@@ -121,6 +124,7 @@ class DiscordPlatform implements Platform {
       identity: this.#identity,
       history: new DiscordHistory({ api, reader, identity: this.#identity }),
       directory: this.#directory,
+      servers: async () => servers.get("", async () => ({ value: await listGuilds(api), forMs: 0 })),
       people: this.#people,
       lastMessages: this.#lastMessages,
       reader,

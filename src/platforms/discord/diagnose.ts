@@ -1,7 +1,7 @@
 import { ApplicationFlags, ApplicationFlagsBitField, PermissionFlagsBits, Routes } from "discord.js";
 import { z } from "zod";
 import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
-import { DiscordApi, DiscordRefusal } from "./rest/api.ts";
+import { DiscordApi, isWrongToken } from "./rest/api.ts";
 import type { Server } from "../../core/message.ts";
 import { listGuilds } from "./rest/guilds.ts";
 import { gatewayPayload } from "./inbound/payload.ts";
@@ -28,10 +28,6 @@ function open({ token, apiUrl }: DiscordConfig): DiscordApi {
   return new DiscordApi({ token, apiUrl, timing: DISCORD_TIMING });
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof DiscordRefusal && error.status === 401;
-}
-
 /**
  * The link that invites the bot to a server.
  * @throws OperatorError if Discord does not know the token; PlatformError if it does not answer
@@ -47,7 +43,7 @@ export async function inviteLink(config: DiscordConfig): Promise<string> {
     });
     return `https://discord.com/oauth2/authorize?${query.toString()}`;
   } catch (error) {
-    if (isUnauthorized(error)) throw new OperatorError(WRONG_TOKEN);
+    if (isWrongToken(error)) throw new OperatorError(WRONG_TOKEN);
     throw error;
   }
 }
@@ -79,7 +75,7 @@ export async function diagnoseDiscord(config: DiscordConfig): Promise<readonly F
 
 function tokenFinding(error: unknown): Finding {
   const what = "Discord token";
-  if (isUnauthorized(error))
+  if (isWrongToken(error))
     return { what, state: "wrong", detail: "Discord does not know it", todo: WRONG_TOKEN };
   const todo = "see that this machine reaches discord.com, and platforms.discord.api_url if you set it";
   return { what, state: "wrong", detail: errorMessage(error), todo };

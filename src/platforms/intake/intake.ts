@@ -109,7 +109,7 @@ export class Intake {
     this.#watermark = new ListeningWatermark({
       now: parts.now,
       settled: async () => this.#channels.settled(),
-      isComplete: () => this.#isConnected && !this.#isResuming && this.#isDone,
+      isComplete: () => this.#isConnected && this.isComplete,
       write: async (at) => this.#moveWatermark(platform, at),
       ...(watermarkEveryMs !== undefined && { everyMs: watermarkEveryMs }),
     });

@@ -1,18 +1,5 @@
+import type { GatewayPlace, KeptSession } from "../../core/gateway.ts";
 import type { Database } from "../database/database.ts";
-
-/** How far a connection to a platform was heard. */
-export interface GatewaySessionRow {
-  /** Which of the connections, from 0, and how many there are. */
-  readonly shard: number;
-  readonly shards: number;
-  /** The platform's id of the bot. */
-  readonly account: string;
-  /** The platform's name of the session, and where it is resumed. */
-  readonly session: string;
-  readonly resumeUrl: string;
-  /** Everything up to this event is in the log, or left no trace there. */
-  readonly sequence: number;
-}
 
 /** Rows of `gateway_sessions`: where the next start goes on. */
 export class GatewaySessionStore {
@@ -23,12 +10,9 @@ export class GatewaySessionStore {
   }
 
   /** @returns undefined: none was kept. `ageMs`: since it was known to live, by the clock of the database */
-  async read(
-    platform: string,
-    shard: number,
-  ): Promise<(GatewaySessionRow & { readonly ageMs: number }) | undefined> {
+  async read(platform: string, shard: number): Promise<KeptSession | undefined> {
     const [row] = await this.#db.query<
-      Omit<GatewaySessionRow, "resumeUrl"> & { readonly resume_url: string; readonly age_ms: number }
+      Omit<GatewayPlace, "resumeUrl"> & { readonly resume_url: string; readonly age_ms: number }
     >(
       {
         name: "gateway_session",
@@ -44,7 +28,7 @@ export class GatewaySessionStore {
   }
 
   /** Replaces what was kept of that shard. Of one session the sequence never falls. */
-  async keep(platform: string, row: GatewaySessionRow): Promise<void> {
+  async keep(platform: string, row: GatewayPlace): Promise<void> {
     const { shard, shards, account, session, resumeUrl, sequence } = row;
     await this.#db.query(
       {

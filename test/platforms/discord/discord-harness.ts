@@ -3,7 +3,7 @@ import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import { storableText } from "../../../src/text/text.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
-import type { Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
+import type { Gap, Platform, PlatformCommand } from "../../../src/platforms/platform.ts";
 import type { Fault } from "../../support/discord/faults.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
 import type { DiscordOptions } from "../../support/discord/state.ts";
@@ -56,6 +56,12 @@ export interface DiscordScene extends AsyncDisposable {
   readonly mention: string;
   /** Lines of the log, as JSON. */
   readonly lines: readonly string[];
+}
+
+/** As the log would say it: what was said in #general behind a message may be missing. */
+export function gapAfter(scene: Pick<DiscordScene, "general" | "guild">, afterId: string): Gap {
+  const { general, guild } = scene;
+  return { channel: { platform: "discord", name: general }, kind: "channel", workspace: guild, afterId };
 }
 
 export interface SceneOptions {

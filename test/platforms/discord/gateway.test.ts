@@ -1,20 +1,13 @@
 // proves: src/platforms/discord/gateway/session.ts, src/platforms/discord/gateway/shard.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Gap } from "../../../src/platforms/platform.ts";
+import { GatewayOpcodes } from "discord.js";
 import { until } from "../../support/patience.ts";
 import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
-import { type DiscordScene, openDiscordScene } from "./discord-harness.ts";
+import { type DiscordScene, gapAfter, openDiscordScene } from "./discord-harness.ts";
 
-const IDENTIFY = 2;
-const RESUME = 6;
 const SESSION = { session_id: "s", resume_gateway_url: "ws://127.0.0.1:9/resume" };
 const NOBODYS_READY = JSON.stringify({ op: 0, t: "READY", s: 1, d: SESSION });
-
-function gapAfter(scene: Pick<DiscordScene, "general" | "guild">, afterId: string): Gap {
-  const { general, guild } = scene;
-  return { channel: { platform: "discord", name: general }, kind: "channel", workspace: guild, afterId };
-}
 
 /** What was logged under this event, so far. */
 function logged({ lines }: DiscordScene, event: string): string[] {
@@ -35,11 +28,11 @@ test("a connection that is cut is resumed: what was said meanwhile comes once, i
   await sayFirst(scene);
   discord.gateway.cut();
   for (const text of ["second", "third"]) discord.world.say(ann, general, text);
-  await until("the resume", () => discord.journal.received(RESUME).length === 1);
+  await until("the resume", () => discord.journal.received(GatewayOpcodes.Resume).length === 1);
   discord.world.say(ann, general, "fourth");
   await until("all of it", () => inbox.said.includes("Ann: fourth"));
   assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: second", "Ann: third", "Ann: fourth"]);
-  assert.equal(discord.journal.received(IDENTIFY).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
 });
 
 for (const [what, interrupt] of [
@@ -77,7 +70,7 @@ for (const [what, interrupt] of [
     interrupt(discord);
     const missed = discord.world.say(ann, general, "missed");
     discord.faults.next({ method: "GET", route: ROUTE_MESSAGES, fault: { kind: "delay", ms: 100 } });
-    await until("a new session", () => discord.journal.received(IDENTIFY).length === 2);
+    await until("a new session", () => discord.journal.received(GatewayOpcodes.Identify).length === 2);
     await until("its beginning", () => discord.journal.dispatched("READY").length === 2);
     discord.world.say(ann, general, "newer");
     await until("the newer", () => inbox.said.includes("Ann: newer"));
@@ -94,7 +87,7 @@ test("what a replay leaves out is fetched, before what it brings is taken", asyn
   discord.gateway.deliveries.lose("MESSAGE_CREATE");
   for (const text of ["lost", "replayed"]) discord.world.say(ann, general, text);
   await until("the replayed", () => inbox.said.includes("Ann: replayed"));
-  assert.equal(discord.journal.received(RESUME).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.deepEqual([...new Set(inbox.said)], ["Ann: first", "Ann: lost", "Ann: replayed"]);
 });
 
@@ -118,7 +111,7 @@ test("a RESUME that nobody answers is given up for a new connection", async () =
   discord.gateway.cut();
   discord.world.say(ann, general, "missed");
   await until("word of the cut", () => scene.platform.connection?.().kind === "interrupted");
-  await until("a new session", () => discord.journal.received(IDENTIFY).length === 2);
+  await until("a new session", () => discord.journal.received(GatewayOpcodes.Identify).length === 2);
   await until("the missed", () => inbox.said.includes("Ann: missed"));
   assert.equal(logged(scene, "platform_disconnected").length, 1);
   await until("one connection", () => discord.gateway.openConnections() === 1);
@@ -153,7 +146,7 @@ test("a token that is taken back while connected is told, and tried again", asyn
   scene.discord.gateway.close(4004);
   await until("word of it", () => logged(scene, "platform_refused").length > 0);
   assert.match(logged(scene, "platform_refused")[0] ?? "", /does not know the token/);
-  await until("a new session", () => scene.discord.journal.received(IDENTIFY).length === 2);
+  await until("a new session", () => scene.discord.journal.received(GatewayOpcodes.Identify).length === 2);
 });
 
 test("an intent that is not allowed is named, with the place where it is switched on", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GatewayOpcodes } from "discord.js";
 import { until } from "../../support/patience.ts";
 import { Random } from "../../fuzz/random.ts";
 import { HUGE, type Json, mutated } from "../../support/mutated.ts";
@@ -10,8 +11,6 @@ interface Packet {
   readonly t: string;
   readonly d: Json;
 }
-
-const IDENTIFY = 2;
 
 /** Lives through every kind of event once, so that the journal has a real packet of each. */
 function liveThrough({ discord, ann, general, guild }: DiscordScene): Packet[] {
@@ -100,7 +99,7 @@ test("2,000 malformed packets cost nothing but themselves: the channel answers, 
   slack.slack.world.say(slack.ana, slack.general, "and here?");
   await until("the message on Slack", () => slack.inbox.said.includes("Ana: and here?"));
   assert.equal(discord.journal.connections("open").length, 1);
-  assert.equal(discord.journal.received(IDENTIFY).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
   const warnings = lines.filter((line) => line.includes('"level":40'));
   assert.notEqual(warnings.length, 0);
   assert.ok(warnings.length <= 100, `${warnings.length} warnings`);
@@ -144,7 +143,7 @@ test("frames that are none of the gateway's, or break its order, are passed over
   discord.gateway.cut();
   discord.world.say(ann, general, "and now?");
   await until("the replay", () => inbox.said.includes("Ann: and now?"));
-  assert.equal(discord.journal.received(IDENTIFY).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
 });
 
 test("what cannot be read beside somebody's words costs no message", async () => {

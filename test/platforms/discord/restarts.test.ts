@@ -1,6 +1,7 @@
 // proves: src/platforms/discord/gateway/shard-intake.ts, src/platforms/discord/gateway/session-keeper.ts, src/platforms/discord/gateway/session.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GatewayOpcodes } from "discord.js";
 import { pino } from "pino";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
@@ -8,10 +9,7 @@ import type { Platform } from "../../../src/platforms/platform.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
 import { until } from "../../support/patience.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
-import { COMMANDS, discordConfig, FAST } from "./discord-harness.ts";
-
-const IDENTIFY = 2;
-const RESUME = 6;
+import { COMMANDS, discordConfig, FAST, gapAfter } from "./discord-harness.ts";
 
 interface Scene extends AsyncDisposable {
   readonly discord: DiscordServer;
@@ -85,8 +83,8 @@ test("a restart goes on with the session: what was said meanwhile comes once, an
     ["Ann: before", "Ann: meanwhile", "Ann: after"],
   );
   assert.ok(inbox.events.some(({ type, id }) => type === "deletion" && id === gone));
-  assert.equal(discord.journal.received(IDENTIFY).length, 1);
-  assert.equal(discord.journal.received(RESUME).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.equal(discord.journal.calls("GET", ROUTE_MESSAGES).length, fetched);
   assert.deepEqual(inbox.askedGaps, ["all", "recorded"]);
 });
@@ -113,20 +111,18 @@ test("a resumed bot knows who and where it is", async () => {
 
 test("a session that Discord has forgotten is left for a new one, and what was missed is fetched", async () => {
   await using scene = await openScene();
-  const { discord, inbox, ann, guild, general } = scene;
+  const { discord, inbox, ann, general } = scene;
   const first = await scene.start();
   const before = discord.world.say(ann, general, "before");
   await untilKept(scene);
   await first[Symbol.asyncDispose]();
   discord.gateway.forgetSessions();
-  inbox.gaps = [
-    { channel: { platform: "discord", name: general }, kind: "channel", workspace: guild, afterId: before },
-  ];
+  inbox.gaps = [gapAfter(scene, before)];
   discord.world.say(ann, general, "meanwhile");
   await scene.start();
   await until("the missed", () => inbox.said.includes("Ann: meanwhile"));
-  assert.equal(discord.journal.received(RESUME).length, 1);
-  assert.equal(discord.journal.received(IDENTIFY).length, 2);
+  assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 2);
 });
 
 for (const [what, config, age] of [
@@ -147,8 +143,8 @@ for (const [what, config, age] of [
     const divided = what.startsWith("with another") ? { shards: 2 } : {};
     inbox.sessions.set(0, { ...kept, ageMs: age, ...other, ...divided });
     await scene.start(config);
-    assert.equal(discord.journal.received(RESUME).length, 0);
-    assert.equal(discord.journal.received(IDENTIFY).length, 2);
+    assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 0);
+    assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 2);
   });
 }
 
@@ -181,17 +177,15 @@ test("the place never stands above what is in the log: a process that dies while
   inbox.receive = store;
   await scene.start();
   await until("the stuck one", () => inbox.said.includes("Ann: stuck"));
-  assert.equal(discord.journal.received(IDENTIFY).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
   stuck.reject(new Error("the process is over"));
 });
 
 test("while messages are missing, the place is not kept", async () => {
   await using scene = await openScene();
-  const { discord, inbox, ann, guild, general } = scene;
+  const { discord, inbox, ann, general } = scene;
   const first = discord.world.say(ann, general, "first");
-  inbox.gaps = [
-    { channel: { platform: "discord", name: general }, kind: "channel", workspace: guild, afterId: first },
-  ];
+  inbox.gaps = [gapAfter(scene, first)];
   discord.world.say(ann, general, "missed");
   discord.faults.next({ method: "GET", route: ROUTE_MESSAGES, fault: { kind: "delay", ms: 700 } });
   let atFirst: number | null = null;

@@ -1,6 +1,7 @@
 // proves: src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-ledger.ts, src/platforms/discord/gateway/logins.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GatewayOpcodes } from "discord.js";
 import { pino } from "pino";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { shardOf } from "../../../src/platforms/discord/gateway/shard-of.ts";
@@ -13,10 +14,8 @@ import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../su
 import type { DiscordOptions } from "../../support/discord/state.ts";
 import { until } from "../../support/patience.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
-import { COMMANDS, discordConfig, FAST } from "./discord-harness.ts";
+import { COMMANDS, discordConfig, FAST, gapAfter } from "./discord-harness.ts";
 
-const IDENTIFY = 2;
-const RESUME = 6;
 const SHARDS = 3;
 
 interface Scene extends AsyncDisposable {
@@ -72,7 +71,7 @@ async function openScene(options: DiscordOptions = {}): Promise<Scene> {
 
 /** What each login was for. */
 function logins({ discord }: Scene): unknown[] {
-  return discord.journal.received(IDENTIFY).map(({ d }) => Reflect.get(Object(d), "shard"));
+  return discord.journal.received(GatewayOpcodes.Identify).map(({ d }) => Reflect.get(Object(d), "shard"));
 }
 
 test("a server is on the shard that Discord's formula says, and a direct message on the first", () => {
@@ -98,6 +97,7 @@ test("as many connections as Discord recommends; each server is heard once, dire
   assert.equal(platform.connection?.().kind, "connected");
   assert.equal(platform.connection?.().as, "weir in 3 servers, shards 0-2 of 3");
   assert.equal(discord.journal.calls("GET", "/gateway/bot").length, 1);
+  assert.equal(discord.journal.calls("GET", "/users/@me/guilds").length, 1);
 });
 
 test("one connection that is cut is mended alone, and its channels alone are caught up", async () => {
@@ -107,12 +107,9 @@ test("one connection that is cut is mended alone, and its channels alone are cau
   const [zero = "", one = ""] = channels;
   const ids = channels.map((channel) => discord.world.say(ann, channel, "first"));
   await inbox.received(SHARDS);
-  inbox.gaps = channels.map((name, shard) => ({
-    channel: { platform: "discord", name },
-    kind: "channel",
-    workspace: guilds[shard] ?? "",
-    afterId: ids[shard] ?? "",
-  }));
+  inbox.gaps = channels.map((general, shard) =>
+    gapAfter({ general, guild: guilds[shard] ?? "" }, ids[shard] ?? ""),
+  );
   const before = discord.journal.calls("GET", ROUTE_MESSAGES).length;
   discord.gateway.cut({ shard: 1 });
   await until("word of it", () => platform.connection?.().kind === "interrupted");
@@ -131,7 +128,7 @@ test("Discord's pace of logins holds for all connections together", async () => 
   await using scene = await openScene({ maxConcurrency: 1 });
   await scene.start({ config: { shards: 2 }, isLoginPaced: true });
   await until("two logins", () => logins(scene).length === 2);
-  const [first, second] = scene.discord.journal.received(IDENTIFY);
+  const [first, second] = scene.discord.journal.received(GatewayOpcodes.Identify);
   assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 4900);
 });
 
@@ -164,7 +161,7 @@ test("a shard goes from daemon to daemon: the next one goes on where the last ha
   const fetched = discord.journal.calls("GET", ROUTE_MESSAGES).length;
   homesB.listener.gained([1]);
   await until("the one that was not", () => inbox.said.includes("Ann: nobody listens"));
-  assert.equal(discord.journal.received(RESUME).length, 1);
+  assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.equal(logins(scene).length, SHARDS);
   assert.equal(discord.journal.calls("GET", ROUTE_MESSAGES).length, fetched);
   await until("the status", () => b.connection?.().as === "weir in 2 servers, shards 1-2 of 3");

@@ -1,6 +1,7 @@
 import { SimpleIdentifyThrottler } from "@discordjs/ws";
 import { Routes } from "discord.js";
 import type { z } from "zod";
+import { Cache } from "../../../async/cache.ts";
 import { PlatformError } from "../../platform.ts";
 import { gatewayPayload } from "../inbound/payload.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
@@ -22,7 +23,7 @@ export class Logins {
   };
   readonly #api: DiscordApi;
   readonly #isPaced: boolean;
-  #asked: { readonly at: number; readonly answer: Promise<GatewayInformation> } | null = null;
+  readonly #information = new Cache<GatewayInformation>(1);
   #throttler: SimpleIdentifyThrottler | null = null;
 
   constructor(api: DiscordApi, { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">) {
@@ -39,7 +40,7 @@ export class Logins {
       max_concurrency: concurrency,
     } = information.session_start_limit;
     if (remaining < 1) {
-      this.#asked = null;
+      this.#information.delete("");
       throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
         retryAfterMs,
       });
@@ -50,17 +51,10 @@ export class Logins {
 
   /** @throws PlatformError */
   async information(): Promise<GatewayInformation> {
-    if (this.#asked === null || performance.now() - this.#asked.at > SHARED_MS) {
-      const answer = this.#api.get(Routes.gatewayBot(), gatewayPayload);
-      this.#asked = { at: performance.now(), answer };
-    }
-    const { answer } = this.#asked;
-    try {
-      return await answer;
-    } catch (error) {
-      if (this.#asked.answer === answer) this.#asked = null;
-      throw error;
-    }
+    return await this.#information.get("", async () => ({
+      value: await this.#api.get(Routes.gatewayBot(), gatewayPayload),
+      forMs: SHARED_MS,
+    }));
   }
 
   /** Waits until a shard may log in: Discord wants five seconds between those whose numbers are alike. */

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../../../core/errors.ts";
-import type { CatchUpLedger, GatewayPlace } from "../../platform.ts";
+import type { GatewayPlace } from "../../../core/gateway.ts";
+import type { CatchUpLedger } from "../../platform.ts";
 import { PLATFORM_NAME } from "../rest/api.ts";
 
 export interface SessionKeeperParts {

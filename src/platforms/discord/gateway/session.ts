@@ -13,7 +13,7 @@ import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import type { Session } from "../../shared/connection.ts";
 import { Unread } from "../../intake/unread.ts";
-import { DiscordRefusal, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
+import { isWrongToken, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
 import { createShard } from "./shard.ts";
 import type { Logins } from "./logins.ts";
 import { refusalOf, WRONG_TOKEN } from "../rest/api-errors.ts";
@@ -236,6 +236,6 @@ export class GatewaySession implements Session {
 
 /** An earlier event has told the close code of a refusal. */
 function loginFailure(error: unknown): Error {
-  if (error instanceof DiscordRefusal && error.status === 401) return new OperatorError(WRONG_TOKEN);
+  if (isWrongToken(error)) return new OperatorError(WRONG_TOKEN);
   return toPlatformError(error);
 }

@@ -1,22 +1,15 @@
-/** An event that is being taken. */
-interface Taking {
-  readonly session: string;
-  readonly sequence: number;
-}
+import type { GatewayPlace } from "../../../core/gateway.ts";
 
-/** A place in a session: everything up to that event is taken. */
-export interface SettledPlace {
-  readonly session: string;
-  readonly sequence: number;
-}
+/** An event of a session. */
+type Place = Pick<GatewayPlace, "session" | "sequence">;
 
 /**
  * Up to which event of a session everything is taken, while events are taken side by side. Events of a session before count as well: what
  * is still being taken of them would be behind whoever goes on with the new session.
  */
 export class SettledSequence {
-  /** In order of arrival, so that the first is the oldest. */
-  readonly #takings = new Set<Taking>();
+  /** Events that are being taken, in order of arrival, so that the first is the oldest. */
+  readonly #takings = new Set<Place>();
   #session: string | null = null;
   #newest = 0;
   #idle: PromiseWithResolvers<void> | null = null;
@@ -46,8 +39,8 @@ export class SettledSequence {
     await this.#idle.promise;
   }
 
-  /** Null: no session has begun, or something of an earlier one is still being taken. */
-  get settled(): SettledPlace | null {
+  /** Everything up to there is taken. Null: no session has begun, or something of an earlier one is still being taken. */
+  get settled(): Place | null {
     if (this.#session === null) return null;
     const [oldest] = this.#takings;
     if (oldest === undefined) return { session: this.#session, sequence: this.#newest };

@@ -2,14 +2,10 @@ import type { Logger } from "pino";
 import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
+import type { GatewayPlace, KeptSession } from "../../../core/gateway.ts";
+import type { Server } from "../../../core/message.ts";
 import { Intake } from "../../intake/intake.ts";
-import type {
-  CatchUpLedger,
-  ConnectionState,
-  GatewayPlace,
-  KeptSession,
-  PlatformInbox,
-} from "../../platform.ts";
+import type { CatchUpLedger, ConnectionState, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
 import { DiscordEvents } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
@@ -17,7 +13,6 @@ import type { MessageReader } from "../inbound/reader.ts";
 import type { SlashCommands } from "../inbound/slash-commands.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
-import { listGuilds } from "../rest/guilds.ts";
 import type { DiscordHistory } from "../rest/history.ts";
 import type { People } from "../rest/people.ts";
 import type { DiscordConfig } from "../row.ts";
@@ -40,6 +35,11 @@ export interface SharedParts {
   readonly api: DiscordApi;
   readonly identity: BotIdentity;
   readonly directory: Directory;
+  /**
+   * The servers that the bot is in: whoever asks while they are being listed gets the same.
+   * @throws as `listGuilds` does
+   */
+  readonly servers: () => Promise<readonly Server[]>;
   readonly people: People;
   readonly lastMessages: BoundedMap<string>;
   readonly reader: MessageReader;
@@ -167,10 +167,10 @@ export class ShardIntake {
   }
 
   async #open(signal: AbortSignal): Promise<Session> {
-    const { config, inbox, api, logins, timing, log } = this.#parts;
+    const { config, inbox, servers, logins, timing, log } = this.#parts;
     this.#interrupted();
     // Before the first event: server names may decide who answers it.
-    await inbox.meetServers(PLATFORM_NAME, async () => listGuilds(api));
+    await inbox.meetServers(PLATFORM_NAME, servers);
     const kept = await this.#kept();
     return await GatewaySession.open(
       {
@@ -315,12 +315,12 @@ export class ShardIntake {
 
   /** What READY would have told. Nobody waits for it, and it does not reject. */
   async #meetAgain(): Promise<void> {
-    const { api, directory, identity, commands, log } = this.#parts;
+    const { servers, directory, identity, commands, log } = this.#parts;
     log.info({ platform: PLATFORM_NAME, shard: this.#shard }, "session_resumed");
     const bot = identity.known;
     if (bot !== null && this.#shard === 0) void commands.register(bot);
     try {
-      const guilds = await listGuilds(api);
+      const guilds = await servers();
       directory.join(guilds.map(({ id }) => id).filter((id) => this.#isMine(id)));
     } catch (error) {
       log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "servers_not_counted");

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../core/errors.ts";
 import { type ConnectionState, notConnectedYet } from "../../platform.ts";
 import type { ShardHomes } from "../../shared/shard-homes.ts";
 import { PlatformRetry } from "../../shared/platform-retry.ts";
-import { DiscordRefusal, PLATFORM_NAME } from "../rest/api.ts";
+import { isWrongToken, PLATFORM_NAME } from "../rest/api.ts";
 import { type SharedParts, ShardIntake } from "./shard-intake.ts";
 
 export interface ShardsOptions {
@@ -81,8 +81,12 @@ export class Shards {
         const { shards } = await logins.information();
         this.#begin(shards);
       } catch (error) {
-        const isOperators = error instanceof DiscordRefusal && error.status === 401;
-        this.#counting = { kind: "waiting", since: new Date(), why: errorMessage(error), isOperators };
+        this.#counting = {
+          kind: "waiting",
+          since: new Date(),
+          why: errorMessage(error),
+          isOperators: isWrongToken(error),
+        };
         onFailed();
         throw error;
       }

@@ -64,6 +64,11 @@ export function isDeletedChannel(error: unknown): boolean {
   return error instanceof DiscordRefusal && error.code === UNKNOWN_CHANNEL;
 }
 
+/** True: the operator has to set another token. */
+export function isWrongToken(error: unknown): boolean {
+  return error instanceof DiscordRefusal && error.status === 401;
+}
+
 const CANNOT_REPLY = 160_002;
 
 /** True: the message replies to one that the bot may not read. Without the reference it may be sent. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Server } from "../../../core/message.ts";
 import { displayName } from "../../../text/text.ts";
 import { OperatorError } from "../../../core/errors.ts";
-import { type DiscordApi, DiscordRefusal } from "./api.ts";
+import { type DiscordApi, isWrongToken } from "./api.ts";
 import { WRONG_TOKEN } from "./api-errors.ts";
 
 /** Discord's limit per page. */
@@ -25,7 +25,7 @@ export async function listGuilds(api: DiscordApi): Promise<readonly Server[]> {
       after = last;
     }
   } catch (error) {
-    if (error instanceof DiscordRefusal && error.status === 401) throw new OperatorError(WRONG_TOKEN);
+    if (isWrongToken(error)) throw new OperatorError(WRONG_TOKEN);
     throw error;
   }
 }

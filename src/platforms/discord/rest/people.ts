@@ -1,5 +1,6 @@
 import { Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
+import { Cache } from "../../../async/cache.ts";
 import { displayName } from "../../../text/text.ts";
 import type { DiscordApi } from "./api.ts";
 import {
@@ -28,8 +29,8 @@ export class People {
   /** By guild and user; null: no longer a member. */
   readonly #members = new BoundedMap<MemberPayload | null>(MAX_MEMBERS);
   readonly #users = new BoundedMap<string>(MAX_MEMBERS);
-  /** When the newest messages of a channel were read. */
-  readonly #readAt = new BoundedMap<number>(MAX_CHANNELS);
+  /** Channels whose newest messages were read. */
+  readonly #read = new Cache<true>(MAX_CHANNELS);
 
   constructor(api: DiscordApi) {
     this.#api = api;
@@ -51,12 +52,16 @@ export class People {
    * @throws PlatformError
    */
   async read(channelId: string, guildId: string): Promise<void> {
-    const last = this.#readAt.get(channelId);
-    if (last !== undefined && performance.now() - last < READ_MS) return;
+    await this.#read.get(channelId, async () => {
+      await this.#meetSpeakers(channelId, guildId);
+      return { value: true, forMs: READ_MS };
+    });
+  }
+
+  async #meetSpeakers(channelId: string, guildId: string): Promise<void> {
     const newest = await this.#api.get(Routes.channelMessages(channelId), messagesPayload, {
       limit: String(READ),
     });
-    this.#readAt.set(channelId, performance.now());
     const users = newest.flatMap(({ author, mentions, webhook_id: webhookId }) =>
       webhookId === undefined ? [author, ...mentions] : mentions,
     );

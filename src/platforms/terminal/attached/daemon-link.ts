@@ -175,8 +175,8 @@ export class DaemonLink implements PlatformInbox {
 
   async #serve(chat: LinkedChat): Promise<void> {
     while (this.#connected !== null) {
-      const { lines, welcome } = this.#connected;
-      await this.#read(lines, welcome, chat);
+      const { welcome } = this.#connected;
+      await this.#read(this.#connected, chat);
       this.#connected = null;
       this.#giveUp(
         ({ isRepeatable }) => isRepeatable,
@@ -298,18 +298,18 @@ export class DaemonLink implements PlatformInbox {
   }
 
   /** Resolves when the connection is over. */
-  async #read(lines: JsonLines, welcome: Welcome, chat: LinkedChat): Promise<void> {
+  async #read(connected: Connected, chat: LinkedChat): Promise<void> {
+    const { lines } = connected;
     for (let line = await lines.next(); line !== null; line = await lines.next()) {
       const said = line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
       // It is of another version, or no Weir at all.
       if (said === undefined) break;
-      if (said.type === "draining") chat.remark(welcome.isOfChat ? HOST_LEAVES : DRAINING, true);
-      else this.#take(said, lines, chat);
+      this.#take(said, connected, chat);
     }
     lines[Symbol.dispose]();
   }
 
-  #take(said: Exclude<DaemonLine, { type: "draining" }>, lines: JsonLines, chat: LinkedChat): void {
+  #take(said: DaemonLine, { lines, welcome }: Connected, chat: LinkedChat): void {
     switch (said.type) {
       case "show": {
         const { n, id, message } = said;
@@ -332,6 +332,8 @@ export class DaemonLink implements PlatformInbox {
         return chat.said(said.author, said.text);
       case "remark":
         return chat.remark(said.text);
+      case "draining":
+        return chat.remark(welcome.isOfChat ? HOST_LEAVES : DRAINING, true);
       case "welcome":
       case "refused":
         return;

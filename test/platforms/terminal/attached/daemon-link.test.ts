@@ -26,6 +26,11 @@ function say(chat: Chat, id: string, text = "hello"): void {
   chat.input.write(`${JSON.stringify({ author: "ana", text, id })}\n`);
 }
 
+/** How a turn ended that owned these messages. */
+function ended(outcome: "answered" | "skipped", inReplyTo: readonly string[]): TurnEnding["settled"] {
+  return { channel: "terminal:main", outcome, reason: null, inReplyTo };
+}
+
 async function untilWritten(chat: Chat, wanted: string): Promise<void> {
   await until(`"${wanted}"`, () => chat.written().includes(wanted));
 }
@@ -62,19 +67,13 @@ test("a turn that ended while the chat was cut off is told with its answer, and 
   await untilWritten(chat, '"id":"open"');
   await first.shared.send(answer("an earlier one", ["open"], "k1"));
   await first.die();
-  const turnOf = (id: string, outcome: "answered" | "skipped") => ({
-    channel: "terminal:main",
-    outcome,
-    reason: null,
-    inReplyTo: [id],
-  });
   const message = { ...answer("told to another chat", ["shown elsewhere"]), speaker: null, timing: null };
   await using second = await first.revive({
     endOf: async (_channel, id) => {
-      if (id === "skipped") return { settled: turnOf(id, "skipped"), answer: null };
+      if (id === "skipped") return { settled: ended("skipped", [id]), answer: null };
       if (id === "open") return null;
       return {
-        settled: turnOf(id, "answered"),
+        settled: ended("answered", [id]),
         answer: {
           id: "k2",
           message: { ...message, channel: { platform: "terminal", name: "main" }, inReplyTo: [id] },
@@ -182,7 +181,7 @@ test("a turn that answered several messages while the chat was cut off is told o
   await untilWritten(chat, '"id":"m3"');
   await first.die();
   const skipped = (inReplyTo: readonly string[]): TurnEnding => ({
-    settled: { channel: "terminal:main", outcome: "skipped", reason: null, inReplyTo },
+    settled: ended("skipped", inReplyTo),
     answer: null,
   });
   await using _second = await first.revive({
