@@ -1,6 +1,15 @@
 /**
  * A made-up conversation, the same in every run, for the pictures in the README.
  */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+export const ROOT = join(import.meta.dirname, "..");
+export const MAIN = join(ROOT, "src", "main.ts");
+const MESSAGES = 400;
 
 const PEOPLE = ["Ann", "Bob", "Cem", "Dora"];
 /** Each makes a sentence of a number that rises. */
@@ -19,7 +28,7 @@ const SENTENCES = [
 ];
 
 /** @returns the lines of a recording of so many messages, with times of May 2026 */
-export function madeUpTalk(messages, channel) {
+function madeUpTalk(messages, channel) {
   let state = 7;
   const below = (limit) => {
     state = (state * 48_271) % 2_147_483_647;
@@ -37,4 +46,27 @@ export function madeUpTalk(messages, channel) {
       text: said.join("; "),
     });
   });
+}
+
+/**
+ * Replays it through Weir, with the built-in stand-in as its model.
+ * @param work is given the folder of that Weir, and what runs a command there and returns what it prints
+ */
+export async function withTalk(channel, work) {
+  const cwd = mkdtempSync(join(tmpdir(), "weir-picture-"));
+  const weir = (...args) =>
+    execFileSync(process.execPath, [MAIN, ...args], {
+      cwd,
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"] ?? "" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  try {
+    writeFileSync(join(cwd, "config.toml"), '[defaults]\nmodel = "offline"\ncontext_window = 16000\n');
+    writeFileSync(join(cwd, "talk.jsonl"), `${madeUpTalk(MESSAGES, channel).join("\n")}\n`);
+    weir("replay", "talk.jsonl", "--channel", channel, "--reply-every", "25");
+    return await work(cwd, weir);
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
 }

@@ -5,17 +5,15 @@
  * conversation, with the built-in stand-in as its model. What the terminal shows is drawn line by line with the time at which each
  * line stood there. Waits are shortened, and the temporary folder has another name; the rest is as it was.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import headless from "@xterm/headless";
-import { madeUpTalk } from "./made-up-talk.mjs";
+import { drawnLine, drawnTerminal, escaped } from "./drawn-terminal.mjs";
+import { MAIN, ROOT, withTalk } from "./made-up-talk.mjs";
 
-const ROOT = join(import.meta.dirname, "..");
-const MAIN = join(ROOT, "src", "main.ts");
 const COLUMNS = 96;
 const ROWS = 21;
 /** Longest time for which nothing moves, ms. */
@@ -141,14 +139,13 @@ function* versionsOf(frames, row, endsAt) {
   }
 }
 
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const percent = (ms, whole) => `${((100 * ms) / whole).toFixed(2)}%`;
 
 /** Each version of a row is a text that is shown for its time; `step-end` switches without a fade. */
 function draw(frames) {
   const endsAt = frames.at(-1).at + END_MS;
   const times = new Map();
-  const texts = [];
+  const lines = [];
   for (let row = 0; row < ROWS; row++)
     for (const { from, to, runs } of versionsOf(frames, row, endsAt)) {
       const key = `${percent(from, endsAt)} ${percent(to, endsAt)}`;
@@ -157,44 +154,24 @@ function draw(frames) {
       const spans = runs.map(({ look, text }) =>
         look === "" ? escaped(text) : `<tspan class="${look}">${escaped(text)}</tspan>`,
       );
-      texts.push(
-        `<text class="${name}" x="20" y="${62 + row * 19}" xml:space="preserve">${spans.join("")}</text>`,
-      );
+      lines.push(drawnLine(spans.join(""), row, `class="${name}" `));
     }
   const rules = [...times.values()].map(({ name, from, to }) => {
     const before = from === 0 ? "" : "0%{opacity:0}";
     const after = to === endsAt ? "" : `${percent(to, endsAt)}{opacity:0}`;
     return `.${name}{animation-name:${name}}@keyframes ${name}{${before}${percent(from, endsAt)}{opacity:1}${after}100%{opacity:${to === endsAt ? 1 : 0}}}`;
   });
-  const height = 80 + ROWS * 19;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 880 ${height}" role="img"
-  aria-label="a chat with Weir in a terminal: it finds a line of half a year ago, is told something new, and brings both together">
-<style>
-text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#d6deeb;opacity:0;animation-duration:${Math.round(endsAt)}ms;animation-timing-function:step-end;animation-iteration-count:infinite}
+  return drawnTerminal({
+    label:
+      "a chat with Weir in a terminal: it finds a line of half a year ago, is told something new, and brings both together",
+    rows: ROWS,
+    style: `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#d6deeb;opacity:0;animation-duration:${Math.round(endsAt)}ms;animation-timing-function:step-end;animation-iteration-count:infinite}
 .bold{font-weight:700}.dim{fill:#8593a6}.c1{fill:#e06c60}.c2{fill:#8fd694}.c3{fill:#e0b860}.c6{fill:#4fb3d9}
-${rules.join("\n")}
-</style>
-<rect width="880" height="${height}" rx="10" fill="#111a24"/>
-<circle cx="24" cy="22" r="6" fill="#e06c60"/><circle cx="44" cy="22" r="6" fill="#e0b860"/><circle cx="64" cy="22" r="6" fill="#7cc06a"/>
-${texts.join("\n")}
-</svg>
-`;
+${rules.join("\n")}`,
+    lines,
+  });
 }
 
-const cwd = mkdtempSync(join(tmpdir(), "weir-recording-"));
-try {
-  writeFileSync(join(cwd, "config.toml"), '[defaults]\nmodel = "offline"\ncontext_window = 16000\n');
-  writeFileSync(join(cwd, "talk.jsonl"), `${madeUpTalk(400, "main").join("\n")}\n`);
-  execFileSync(process.execPath, [MAIN, "replay", "talk.jsonl", "--channel", "main", "--reply-every", "25"], {
-    cwd,
-    env: { PATH: process.env["PATH"] ?? "" },
-    stdio: "ignore",
-  });
-  const frames = shortened(await record(cwd));
-  writeFileSync(join(ROOT, "docs", "chat.svg"), draw(frames));
-  process.stdout.write(
-    `docs/chat.svg: ${frames.length} screens in ${Math.round(frames.at(-1).at / 1000)} s\n`,
-  );
-} finally {
-  rmSync(cwd, { recursive: true, force: true });
-}
+const frames = shortened(await withTalk("main", record));
+writeFileSync(join(ROOT, "docs", "chat.svg"), draw(frames));
+process.stdout.write(`docs/chat.svg: ${frames.length} screens in ${Math.round(frames.at(-1).at / 1000)} s\n`);

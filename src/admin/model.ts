@@ -6,7 +6,7 @@ import { formatNumber } from "../text/format.ts";
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { fixedPartProblem } from "../turn/fixed-part.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
-import { forOwners, isNamedOwner } from "./permissions.ts";
+import { forOwners } from "./permissions.ts";
 
 /** Typed instead of a name: the agent's own answers again. */
 const DEFAULT = "default";
@@ -21,26 +21,17 @@ export const modelCommand: Command = {
 
 /** `/model`, `/model NAME`, `/model default` */
 async function model(parts: CommandParts, command: AskedCommand): Promise<string> {
-  const { argument } = command;
+  const { argument, channel, isNamedOwner, typed } = command;
   if (argument === "") return describe(parts, command);
-  const refusal = refuse(parts, command);
-  if (refusal !== null) return refusal;
+  // Which model is paid for is the operator's matter, also in a direct message.
+  if (!isNamedOwner) return forOwners(typed("model NAME"), channel.address.platform);
   return argument === DEFAULT ? unchoose(parts, command) : choose(parts, command);
 }
 
-/** Null: the asker may choose. Which model is paid for is the operator's matter, also in a direct message. */
-function refuse(parts: CommandParts, command: AskedCommand): string | null {
-  const { typed, channel } = command;
-  return mayChoose(parts, command) ? null : forOwners(typed("model NAME"), channel.address.platform);
-}
-
-function mayChoose({ owners }: CommandParts, { channel, asker }: AskedCommand): boolean {
-  const { address, workspace } = channel;
-  return isNamedOwner(asker, { platform: address.platform, workspace }, owners);
-}
-
-async function describe(parts: CommandParts, command: AskedCommand): Promise<string> {
-  const { channel, typed } = command;
+async function describe(
+  parts: CommandParts,
+  { channel, isNamedOwner, typed }: AskedCommand,
+): Promise<string> {
   const agent = parts.agentBy(channel);
   const own = parts.agentBy({ ...channel, model: null }).config.model;
   const { model: answers } = agent.config;
@@ -48,7 +39,7 @@ async function describe(parts: CommandParts, command: AskedCommand): Promise<str
     `${placeName(channel, true)} is answered with ${displayableLine(answers)} (${await windowOf(agent)}).`,
     await whyOf(parts, channel, { answers, own }),
   ];
-  if (!mayChoose(parts, command)) return [...facts, "Owners may choose another."].join("\n");
+  if (!isNamedOwner) return [...facts, "Owners may choose another."].join("\n");
   const others = parts.modelNames().filter((name) => name !== answers);
   return [
     ...facts,

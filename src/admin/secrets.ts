@@ -16,15 +16,14 @@ export function secretsOf({
   agents = [],
 }: Pick<Config, "database" | "llm" | "platforms" | "http"> &
   Partial<Pick<Config, "agents" | "telemetry" | "cluster">>): string[] {
-  const databaseUrl = database.url === null ? null : URL.parse(database.url);
   const values = [
     llm.apiKey,
     llm.embeddings?.apiKey,
     database.url,
-    decoded(databaseUrl?.password ?? ""),
-    databaseUrl?.searchParams.get("password"),
+    passwordIn(database.url),
+    URL.parse(database.url ?? "")?.searchParams.get("password"),
     cluster?.url,
-    decoded(URL.parse(cluster?.url ?? "")?.password ?? ""),
+    passwordIn(cluster?.url),
     http?.token,
     ...Object.values(telemetry?.headers ?? {}),
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
@@ -33,7 +32,9 @@ export function secretsOf({
   return values.flatMap((value) => (value != null && value.length >= MIN_LENGTH ? [value] : []));
 }
 
-function decoded(password: string): string {
+/** Of an address; "": it has none. */
+function passwordIn(url: string | null | undefined): string {
+  const { password = "" } = URL.parse(url ?? "") ?? {};
   try {
     return decodeURIComponent(password);
   } catch {

@@ -17,7 +17,8 @@ export function configurationSource(
   return {
     read() {
       const config = readConfigAnew(io, options, saidAnything);
-      saidAnything = saysAnything(file);
+      // Where it did, a file that says nothing is refused.
+      saidAnything ||= saysAnything(file);
       return config;
     },
     pathsOf(config) {

@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { ConfigError } from "../config/config-error.ts";
 import { loadReadableConfig } from "../config/load.ts";
 import { displayable } from "../text/displayable.ts";
+import { counted } from "../text/text.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
 /**
@@ -17,11 +18,8 @@ export function readConfigToLook(io: Io, options: CommonOptions): Config {
 
 /** Says shortly what is wrong with the configuration, and that it is passed over here. */
 export function tellOfBroken({ stderr }: Io, { problems, first }: ConfigError): void {
-  const [what, more] =
-    problems.length === 1
-      ? ["has 1 problem", ""]
-      : [`has ${problems.length} problems`, "; weir config check shows them all"];
+  const more = problems.length === 1 ? "" : "; weir config check shows them all";
   stderr.write(
-    `${displayable(`The configuration ${what}, and what can be read of it is used here: ${first}${more}`)}\n`,
+    `${displayable(`The configuration has ${counted(problems.length, "problem")}, and what can be read of it is used here: ${first}${more}`)}\n`,
   );
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { KnownSecrets, secretsOf } from "../admin/secrets.ts";
+import { KnownSecrets } from "../admin/secrets.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import { retryWrite } from "../async/retry.ts";
 import type { Config } from "../config/config.ts";
@@ -92,8 +92,7 @@ export interface Ground extends SetupParts {
 export async function openGround(options: GroundOptions, stack: AsyncDisposableStack): Promise<Ground> {
   const { config, bindings, log } = options;
   const prompts = readPrompts(config, log);
-  const { secrets = new KnownSecrets() } = options;
-  secrets.add(secretsOf(config));
+  const { secrets = KnownSecrets.of(config) } = options;
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
   const store = await openStore(config, opened.database, log);

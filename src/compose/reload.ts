@@ -80,15 +80,18 @@ export class Reloading {
     const bindings = this.#parts.bindingsOf(config);
     const prompts = readPrompts(config, this.#parts.log, before.prompts);
     const setup = await makeSetup({ config, bindings, prompts }, this.#parts, before);
-    const { atStart } = changesBetween(config, next);
-    if (isSameSetup(before, setup) && !this.#isOwed && names.areConfirmed)
-      return { live: [], atStart, prompts: false };
+    const isSame = isDeepStrictEqual(before.config, config);
+    const reloaded = {
+      live: changesBetween(before.config, config).live,
+      atStart: changesBetween(config, next).atStart,
+      prompts: before.prompts !== prompts || (isSame && hasOtherAgents(before, setup)),
+    };
+    if (isSame && !reloaded.prompts && !this.#isOwed && names.areConfirmed) return reloaded;
     warnOfApprovers(setup, this.#parts.log);
     await store.sharedMemories.open(sharedMemoriesOf(config));
     const confirm = await names.prepare({ bindings, ownerRoles: ownerRolesOf(config) });
     this.#swap(setup, confirm);
-    const { live } = changesBetween(before.config, config);
-    return { live, atStart, prompts: isOtherwiseChanged(before, setup) };
+    return reloaded;
   }
 
   /** Nothing here waits, and nothing fails. */
@@ -152,16 +155,7 @@ export async function tellOfLostAgents(
     );
 }
 
-function isSameSetup(before: Setup, setup: Setup): boolean {
-  return isSameConfig(before, setup) && !isOtherwiseChanged(before, setup);
-}
-
-function isSameConfig(before: Setup, setup: Setup): boolean {
-  return isDeepStrictEqual(before.config, setup.config);
-}
-
-function isOtherwiseChanged(before: Setup, setup: Setup): boolean {
-  if (before.prompts !== setup.prompts) return true;
-  const hasOther = [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
-  return hasOther && isSameConfig(before, setup);
+/** With the same configuration: what there is of their folders is another. */
+function hasOtherAgents(before: Setup, setup: Setup): boolean {
+  return [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
 }

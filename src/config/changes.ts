@@ -2,7 +2,7 @@ import { camelCased, camelToSnake } from "./camel-case.ts";
 import type { Config, ModelConfig } from "./config.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { modelSchema } from "./schema/models.ts";
-import { isForStart } from "./schema-walk.ts";
+import { isForStart, switchOf } from "./schema-walk.ts";
 import { isTable, type KeyPath } from "./value-tree.ts";
 
 /** What differs between two configurations, by keys as the file has them. No value is ever told. */
@@ -17,19 +17,10 @@ export interface Changes {
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
-  ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries("madeOf" in row ? row.madeOf : {}))),
+  // Those of a platform once more, as a list: each is an option of its own.
+  secrets: [],
+  ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries(row.madeOf ?? {}))),
 };
-/** The key that switches a table on; a table that is off is null in a configuration. */
-const SWITCHES: Readonly<Record<string, string>> = {
-  http: ".listen",
-  "llm.embeddings": ".model",
-  telemetry: ".endpoint",
-  cluster: ".url",
-  "platforms.loopback": ".url",
-  ...Object.fromEntries(PLATFORM_ROWS.map(({ key, token }) => [`platforms.${key}`, `.${token}`])),
-};
-/** The secrets of a platform once more, as a list: each is an option of its own. */
-const ALL_SECRETS = "secrets";
 /** A table of an agent: what is a table in it has names that people choose, and is told as one. */
 const IN_AN_AGENT = /^agents\.[^.]+\./;
 /** What holds of a model of which the file says nothing. */
@@ -53,14 +44,13 @@ function keepMarked<Table extends object>(path: KeyPath, started: Table, next: T
     const was = before.get(key);
     if (isKept(path, key)) return [key, was];
     // What is off at the start stays off, and what is off in the file goes on as it was: of that the file tells nothing.
-    if (place.join(".") in SWITCHES && (was === null || value === null)) return [key, was];
+    if (switchOf(place) !== undefined && (was === null || value === null)) return [key, was];
     return [key, isTable(was) && isTable(value) ? keepMarked(place, was, value) : value];
   });
   return { ...next, ...Object.fromEntries(kept) };
 }
 
 function isKept(path: KeyPath, key: string): boolean {
-  if (key === ALL_SECRETS) return true;
   return keysOf(key).every((option) => isForStart([...path, option.slice(1)]));
 }
 
@@ -121,15 +111,17 @@ function valuesOf({
   const values = new Map<string, string>();
   const putAll = (path: string, table: object): void => {
     for (const [name, value] of Object.entries(table)) {
-      if (name === ALL_SECRETS) continue;
-      const place = `${path}${keysOf(name)[0]}`.replace(/^\./, "");
+      const [option] = keysOf(name);
+      if (option === undefined) continue;
+      const place = `${path}${option}`.replace(/^\./, "");
       // An option may be a table of names that people choose.
       const isOption = IN_AN_AGENT.test(path) || (!(name in MADE_OF) && isForStart(place.split(".")));
       if (isTable(value) && !isOption) {
         putAll(name in MADE_OF ? path : place, value);
         continue;
       }
-      const key = place in SWITCHES ? `${place}${SWITCHES[place]}` : place;
+      const switchedOnBy = switchOf(place.split("."));
+      const key = switchedOnBy === undefined ? place : `${place}.${switchedOnBy}`;
       // Several parts of one option are compared together.
       values.set(key, (values.get(key) ?? "") + (JSON.stringify(value) ?? ""));
     }

@@ -8,7 +8,7 @@ import {
   configuredWindow,
   type ModelConfig,
 } from "./config.ts";
-import { configProblem, type ConfigProblem } from "./config-error.ts";
+import type { ConfigProblem } from "./config-error.ts";
 import { BUILT_IN_TOOLS } from "../core/tool-names.ts";
 import { CRON_EXPECTED, cronProblem } from "../async/occurrences.ts";
 import type { FileConfig } from "./schema/file.ts";
@@ -21,7 +21,7 @@ const MIN_USABLE_WINDOW = 1024;
 export function checkAgents(
   { agents, llm }: Pick<Config, "agents" | "llm">,
   file: CheckedFile,
-  problemAt: ProblemAt | null,
+  problemAt: ProblemAt,
 ): ConfigProblem[] {
   const seen = new Map<string, number>();
   const problems = agents.flatMap((agent, index) => {
@@ -46,9 +46,9 @@ export function checkAgents(
 class Origin {
   readonly #file: CheckedFile;
   readonly #index: number;
-  readonly #problemAt: ProblemAt | null;
+  readonly #problemAt: ProblemAt;
 
-  constructor(file: CheckedFile, index: number, problemAt: ProblemAt | null) {
+  constructor(file: CheckedFile, index: number, problemAt: ProblemAt) {
     this.#file = file;
     this.#index = index;
     this.#problemAt = problemAt;
@@ -85,7 +85,6 @@ class Origin {
    * that what is wrong for all agents is one problem
    */
   problem(keys: readonly KeyPath[], fields: Parameters<ProblemAt>[1]): ConfigProblem {
-    if (this.#problemAt === null) return configProblem(fields);
     const paths = keys.map((key) => this.pathOf(key)).filter((path) => path !== null);
     const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
     return this.#problemAt(path ?? ["agents", this.#index], fields);

@@ -41,6 +41,9 @@ function nameWithAgent(path: KeyPath, root: unknown): string {
   return isId ? `${name} (agent "${id}")` : name;
 }
 
+/** Where there is no file: a problem has no place. */
+export const withoutPlace: ProblemAt = (_path, fields) => configProblem(fields);
+
 export function checkFile(document: TomlDocument, problemAt: ProblemAt): CheckedFile {
   const { value } = document;
   if (isFileConfig(value)) return { config: value, problems: [], isBroken: () => false };

@@ -8,13 +8,12 @@ import { camelCased } from "./camel-case.ts";
 import { type References, secretVariable } from "./references.ts";
 import { platformTables } from "./schema/platforms.ts";
 
-/** What no single key of the bindings can get wrong. Without a file there are none. */
+/** What no single key of the bindings can get wrong. */
 export function checkBindings(
   file: CheckedFile,
   agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
-  problemAt: ProblemAt | null,
+  problemAt: ProblemAt,
 ): ConfigProblem[] {
-  if (problemAt === null) return [];
   const known: string[] = agents.map(({ id }) => id);
   return [
     ...checkTeams(file, agents, problemAt),
@@ -78,12 +77,11 @@ function sharedNames(
 /**
  * A platform has its token, and not all else that it needs: it would be off, and nobody would know why. That is so whether the file
  * names the platform or not: its tokens may stand in the environment alone.
- * @param problemAt null: there is no file
  */
 export function checkPlatforms(
   file: CheckedFile,
   references: References,
-  problemAt: ProblemAt | null,
+  problemAt: ProblemAt,
 ): ConfigProblem[] {
   return PLATFORM_ROWS.flatMap((row) => {
     const secrets = references.platforms[row.key] ?? {};
@@ -97,7 +95,6 @@ export function checkPlatforms(
       message: `${row.title} has a ${row.token.replaceAll("_", " ")} and no ${option}`,
       expected: `${secretVariable(row.key, option)} in the environment or in .env${or === undefined ? "" : `, or ${or}`}`,
     };
-    const isInFile = written !== undefined && problemAt !== null;
-    return [isInFile ? problemAt(["platforms", row.key], wrong) : configProblem(wrong)];
+    return [written !== undefined ? problemAt(["platforms", row.key], wrong) : configProblem(wrong)];
   });
 }

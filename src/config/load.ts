@@ -3,7 +3,7 @@ import { checkAgents } from "./check-agents.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { checkEmbeddings, checkModels } from "./check-models.ts";
 import { checkBindings, checkPlatforms } from "./check-platforms.ts";
-import { checkFile, problemsIn, type CheckedFile, type ProblemAt } from "./check-file.ts";
+import { checkFile, problemsIn, type CheckedFile, type ProblemAt, withoutPlace } from "./check-file.ts";
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
@@ -40,7 +40,7 @@ export interface LoadOptions {
  * @throws ConfigError with all problems at once, none of which shows a secret
  */
 export function loadConfig(options: LoadOptions): Config {
-  const { config, problems } = readAll(options, readSource);
+  const { config, problems } = readAll(options, readSource(options));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
@@ -59,10 +59,12 @@ export interface ReadableConfig {
  * @throws ConfigError where which database is meant stands, or may stand, in what is broken
  */
 export function loadReadableConfig(options: LoadOptions): ReadableConfig {
-  const whole = readAll(options, readSource);
+  const source = readSource(options);
+  const whole = readAll(options, source);
   if (whole.problems.length === 0) return { config: whole.config, error: null };
   const error = new ConfigError(whole.problems);
-  const { config, isPlaceKnown } = readAll(options, readableSource);
+  const part = readablePart(source, options.cwd);
+  const { config, isPlaceKnown } = part === null ? whole : readAll(options, part);
   if (!isPlaceKnown) throw error;
   return { config, error };
 }
@@ -75,10 +77,8 @@ interface ReadAll {
   readonly isPlaceKnown: boolean;
 }
 
-function readAll(options: LoadOptions, read: typeof readSource): ReadAll {
-  const path = resolve(options.cwd, options.file ?? "config.toml");
-  const source = read(path, options);
-  const folder = source.exists ? dirname(path) : options.cwd;
+function readAll(options: LoadOptions, source: Source): ReadAll {
+  const { folder } = source;
   const processEnv = { ...(options.env ?? process.env), ...options.more };
   const {
     environment,
@@ -92,8 +92,8 @@ function readAll(options: LoadOptions, read: typeof readSource): ReadAll {
     problemAt,
   );
   const mcp = resolveMcpServers(checked.config, { environment, folder, problemAt });
-  const place = { path: source.exists ? path : null, folder };
-  const config = resolveConfig(checked.config, references, place, mcp.servers);
+  const config = resolveConfig(checked.config, references, source, mcp.servers);
+  const areAllRead = source.isReadable && envProblems.length === 0;
   const problems = [
     ...source.problems,
     ...checked.problems,
@@ -103,10 +103,10 @@ function readAll(options: LoadOptions, read: typeof readSource): ReadAll {
     ...mcp.problems,
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
-    ...(source.isReadable && envProblems.length === 0 ? checkEmbeddings(config, problemAt) : []),
-    ...(source.isReadable && envProblems.length === 0 ? checkCluster(config, problemAt) : []),
+    ...(areAllRead ? checkEmbeddings(config, problemAt) : []),
+    ...(areAllRead ? checkCluster(config, problemAt) : []),
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
-    ...(source.isReadable && envProblems.length === 0 ? checkPlatforms(checked, references, problemAt) : []),
+    ...(areAllRead ? checkPlatforms(checked, references, problemAt) : []),
   ];
   const variable = databaseVariable(checked.config);
   const isUrlKnown =
@@ -139,9 +139,7 @@ export function trySettings(
   agent: number,
   settings: readonly TriedSetting[],
 ): AgentConfig {
-  const path = resolve(options.cwd, options.file ?? "config.toml");
-  const source = readSource(path, options);
-  const folder = source.exists ? dirname(path) : options.cwd;
+  const source = readSource(options);
   const { agents = [{ id: "main" }], models, ...rest } = source.checked.config;
   // What [models] says of a window goes over the agent's, but not over what is tried.
   const isWindowTried = settings.some(({ key }) => key === "context_window");
@@ -154,8 +152,8 @@ export function trySettings(
     return configProblem({ key: key === "" ? null : `--set ${redact(key)}`, ...fields });
   };
   const checked = checkFile({ value: isTable(value) ? value : {}, locate: () => null }, problemAt);
-  const { references } = resolveReferences(checked.config, {}, null);
-  const config = resolveConfig(checked.config, references, { path: null, folder });
+  const { references } = resolveReferences(checked.config, {}, withoutPlace);
+  const config = resolveConfig(checked.config, references, { path: null, folder: source.folder });
   const problems = [...checked.problems, ...checkAgents(config, checked, problemAt)];
   if (problems.length > 0) throw new ConfigError(problems, "What --set says");
   const tried = config.agents[agent];
@@ -164,13 +162,18 @@ export function trySettings(
 }
 
 interface Source {
-  readonly exists: boolean;
+  /** Null: there is no file. */
+  readonly path: string | null;
+  /** Relative paths are relative to it. */
+  readonly folder: string;
   readonly isReadable: boolean;
   /** Nothing is wrong with `[database]`, as far as the file goes. */
   readonly isPlaceKnown: boolean;
   readonly checked: CheckedFile;
-  readonly problemAt: ProblemAt | null;
+  readonly problemAt: ProblemAt;
   readonly problems: readonly ConfigProblem[];
+  /** What a file says that is no TOML. Default: it is TOML, or cannot be read. */
+  readonly brokenText?: string;
 }
 
 const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false };
@@ -184,60 +187,61 @@ function isGone(text: ReturnType<typeof readTextFile>): boolean {
   return text === null || ("value" in text && text.value.trim() === "");
 }
 
-function readSource(path: string, options: LoadOptions): Source {
-  const shownAs = shownPath(path, options.cwd);
+function readSource(options: LoadOptions): Source {
+  const { cwd, file } = options;
+  const path = resolve(cwd, file ?? "config.toml");
+  const shownAs = shownPath(path, cwd);
   const text = readTextFile(path, shownAs);
   if (isGone(text) && options.isReload === true) {
     const what = text === null ? "is not there any more" : "is empty";
     const message = `${what}, and that may be half of a save: a restart would take the built-in defaults`;
-    return unreadable(configProblem({ file: shownAs, message }));
+    return unreadable(path, configProblem({ file: shownAs, message }));
   }
   if (text === null) {
-    if (options.file !== undefined) {
-      return unreadable(configProblem({ file: shownAs, message: "there is no such file (--config)" }));
-    }
+    if (file !== undefined)
+      return unreadable(path, configProblem({ file: shownAs, message: "there is no such file (--config)" }));
     return {
-      exists: false,
+      path: null,
+      folder: cwd,
       isReadable: true,
       isPlaceKnown: true,
       checked: NOTHING,
-      problemAt: null,
+      problemAt: withoutPlace,
       problems: [],
     };
   }
-  if ("problem" in text) return unreadable(text.problem);
+  if ("problem" in text) return unreadable(path, text.problem);
   const parsed = parseToml(text.value, shownAs, isPublicKeyName);
-  return "problem" in parsed ? unreadable(parsed.problem) : checkedSource(parsed.value, shownAs);
+  if ("problem" in parsed) return { ...unreadable(path, parsed.problem), brokenText: text.value };
+  return checkedSource(path, parsed.value, cwd);
 }
 
-/** The same of what can be read of a file that is no TOML. */
-function readableSource(path: string, options: LoadOptions): Source {
-  const whole = readSource(path, options);
-  const text = readTextFile(path, "");
-  if (whole.isReadable || text === null || "problem" in text) return whole;
-  const readable = parseReadableToml(text.value);
-  if (readable === null) return whole;
-  const source = checkedSource(readable.document, shownPath(path, options.cwd));
+/** What can be read of a file that is no TOML. @returns null: nothing, or it is TOML */
+function readablePart({ path, brokenText }: Source, cwd: string): Source | null {
+  const readable = brokenText === undefined ? null : parseReadableToml(brokenText);
+  if (path === null || readable === null) return null;
+  const source = checkedSource(path, readable.document, cwd);
   const isCut = readable.cut.some((table) => /^[^#\n]*\bdatabase\b/m.test(table));
   return { ...source, isPlaceKnown: source.isPlaceKnown && !isCut };
 }
 
-function checkedSource(document: TomlDocument, shownAs: string): Source {
-  const problemAt = problemsIn(document, shownAs);
+function checkedSource(path: string, document: TomlDocument, cwd: string): Source {
+  const problemAt = problemsIn(document, shownPath(path, cwd));
   const checked = checkFile(document, problemAt);
   // `[databse]` is what was meant for it.
   const isMeant = checked.problems.some(({ suggestion }) => suggestion === "database");
   const isPlaceKnown = !isMeant && !checked.isBroken(["database"]);
-  return { exists: true, isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
+  return { path, folder: dirname(path), isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
 }
 
-function unreadable(problem: ConfigProblem): Source {
+function unreadable(path: string, problem: ConfigProblem): Source {
   return {
-    exists: true,
+    path,
+    folder: dirname(path),
     isReadable: false,
     isPlaceKnown: false,
     checked: NOTHING,
-    problemAt: null,
+    problemAt: withoutPlace,
     problems: [problem],
   };
 }

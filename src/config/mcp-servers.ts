@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ProblemAt } from "./check-file.ts";
 import type { McpServerConfig } from "./config.ts";
-import { configProblem, type ConfigProblem } from "./config-error.ts";
+import type { ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { FileConfig } from "./schema/file.ts";
@@ -15,8 +15,7 @@ type FileServer = z.output<typeof mcpSchema>;
 interface Surroundings {
   readonly environment: Environment;
   readonly folder: string;
-  /** Null: there is no file. */
-  readonly problemAt: ProblemAt | null;
+  readonly problemAt: ProblemAt;
 }
 
 export interface ResolvedServers {
@@ -42,7 +41,7 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
       const written = mcpSchema.parse(inFile);
       const path = ["agents", index, "mcp", place];
       const problem = (key: string, fields: Parameters<ProblemAt>[1]): ConfigProblem =>
-        surroundings.problemAt?.([...path, key], fields) ?? configProblem(fields);
+        surroundings.problemAt([...path, key], fields);
       const first = seen.get(written.name);
       seen.set(written.name, first ?? place);
       const wrong = wrongKeys(written, first).map(({ key, ...fields }) => problem(key, fields));

@@ -114,22 +114,18 @@ function variableIn({ path }: Reference, file: FileConfig): string | null {
   return written.startsWith("env:") ? written.slice("env:".length) : null;
 }
 
-/**
- * Follows `env:NAME`. A variable that the file names must be set; one that is only a default need not be.
- * @param problemAt null: there is no file
- */
+/** Follows `env:NAME`. A variable that the file names must be set; one that is only a default need not be. */
 export function resolveReferences(
   file: FileConfig,
   environment: Environment,
-  problemAt: ProblemAt | null,
+  problemAt: ProblemAt,
 ): { readonly references: References; readonly problems: readonly ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   const follow = (reference: Reference): string | null => {
     const outcome = resolveReference(reference, file, environment);
     if (!("wrong" in outcome)) return outcome.value;
     const { wrong, isWritten } = outcome;
-    const isInFile = isWritten && problemAt !== null;
-    problems.push(isInFile ? problemAt(reference.path, wrong) : configProblem(wrong));
+    problems.push(isWritten ? problemAt(reference.path, wrong) : configProblem(wrong));
     return null;
   };
   const resolve = (name: keyof typeof REFERENCES): string | null => follow(REFERENCES[name]);

@@ -71,6 +71,11 @@ export function isForStart(path: KeyPath): boolean {
   return textAt(path)?.isForStart === true;
 }
 
+/** The key that switches a table on, which is off without it; undefined: it is never off, or no table. */
+export function switchOf(table: KeyPath): string | undefined {
+  return knownKeys(table).find((key) => textAt([...table, key])?.isSwitch === true);
+}
+
 function textAt(path: KeyPath): OptionText | undefined {
   const own = ownAt(path);
   return own === undefined ? undefined : optionTexts.get(own);

@@ -6,6 +6,7 @@ import type { Config } from "../config/config.ts";
 import { readTextFile } from "../config/text-file.ts";
 import { EXIT_CONFIGURATION, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import { counted } from "../text/text.ts";
 import {
   type FAILURE_KINDS,
   OWN_COMPACTOR,
@@ -38,8 +39,8 @@ export class PromptError extends OperatorError {
   override readonly exitCode = EXIT_CONFIGURATION;
 
   constructor(problems: readonly string[]) {
-    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    super([`The prompt templates have ${count}:`, "", ...problems.map((line) => `  ${line}`)].join("\n"));
+    const head = `The prompt templates have ${counted(problems.length, "problem")}:`;
+    super([head, "", ...problems.map((line) => `  ${line}`)].join("\n"));
     this.problems = problems;
   }
 }

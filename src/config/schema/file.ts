@@ -19,6 +19,7 @@ import {
   secret,
   secretOrNone,
   startOption,
+  switchOption,
   table,
   text,
   whole,
@@ -74,7 +75,7 @@ export const fileSchema = z.strictObject({
     embeddings: table(
       "llm.embeddings",
       {
-        model: startOption(
+        model: switchOption(
           text('the name of an embedding model, or "" for none', 200),
           "",
           'The embedding model, as its server calls it: "text-embedding-3-small". "" is none, and nothing is sent. Another name makes all vectors anew.',
@@ -117,7 +118,7 @@ export const fileSchema = z.strictObject({
   telemetry: table(
     "telemetry",
     {
-      endpoint: startOption(
+      endpoint: switchOption(
         collectorUrl,
         "env:OTEL_EXPORTER_OTLP_ENDPOINT",
         "The collector that takes OTLP over HTTP; /v1/traces is put behind it. Without the variable nothing is measured, and nothing sent. " +
@@ -171,7 +172,7 @@ export const fileSchema = z.strictObject({
   http: table(
     "http",
     {
-      listen: startOption(
+      listen: switchOption(
         z
           .literal("")
           .or(listenAddress("127.0.0.1:8420"))
@@ -198,7 +199,7 @@ export const fileSchema = z.strictObject({
   cluster: table(
     "cluster",
     {
-      url: startOption(
+      url: switchOption(
         secretOrNone,
         "",
         'Where RabbitMQ is: "env:AMQP_URL", and AMQP_URL=amqp://user:password@host:5672/vhost in the environment or in .env. It needs a ' +
@@ -240,7 +241,7 @@ export const fileSchema = z.strictObject({
   }),
   platforms: table("platforms", {
     loopback: table("platforms.loopback", {
-      url: startOption(
+      url: switchOption(
         loopbackUrl,
         "",
         'A chat platform for tests and scripts: the address of its local HTTP server, such as "http://127.0.0.1:8787". ' +

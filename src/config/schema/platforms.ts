@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CHAT_PLATFORMS, type PLATFORMS, PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import * as kit from "./values.ts";
 import {
+  asSwitch,
   HOUR_MS,
   WEEK_MS,
   flag,
@@ -59,12 +60,18 @@ type PlatformTables = {
   >;
 };
 
+/** Those of a row; its token switches the platform on. */
+function ownOptions(row: (typeof PLATFORM_ROWS)[number]): z.ZodRawShape {
+  const own = Object.entries(row.options(kit));
+  return Object.fromEntries(own.map(([key, made]) => [key, key === row.token ? asSwitch(made) : made]));
+}
+
 /** `[platforms.KEY]` of each chat platform: its own options, and those of all. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key has the options of its own row
 export const platformTables = Object.fromEntries(
   PLATFORM_ROWS.map((row) => [
     row.key,
-    table(`platforms.${row.key}`, { ...row.options(kit), ...chatOptions }),
+    table(`platforms.${row.key}`, { ...ownOptions(row), ...chatOptions }),
   ]),
 ) as PlatformTables;
 

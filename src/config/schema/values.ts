@@ -12,6 +12,8 @@ export interface OptionText {
   readonly about: string;
   /** A running Weir keeps what it was started with: a change takes effect at the next start. Default: it takes effect at once. */
   readonly isForStart?: true;
+  /** It switches its table on: without it the table is off, and null in a configuration. Default: it does not. */
+  readonly isSwitch?: true;
   /** The value that config.toml shows instead of the default. */
   readonly shown?: unknown;
   /** Tables that config.toml shows of a list of tables, which has no default. */
@@ -41,6 +43,19 @@ export function startOption<Type extends z.ZodType>(
   const made = option(...described);
   optionTexts.add(made, { about: "", ...optionTexts.get(made), isForStart: true });
   return made;
+}
+
+/** An option that switches its table on. */
+export function asSwitch<Option extends z.core.$ZodType>(made: Option): Option {
+  optionTexts.add(made, { about: "", ...optionTexts.get(made), isSwitch: true });
+  return made;
+}
+
+/** The same, of which a change takes effect at the next start. */
+export function switchOption<Type extends z.ZodType>(
+  ...described: Parameters<typeof option<Type>>
+): ReturnType<typeof option<Type>> {
+  return asSwitch(startOption(...described));
 }
 
 /** A table whose options all have defaults. */
@@ -92,10 +107,13 @@ export const modelName = z
   .max(200)
   .describe('the name of a model, in quotes, or "auto" for the one that the server offers');
 
+/** What names a variable of the environment. */
+const VARIABLE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
+
 /** A variable of the environment that holds the secret: secrets never stand in the file. */
 export const secret = z
   .string()
-  .regex(/^env:[A-Za-z_][A-Za-z0-9_]*$/)
+  .regex(VARIABLE)
   .describe(
     'the name of an environment variable that holds it, as "env:NAME": secrets never stand in this file',
   );
@@ -112,18 +130,19 @@ export const secretOrNone = z
 export const MODEL_SERVER_ADDRESS =
   'an address such as "http://127.0.0.1:11434/v1", without user, password and query: a key belongs in OPENAI_API_KEY';
 
-export const httpUrl = z
-  .string()
-  .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
-  .describe(`${MODEL_SERVER_ADDRESS}; or "env:NAME"`);
+export const httpUrl = addressOrVariable(MODEL_SERVER_ADDRESS);
 
 export const COLLECTOR_ADDRESS =
   'an address such as "http://127.0.0.1:4318", without user, password and query: a key belongs in OTEL_EXPORTER_OTLP_HEADERS';
 
-export const collectorUrl = z
-  .string()
-  .refine((value) => isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
-  .describe(`${COLLECTOR_ADDRESS}; or "env:NAME"`);
+export const collectorUrl = addressOrVariable(COLLECTOR_ADDRESS);
+
+function addressOrVariable(address: string): z.ZodString {
+  return z
+    .string()
+    .refine((value) => isPlainHttpUrl(value) || VARIABLE.test(value))
+    .describe(`${address}; or "env:NAME"`);
+}
 
 export const loopbackUrl = z
   .string()
@@ -144,7 +163,7 @@ export const listenAddress = (sample: string): z.ZodString =>
 
 export const mcpUrl = z
   .string()
-  .refine((value) => value === "" || isPlainHttpUrl(value) || /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value))
+  .refine((value) => value === "" || isPlainHttpUrl(value) || VARIABLE.test(value))
   .describe(
     'an address such as "https://mcp.example/mcp", without user, password and query, or "env:NAME" for one that has them',
   );

@@ -1,4 +1,4 @@
-import { OperatorError } from "../../core/errors.ts";
+import { errorCode, OperatorError } from "../../core/errors.ts";
 import type { Traces, TracesOptions } from "./traces.ts";
 
 /** What is installed to send spans; the same as under peerDependencies in package.json. */
@@ -20,15 +20,11 @@ export async function openTraces(options: TracesOptions | null): Promise<Traces 
     const { createTraces } = await import("./traces.ts");
     return createTraces(options);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     const names = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
     throw new OperatorError(
       "telemetry.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT) names a collector, and what sends spans to it is not installed. " +
         `Install it beside Weir, or leave the endpoint out:\n\n  npm install --no-save ${names.join(" ")}`,
     );
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 }
