@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { RequestStore } from "../store/commands/requests.ts";
-import { GONE_MS } from "../store/channels/members.ts";
+import { isPresent } from "../store/channels/members.ts";
 import type { Store } from "../store/store.ts";
 
 /** How long is waited for a daemon. */
@@ -88,8 +88,7 @@ function readAnswer<Answer>(value: unknown, parse: (value: unknown) => Answer | 
  * @throws OperatorError if one is
  */
 export async function assertNoCluster({ members }: Pick<Store, "members">, what: string): Promise<void> {
-  const isThere = (await members.all()).some(({ silentMs }) => silentMs < GONE_MS);
-  if (!isThere) return;
+  if (!(await members.all()).some(isPresent)) return;
   throw new OperatorError(
     `No daemon of the cluster has taken this (${what}): the channel is moving from one to another, or its home is cut off. ` +
       "Nothing was done. Run this again in a moment; weir cluster shows who is there.",

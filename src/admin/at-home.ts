@@ -30,13 +30,7 @@ const Reset = z.object({ kind: z.literal("reset") });
 export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean | null> {
   const { registry } = parts;
   if (await registry.homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
-  const answer = await askHome(
-    parts,
-    channel,
-    { kind: "stop" },
-    DO_MS,
-    (value) => Stopped.safeParse(value).data,
-  );
+  const answer = await askHome(parts, channel, { kind: "stop" }, DO_MS, readBy(Stopped));
   return answer?.isStopped ?? null;
 }
 
@@ -47,13 +41,7 @@ export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promi
     await (await registry.get(channel)).reset();
     return true;
   }
-  const answer = await askHome(
-    parts,
-    channel,
-    { kind: "reset" },
-    DO_MS,
-    (value) => Reset.safeParse(value).data,
-  );
+  const answer = await askHome(parts, channel, { kind: "reset" }, DO_MS, readBy(Reset));
   return answer !== null;
 }
 
@@ -74,6 +62,10 @@ export async function compactAtHome(
     return withDeadline(forceCompaction(compactor, store.compactions, focus), waitMs);
   }
   return askHome(parts, channel, { kind: "compact", focus }, waitMs, parseAnswer);
+}
+
+function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer | undefined {
+  return (value) => answer.safeParse(value).data;
 }
 
 /** Asks the home of a channel by a request. @returns null: nobody has taken it, or not answered it in time */

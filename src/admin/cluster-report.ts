@@ -1,4 +1,4 @@
-import { GONE_MS, type Member, type PartitionState } from "../store/channels/members.ts";
+import { isPresent, type Member, type PartitionState } from "../store/channels/members.ts";
 import { alignColumns } from "../text/markdown-table.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber, formatSpan } from "../text/format.ts";
@@ -33,7 +33,7 @@ export function reportCluster(
 ): ClusterReport {
   const daemons = members.map(({ vitals, ...member }): ReportedMember => {
     const cluster = parseClusterState(vitals) ?? null;
-    const state = member.silentMs >= GONE_MS ? "gone" : (cluster?.state ?? "unknown");
+    const state = isPresent(member) ? (cluster?.state ?? "unknown") : "gone";
     const own = partitions.filter(({ id }) => member.held.includes(id));
     const channels = own.reduce((sum, one) => sum + one.channels, 0);
     return { ...member, state, cluster, channels, due: sumDue(own) };

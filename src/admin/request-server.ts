@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
+import { Looks } from "../async/looks.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress, ChannelId } from "../core/ids.ts";
@@ -61,10 +62,8 @@ const OTHERS_FIRST_MS = 500;
 export class RequestServer implements AsyncDisposable {
   readonly #parts: RequestServerParts;
   readonly #work = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #looks = new Looks(async () => this.#look());
   #listening: Promise<AsyncDisposable | null> | null = null;
-  #looking: Promise<void> | null = null;
-  #isLookWanted = false;
   #cleanedAt = -Infinity;
   /** The last reported error. */
   #warned: string | null = null;
@@ -76,36 +75,23 @@ export class RequestServer implements AsyncDisposable {
 
   /** Begins to take requests. Must not throw. */
   open(): void {
-    this.#look();
+    this.#looks.now();
   }
 
   /** Takes no new request. Resolves once taken requests are answered: close the registry first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#looks[Symbol.asyncDispose]();
     await (await this.#listening)?.[Symbol.asyncDispose]();
     await Promise.all(this.#work);
   }
 
-  /** Looks now, or again after the running look. */
-  #look(): void {
-    this.#isLookWanted = true;
-    this.#looking ??= this.#lookWhileWanted().finally(() => {
-      this.#looking = null;
+  /** Must not throw. */
+  async #look(): Promise<number> {
+    return this.#takeAll().catch((error: unknown) => {
+      this.#warn(error);
+      return POLL_MS;
     });
-  }
-
-  async #lookWhileWanted(): Promise<void> {
-    while (this.#isLookWanted && !this.#isClosed) {
-      this.#isLookWanted = false;
-      clearTimeout(this.#timer);
-      const nextMs = await this.#takeAll().catch((error: unknown) => {
-        this.#warn(error);
-        return POLL_MS;
-      });
-      if (!this.#isClosed) this.#timer = setTimeout(() => this.#look(), nextMs).unref();
-    }
   }
 
   /** @returns when to look again, ms */
@@ -148,7 +134,7 @@ export class RequestServer implements AsyncDisposable {
   async #listen(): Promise<void> {
     this.#listening ??= this.#parts.store.requests
       .listen(
-        () => this.#look(),
+        () => this.#looks.now(),
         () => {
           this.#listening = null;
         },

@@ -77,6 +77,11 @@ export class ChannelActor {
   /** Takes up what is settled and not delivered. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
+    this.#showQuestions();
+  }
+
+  /** Where no agent may ask for an approval, nothing is looked up. */
+  #showQuestions(): void {
     const { agent, guests } = this.#parts;
     if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
   }
@@ -149,7 +154,6 @@ export class ChannelActor {
    * gone, and shows what was decided. Returns at once.
    */
   look(seq: Seq): void {
-    const { agent, guests } = this.#parts;
     this.#takeIn(null, true, async () => {
       const isNews = seq > this.history.current.lastSeq;
       await this.history.catchUp(seq);
@@ -161,7 +165,7 @@ export class ChannelActor {
       // A turn goes on beside what is new, as it would beside what is said here.
       if (!isNews && (await this.history.hasUnknownChange())) await this.changed(0, null);
     });
-    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
+    this.#showQuestions();
   }
 
   /** Its channel is served again: takes up what could not be delivered meanwhile, and what is due. Returns at once. */

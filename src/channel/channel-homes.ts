@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { errorMessage, WeirError } from "../core/errors.ts";
 import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
 import type { PartitionStore, TakenPartition } from "../store/channels/partitions.ts";
-import { type Homes, LOCAL_HOMES, type Partition, partitionOf } from "./homes.ts";
+import { type Homes, type Partition, partitionOf } from "./homes.ts";
 
 /** Another daemon is home of the channel: it does what is to be done there. */
 export class NotHomeError extends WeirError {
@@ -37,12 +37,7 @@ export class ChannelHomes {
 
   /** @param parts default: it is home of all channels */
   constructor(parts?: ChannelHomesParts) {
-    this.#parts = parts === undefined || parts.homes === LOCAL_HOMES ? null : parts;
-  }
-
-  /** This daemon is home of every channel. */
-  get isLocal(): boolean {
-    return this.#parts === null;
+    this.#parts = parts ?? null;
   }
 
   /** Of a cluster: the partitions that this daemon is home of. */

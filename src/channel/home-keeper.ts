@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { Looks } from "../async/looks.ts";
 import { retryWrite } from "../async/retry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
@@ -50,10 +51,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #taking = new Map<Partition, symbol>();
   /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
   readonly #unread = new Set<Partition>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
-  #isLookWanted = false;
-  #isClosed = false;
+  readonly #looks = new Looks(async () => this.#look());
   /** The last reported error of a look. */
   #warned: string | null = null;
 
@@ -64,14 +62,12 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   /** Joins the cluster. */
   async start(): Promise<void> {
     await this.#parts.homes.start(this);
-    void this.look();
+    this.#looks.now();
   }
 
   /** Looks no more. Resolves when the look under way has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#looks[Symbol.asyncDispose]();
   }
 
   async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
@@ -83,7 +79,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       const held = taken.filter(({ id }) => this.#taking.get(id) === taker);
       registry.homes.hold(held);
       for (const { id } of held) this.#unread.add(id);
-      if (held.length > 0) void this.look();
+      if (held.length > 0) this.#looks.now();
       return held.map(({ id }) => id);
     } catch (error) {
       log.warn({ partitions: partitions.length, why: errorMessage(error) }, "partitions_not_taken");
@@ -116,28 +112,17 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     }
   }
 
-  /** Looks at what is due, now, or once more after the look under way; and from then on each second. Must not throw. */
-  async look(): Promise<void> {
-    this.#isLookWanted = true;
-    this.#looking ??= this.#lookWhileWanted().finally(() => (this.#looking = null));
-    await this.#looking;
-  }
-
-  async #lookWhileWanted(): Promise<void> {
-    while (this.#isLookWanted && !this.#isClosed) {
-      this.#isLookWanted = false;
-      clearTimeout(this.#timer);
-      try {
-        await this.#takeUpUnread();
-        await this.#remindDue();
-        await this.#parts.registry.review();
-        this.#warned = null;
-      } catch (error) {
-        this.#warn(error);
-      }
-      if (!this.#isClosed)
-        this.#timer = setTimeout(() => void this.look(), this.#parts.lookMs ?? LOOK_MS).unref();
+  /** Looks at what is due. Must not throw. */
+  async #look(): Promise<number> {
+    try {
+      await this.#takeUpUnread();
+      await this.#remindDue();
+      await this.#parts.registry.review();
+      this.#warned = null;
+    } catch (error) {
+      this.#warn(error);
     }
+    return this.#parts.lookMs ?? LOOK_MS;
   }
 
   /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */

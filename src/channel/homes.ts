@@ -40,17 +40,14 @@ export interface HomesListener {
   woken(channel: ChannelId, seq: Seq): void;
 }
 
-/** One daemon is home of every channel: nothing is assigned, and nobody else is woken. */
-export const LOCAL_HOMES: Homes = {
-  owns: () => true,
+/** Beside the daemons of a cluster, and no member: home of no partition. Nobody is woken. */
+export const OUTSIDER: Homes = {
+  owns: () => false,
   wake: () => undefined,
   start: async () => undefined,
   leave: async () => undefined,
   [Symbol.asyncDispose]: async () => undefined,
 };
-
-/** Beside the daemons of a cluster, and no member: home of no partition. */
-export const OUTSIDER: Homes = { ...LOCAL_HOMES, owns: () => false };
 
 /** The partition of a channel's address, as `channels.partition` has it. Pure. */
 export function partitionOf(address: ChannelAddress): Partition {

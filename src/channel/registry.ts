@@ -186,7 +186,7 @@ export class ChannelRegistry implements AsyncDisposable {
   async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
     this.#parts.indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
-    const isElsewhere = !this.homes.isLocal && (await this.#isElsewhere(id));
+    const isElsewhere = await this.#isElsewhere(id);
     // In the channel of another home nobody here knows whether its actor is in memory.
     if (!isDue && (isElsewhere || !this.#actors.has(id)) && !this.#isTimeToLook(id)) return;
     if (isElsewhere) this.#wakeHome(id, entry.seq);
@@ -213,7 +213,7 @@ export class ChannelRegistry implements AsyncDisposable {
   /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
   async remind(id: ChannelId, seq: Seq): Promise<void> {
     this.#parts.indexer.mark(id);
-    if (!this.homes.isLocal && (await this.#isElsewhere(id))) this.#wakeHome(id, seq);
+    if (await this.#isElsewhere(id)) this.#wakeHome(id, seq);
     else await this.#with(id, (actor) => actor.remind(seq, true), seq);
   }
 
@@ -267,10 +267,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** A wake came for a channel. One that has come too late, or from elsewhere, is dropped. Must not throw. */
   async woken(id: ChannelId, seq: Seq): Promise<void> {
-    if (await this.#isElsewhere(id)) {
-      if (seq > 0) this.#ready.get(id)?.yield();
-      return;
-    }
+    if (await this.#isElsewhere(id)) return this.#hurry(id, seq);
     await this.#with(id, (actor) => actor.look(seq), seq);
     // The look each second does it, too.
     if (seq === 0) await this.review([id]).catch(() => undefined);
@@ -278,7 +275,6 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
   async #isElsewhere(id: ChannelId): Promise<boolean> {
-    if (this.homes.isLocal) return false;
     try {
       return !(await this.homes.isHome(id));
     } catch (error) {
@@ -289,7 +285,11 @@ export class ChannelRegistry implements AsyncDisposable {
 
   #wakeHome(id: ChannelId, seq: Seq): void {
     this.homes.wake(id, seq);
-    // One that is being handed on is waited for by the next home.
+    this.#hurry(id, seq);
+  }
+
+  /** A message waits in the channel of another home, which waits for an actor that is being handed on. */
+  #hurry(id: ChannelId, seq: Seq): void {
     if (seq > 0) this.#ready.get(id)?.yield();
   }
 
@@ -390,8 +390,14 @@ export class ChannelRegistry implements AsyncDisposable {
       // Its next home reads the row.
       return this.homes.wake(row.id, 0);
     }
+    this.#noteRow(actor, row);
+  }
+
+  /** A channel's row reads otherwise now: its actor makes way if another answers by it. Returns at once. */
+  #noteRow(actor: ChannelActor, row: ChannelRow): void {
     const made = this.#made.get(actor);
-    if (made === undefined || actor.isLeaving || made.staffed === this.#parts.agentOf(row)) return;
+    if (made !== undefined) this.#made.set(actor, { ...made, channel: row });
+    if (!this.#isOutdated(actor)) return;
     // The next one is loaded also where nothing is due: its window may be too full by now.
     this.#owed.add(row.id);
     this.#replace(row.id, actor);
@@ -412,14 +418,8 @@ export class ChannelRegistry implements AsyncDisposable {
     if (known.length === 0) return;
     for (const row of await this.#parts.store.partitions.changed(known)) {
       const actor = this.#ready.get(row.id);
-      const made = actor && this.#made.get(actor);
-      if (made === undefined || actor === undefined) continue;
-      this.#made.set(actor, { ...made, channel: row });
-      // The next one is loaded also where nothing is due: its window may be too full by now.
-      if (this.#isOutdated(actor)) {
-        this.#owed.add(row.id);
-        this.#replace(row.id, actor);
-      }
+      if (actor === undefined || !this.#made.has(actor)) continue;
+      this.#noteRow(actor, row);
       actor.look(0);
     }
   }
@@ -453,7 +453,7 @@ export class ChannelRegistry implements AsyncDisposable {
 
   /** Has a channel show its approvals as they are. Must not throw. */
   async showQuestions(id: ChannelId): Promise<void> {
-    if (!this.homes.isLocal && (await this.#isElsewhere(id))) this.homes.wake(id, 0);
+    if (await this.#isElsewhere(id)) this.homes.wake(id, 0);
     else await this.#with(id, ({ questions }) => questions.show());
   }
 
@@ -556,7 +556,7 @@ export class ChannelRegistry implements AsyncDisposable {
     // Two would deliver the same answer.
     await this.#closing.get(id);
     const startedAt = steadyNow();
-    const partitionEpoch = this.homes.isLocal ? null : await this.homes.epochOf(id);
+    const partitionEpoch = await this.homes.epochOf(id);
     const known = this.#epochs.get(id);
     let epoch = known ?? (await this.#take(id, partitionEpoch));
     this.#epochs.set(id, epoch);

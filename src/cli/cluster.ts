@@ -2,7 +2,7 @@ import { formatCluster, reportCluster } from "../admin/cluster-report.ts";
 import { parseClusterState } from "../admin/daemon-status.ts";
 import { pause } from "../async/clock.ts";
 import { OperatorError } from "../core/errors.ts";
-import { GONE_MS, type Member } from "../store/channels/members.ts";
+import { isPresent, type Member } from "../store/channels/members.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
@@ -51,7 +51,7 @@ export async function drainMember(io: Io, name: string, options: DrainOptions): 
 }
 
 async function nobodyOf({ members }: Store, name: string): Promise<string> {
-  const here = (await members.all()).filter(({ silentMs }) => silentMs < GONE_MS);
+  const here = (await members.all()).filter(isPresent);
   const names = here.map((one) => displayableLine(one.name)).join(", ");
   const hint = names === "" ? "None is there." : `There are: ${names}.`;
   return `No daemon of the cluster is called ${displayableLine(name)}. ${hint}`;
@@ -60,7 +60,7 @@ async function nobodyOf({ members }: Store, name: string): Promise<string> {
 async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
   using _ = new Spinner(io.stderr, `${name} hands on what it has; Ctrl-C leaves it at that`);
   while (!io.shutdown.aborted) {
-    const of = (await store.members.all()).filter((one) => one.name === name && one.silentMs < GONE_MS);
+    const of = (await store.members.all()).filter((one) => one.name === name && isPresent(one));
     if (of.length === 0) throw new OperatorError(`${name} is gone.`);
     const held = of.reduce((sum, one) => sum + one.held.length, 0);
     if (of.every(isAlone))

@@ -1,4 +1,4 @@
-import { type ChannelModel, connect } from "amqplib";
+import { type Channel, type ChannelModel, connect } from "amqplib";
 import { errorMessage } from "../core/errors.ts";
 
 /** What both sides say at least once, s. A broker that hears nothing for two to three of them gives the batons to others. */
@@ -20,6 +20,8 @@ export interface BrokerConnection {
   readonly isOpen: boolean;
   /** Resolves once it is over, with why. */
   readonly closed: Promise<string>;
+  /** Opens a channel of which nothing but itself ends where the broker refuses something. @throws Error if the connection is over */
+  openChannel(): Promise<Channel>;
   /** Ends it at once, also where nobody answers. */
   cut(): void;
   /** Ends it in order, or at once after a while. */
@@ -63,6 +65,13 @@ class Open implements BrokerConnection {
     };
     model.on("error", onEnd);
     model.on("close", onEnd);
+  }
+
+  async openChannel(): Promise<Channel> {
+    const channel = await this.model.createChannel();
+    // What fails tells whoever asked; an error to which nobody listens would end the process.
+    channel.on("error", () => undefined);
+    return channel;
   }
 
   cut(): void {

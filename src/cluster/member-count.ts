@@ -53,8 +53,7 @@ export class MemberCount {
   }
 
   async #open(): Promise<Channel> {
-    const channel = await this.#connection.model.createChannel();
-    channel.on("error", () => undefined);
+    const channel = await this.#connection.openChannel();
     channel.on("close", () => {
       if (this.#channel !== channel) return;
       this.#channel = null;

@@ -197,8 +197,7 @@ export class RabbitHomes implements Homes {
     let connection: BrokerConnection | null = null;
     try {
       connection = await openBroker(this.#url, `weir ${this.#self.name}: repairs`);
-      const channel = await connection.model.createChannel();
-      channel.on("error", () => undefined);
+      const channel = await connection.openChannel();
       await withDeadline(channel.deleteQueue(this.#names.baton(partition)), DELETED_MS);
     } catch (error) {
       // It may be deleted all the same; else it is tried again.

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type Partition, PARTITIONS } from "../channel/homes.ts";
-import { largestShare, shareOf } from "./share.ts";
 
 /** What a member tells the others of itself. */
 export interface Presence {
@@ -34,6 +33,16 @@ export function parsePresence(content: Buffer): Presence | null {
 
 export function presenceBytes(of: Presence): Buffer {
   return Buffer.from(JSON.stringify(of));
+}
+
+/** How many partitions a member holds of right: the shares differ by one at most, and are all together. Pure. @param rank from 0 */
+export function shareOf(rank: number, members: number): number {
+  return Math.floor(PARTITIONS / members) + (rank < PARTITIONS % members ? 1 : 0);
+}
+
+/** The same while it is known how many members there are, and not who they are: all shares together are enough. Pure. */
+export function largestShare(members: number): number {
+  return shareOf(0, Math.max(1, members));
 }
 
 /** Each tells of itself once a second; who was not heard for so long is not here, ms. */

@@ -30,8 +30,7 @@ async function isDone(
   connection: BrokerConnection,
   ask: (channel: Channel) => Promise<unknown>,
 ): Promise<boolean> {
-  const channel = await connection.model.createChannel();
-  channel.on("error", () => undefined);
+  const channel = await connection.openChannel();
   try {
     await ask(channel);
     await channel.close();

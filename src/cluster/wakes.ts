@@ -63,8 +63,7 @@ export class WakeReader {
     if (this.#isOpening || !this.#connection.isOpen) return;
     this.#isOpening = true;
     try {
-      const channel = await this.#connection.model.createChannel();
-      channel.on("error", () => undefined);
+      const channel = await this.#connection.openChannel();
       channel.on("close", () => {
         if (this.#channel === channel) this.#channel = null;
         this.#retry();

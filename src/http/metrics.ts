@@ -237,13 +237,18 @@ function createCounters(registry: Registry) {
   };
 }
 
+type MakeGauge = <Label extends string>(
+  name: string,
+  help: string,
+  labelNames?: readonly Label[],
+) => Gauge<Label>;
+
+function gaugesIn(registry: Registry): MakeGauge {
+  return (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
 function createClusterGauges(registry: Registry) {
-  const registers = [registry];
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[] = [],
-  ): Gauge<Label> => new Gauge({ name, help, labelNames, registers });
+  const gauge = gaugesIn(registry);
   return {
     member: gauge("weir_cluster_member", "1: this daemon is in its cluster"),
     partitions: gauge("weir_cluster_partitions", "Partitions whose channels this daemon serves, of 64"),
@@ -255,12 +260,7 @@ function createClusterGauges(registry: Registry) {
 }
 
 function createGauges(registry: Registry) {
-  const registers = [registry];
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[] = [],
-  ): Gauge<Label> => new Gauge({ name, help, labelNames, registers });
+  const gauge = gaugesIn(registry);
   return {
     info: gauge("weir_info", "The version that runs", ["version"]),
     check: gauge("weir_check", "What /readyz looks at: 1 is well, 0.5 degraded, 0 failed", ["check"]),

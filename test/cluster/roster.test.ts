@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { PARTITIONS } from "../../src/channel/homes.ts";
-import { parsePresence, type Presence, presenceBytes, Roster } from "../../src/cluster/roster.ts";
+import {
+  largestShare,
+  parsePresence,
+  type Presence,
+  presenceBytes,
+  Roster,
+  shareOf,
+} from "../../src/cluster/roster.ts";
 
 function presence(id: string, since: number, more: Partial<Presence> = {}): Presence {
   return { id, name: id, since, held: [], isOut: false, ...more };
@@ -57,4 +65,30 @@ test("a partition is an orphan that nobody has held for so long, whoever that wa
   roster.hear(presence("a", 1, { held: [61] }), 3000);
   roster.hear(presence("c", 3, { held: [62], isOut: true }), 3000);
   assert.deepEqual(roster.orphans(5000, 6000), [63]);
+});
+
+const members = fc.integer({ min: 1, max: 200 });
+
+test("the shares of all members are all partitions, and differ by one at most", () => {
+  fc.assert(
+    fc.property(members, (count) => {
+      const shares = Array.from({ length: count }, (_, rank) => shareOf(rank, count));
+      assert.equal(
+        shares.reduce((sum, share) => sum + share, 0),
+        PARTITIONS,
+      );
+      assert.ok(Math.max(...shares) - Math.min(...shares) <= 1);
+    }),
+  );
+});
+
+test("the largest shares are enough for all partitions, and no less than anybody's own", () => {
+  fc.assert(
+    fc.property(members, (count) => {
+      assert.ok(largestShare(count) * count >= PARTITIONS);
+      assert.equal(largestShare(count), shareOf(0, count));
+    }),
+  );
+  // The broker counts nobody where this member is not counted yet.
+  assert.equal(largestShare(0), PARTITIONS);
 });

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
+import { Looks } from "../../async/looks.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type AgentId, parseAddress } from "../../core/ids.ts";
@@ -108,8 +109,7 @@ export class ReminderClock implements AsyncDisposable {
   /** When the next reminder comes, as far as is known; null: none waits. */
   #nextAt: Date | null = null;
   #lookedAt = 0;
-  #looking: Promise<void> | null = null;
-  #isAsked = false;
+  readonly #looks = new Looks(async () => this.#look());
   #isClosed = false;
   /** False: the schedules may be others than those that were placed, or some of them wait for their channels. */
   #arePlaced = false;
@@ -123,20 +123,20 @@ export class ReminderClock implements AsyncDisposable {
 
   /** Takes up what became due while nobody looked. Returns at once. */
   start(): void {
-    this.#look();
+    this.#looks.now();
   }
 
   /** The schedules may be others by now. Returns at once. */
   replan(): void {
     this.#arePlaced = false;
-    this.#look();
+    this.#looks.now();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#again.cancel();
-    await this.#looking;
+    await this.#looks[Symbol.asyncDispose]();
   }
 
   #set(at: Date): void {
@@ -155,40 +155,31 @@ export class ReminderClock implements AsyncDisposable {
     this.#timer = setTimeout(
       () => {
         const isDue = this.#nextAt !== null && this.#parts.now() >= this.#nextAt;
-        if (isDue || steadyNow() >= this.#lookedAt + LOOK_MS) this.#look();
+        if (isDue || steadyNow() >= this.#lookedAt + LOOK_MS) this.#looks.now();
         else this.#arm();
       },
       Math.max(0, Math.min(untilLook, untilNext)),
     ).unref();
   }
 
-  #look(): void {
-    this.#isAsked = true;
-    this.#looking ??= this.#run().finally(() => (this.#looking = null));
-  }
-
   /** Must not throw. */
-  async #run(): Promise<void> {
-    while (this.#isAsked && !this.#isClosed) {
-      this.#isAsked = false;
-      try {
-        this.#lookedAt = steadyNow();
-        if (!this.#arePlaced) await this.#placeAll();
-        // One time for both: what comes due between them would be in neither.
-        const at = this.#parts.now();
-        const isWhole = await this.#tellDue(at);
-        await this.#readNext(at);
-        if (isWhole) this.#again.succeeded();
-        else this.#again.schedule(() => this.#look());
-      } catch (error) {
-        this.#parts.log.warn(
-          { why: errorMessage(error), retryInMs: this.#again.waitMs },
-          "reminders_not_read",
-        );
-        this.#again.schedule(() => this.#look());
-      }
+  async #look(): Promise<null> {
+    try {
+      this.#lookedAt = steadyNow();
+      if (!this.#arePlaced) await this.#placeAll();
+      // One time for both: what comes due between them would be in neither.
+      const at = this.#parts.now();
+      const isWhole = await this.#tellDue(at);
+      await this.#readNext(at);
+      if (isWhole) this.#again.succeeded();
+      else this.#again.schedule(() => this.#looks.now());
+    } catch (error) {
+      this.#parts.log.warn({ why: errorMessage(error), retryInMs: this.#again.waitMs }, "reminders_not_read");
+      this.#again.schedule(() => this.#looks.now());
     }
     this.#arm();
+    // Its own timer knows when the next is due.
+    return null;
   }
 
   async #readNext(at: Date): Promise<void> {

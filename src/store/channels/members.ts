@@ -38,6 +38,12 @@ export type Presence = Pick<Member, "id" | "name" | "version" | "host" | "pid" |
 
 /** A daemon that is silent for so long is gone, ms: it tells of itself every two seconds. */
 export const GONE_MS = 10_000;
+
+/** Whether a daemon is there, as far as it has told lately. Pure. */
+export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
+  return silentMs < GONE_MS;
+}
+
 /** Rows of daemons that were killed are shown for so long, s. */
 const KEPT_S = 3600;
 
