@@ -2,7 +2,7 @@ import process from "node:process";
 import { partitionOf } from "../src/channel/homes.ts";
 import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
 import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
-import { findBroker, type TestBroker } from "../test/support/cluster/broker.ts";
+import { findBroker, NO_BROKER, type TestBroker } from "../test/support/cluster/broker.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../test/support/test-server.ts";
 import { UsageError } from "../test/support/usage.ts";
 import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts";
@@ -19,10 +19,7 @@ export const cluster: Figure = {
     "own time of a turn alone, at the home and across daemons; takeover after kill -9; turns a second with 1 to 3",
   async run(bench: Bench): Promise<Row[]> {
     await using broker = await findBroker();
-    if (broker === null)
-      throw new UsageError(
-        "cluster: there is no RabbitMQ, neither at AMQP_URL, nor on the usual port, nor as a package",
-      );
+    if (broker === null) throw new UsageError(`cluster: ${NO_BROKER}`);
     await using server = await startTestServer(SETTINGS);
     process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
     return [

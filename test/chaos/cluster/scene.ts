@@ -4,9 +4,9 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { PARTITIONS } from "../../../src/channel/homes.ts";
 import { Random } from "../../fuzz/random.ts";
 import { makeNamespace, type TestBroker } from "../../support/cluster/broker.ts";
+import { areEven } from "../../support/cluster/shares.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
 import type { ModelDelays } from "./cluster-model.ts";
@@ -195,8 +195,7 @@ export class ClusterScene implements AsyncDisposable {
     while (performance.now() - beganAt < withinMs) {
       const shares = await this.shares();
       const sizes = this.running.map(({ name }) => shares.get(name) ?? 0);
-      const isWhole = sizes.reduce((all, one) => all + one, 0) === PARTITIONS;
-      if (isWhole && Math.max(...sizes) - Math.min(...sizes) <= 1) return performance.now() - beganAt;
+      if (areEven(sizes)) return performance.now() - beganAt;
       await delay(POLL_MS);
     }
     return null;

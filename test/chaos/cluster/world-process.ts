@@ -8,13 +8,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import process from "node:process";
 import { text as readText } from "node:stream/consumers";
 import type { z } from "zod";
+import { steadyNow } from "../../../src/async/clock.ts";
 import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
 import { type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
 import { Random } from "../../fuzz/random.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { ClusterModel, wallNow } from "./cluster-model.ts";
+import { ClusterModel } from "./cluster-model.ts";
 import { Fronts } from "./fronts.ts";
-import { type AskReceipt, sayPost, type sayReceipt, type Sent, type WorldRecord } from "./world-record.ts";
+import { type AskReceipt, sayPost, type sayReceipt, type WorldRecord } from "./world-record.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -22,7 +23,8 @@ const [seed = 1, fastest = 30, slowest = 400] = process.argv.slice(2).map(Number
 const random = new Random(seed);
 const chat = new LoopbackChat(() => new Date());
 const fronts = new Fronts(chat.server, random);
-const sent: Sent[] = [];
+/** Those in which the bot has said something. */
+const answered = new Set<string>();
 /** Who waits for an answer, by message. */
 const asked = new Map<string, (daemon: string) => void>();
 const server = await startModelServer();
@@ -47,7 +49,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (url.pathname === "/people") return answer(response, 201, say(body));
   if (url.pathname === "/ask") return answer(response, 201, await ask(body));
   if (url.pathname === "/record") {
-    const record: WorldRecord = { calls: model.calls, sent, shown: shown() };
+    const record: WorldRecord = { calls: model.calls, shown: shown() };
     return answer(response, 200, record);
   }
   const [, daemon = "", what, channel = "", , id = ""] = url.pathname.split("/").map(decodeURIComponent);
@@ -68,7 +70,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const key = String(request.headers["idempotency-key"]);
   const { id: given, isRepeated } = chat.send(channel, key, said);
   tellAsked(daemon, said);
-  sent.push({ at: wallNow(), daemon, channel, id: given, isRepeated });
+  answered.add(channel);
   answer(response, isRepeated ? 200 : 201, { id: given });
 }
 
@@ -78,7 +80,7 @@ function say(body: string): z.output<typeof sayReceipt> {
   const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
   const { author, at } = said;
   const message = { type: "message", channel, id, author, text, at, listen: false, kind: "channel" } as const;
-  return { at: wallNow(), told: fronts.put(message, among) };
+  return { at: steadyNow(), told: fronts.put(message, among) };
 }
 
 /** A person says something, and waits for the whole answer. */
@@ -88,7 +90,7 @@ async function ask(body: string): Promise<AskReceipt> {
   asked.set(id, resolve);
   const { at } = say(body);
   const daemon = await promise;
-  const ms = wallNow() - at;
+  const ms = steadyNow() - at;
   const call = model.calls.findLast(({ due }) => due.includes(id));
   return { ms, modelMs: (call?.until ?? 0) - (call?.at ?? 0), daemon };
 }
@@ -102,8 +104,7 @@ function tellAsked(daemon: string, { final, inReplyTo }: Reply): void {
 }
 
 function shown(): WorldRecord["shown"] {
-  const channels = new Set(sent.map(({ channel }) => channel));
-  return [...channels].flatMap((channel) =>
+  return [...answered].flatMap((channel) =>
     chat
       .conversation(channel)
       .filter(({ from }) => from === "bot")
