@@ -1,7 +1,6 @@
 // proves: src/telemetry/traces/traces.ts, src/telemetry/traces/open.ts, src/telemetry/traces/turn-spans.ts
 // Spans of turns, as a collector gets them over OTLP/HTTP.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
@@ -12,6 +11,7 @@ import type { TracesOptions } from "../../src/telemetry/traces/traces.ts";
 import { command } from "../support/commands.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { loadedBy, runHooked } from "../support/hooked.ts";
+import { startListening } from "../support/listening.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { until } from "../support/patience.ts";
@@ -73,12 +73,9 @@ async function startCollector(): Promise<Collector> {
       response.writeHead(collector.status, { "content-type": "application/json" }).end("{}");
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
+  const listening = await startListening(server);
   const collector: Collector = {
-    url: `http://127.0.0.1:${address.port}`,
+    url: listening.url,
     bodies,
     headers,
     paths,
@@ -88,11 +85,7 @@ async function startCollector(): Promise<Collector> {
         const { resourceSpans }: Export = JSON.parse(body);
         return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
       }),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: async () => listening[Symbol.asyncDispose](),
   };
   return collector;
 }

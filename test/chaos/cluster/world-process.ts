@@ -2,8 +2,6 @@
  * The world of a cluster in a process of its own: a chat service whose events come to any of the daemons, and the model that they ask.
  * Tells its address over the channel to its parent, and ends with it.
  */
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import process from "node:process";
 import { text as readText } from "node:stream/consumers";
@@ -12,6 +10,7 @@ import { steadyNow } from "../../../src/async/clock.ts";
 import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
 import { type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
 import { Random } from "../../fuzz/random.ts";
+import { startListening } from "../../support/listening.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { ClusterModel } from "./cluster-model.ts";
 import { Fronts } from "./fronts.ts";
@@ -34,29 +33,26 @@ const service = createServer((request, response) => {
     if (!response.headersSent) answer(response, 400, { error: String(error) });
   });
 });
-service.listen(0, "127.0.0.1");
-await once(service, "listening");
-const address = service.address();
-assert(typeof address === "object" && address !== null);
-process.send?.({ url: `http://127.0.0.1:${address.port}`, modelUrl: server.url });
+const { url } = await startListening(service);
+process.send?.({ url, modelUrl: server.url });
 process.once("disconnect", () => process.exit(0));
 
 /** `/people`, `/ask` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on("error", () => undefined);
-  const url = new URL(request.url ?? "/", "http://world");
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://world");
   const body = await readText(request);
-  if (url.pathname === "/people") return answer(response, 201, say(body));
-  if (url.pathname === "/ask") return answer(response, 201, await ask(body));
-  if (url.pathname === "/record") {
+  if (pathname === "/people") return answer(response, 201, say(body));
+  if (pathname === "/ask") return answer(response, 201, await ask(body));
+  if (pathname === "/record") {
     const record: WorldRecord = { calls: model.calls, shown: shown() };
     return answer(response, 200, record);
   }
-  const [, daemon = "", what, channel = "", , id = ""] = url.pathname.split("/").map(decodeURIComponent);
+  const [, daemon = "", what, channel = "", , id = ""] = pathname.split("/").map(decodeURIComponent);
   if (what === "events") {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const page = await fronts.of(daemon).poll(url.searchParams, gone.signal);
+    const page = await fronts.of(daemon).poll(searchParams, gone.signal);
     if (!gone.signal.aborted) answer(response, 200, page);
     return;
   }
