@@ -8,7 +8,13 @@ import type { ChannelId } from "../../../src/core/ids.ts";
 import { STOPPED } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
 import { openApprovals, shownIn } from "../../support/approvals.ts";
-import { answers, type ClusterScene, openCluster, TestCluster, turnsOf } from "../../support/cluster.ts";
+import {
+  answers,
+  type ClusterScene,
+  openCluster,
+  TestCluster,
+  turnsOf,
+} from "../../support/cluster/test-cluster.ts";
 import { BEN, command } from "../../support/commands.ts";
 import { hold, listen } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../store/open-store.ts";
-import { openCluster } from "../../support/cluster.ts";
+import { openCluster } from "../../support/cluster/test-cluster.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { until } from "../../support/patience.ts";
