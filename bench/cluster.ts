@@ -2,10 +2,10 @@ import process from "node:process";
 import { partitionOf } from "../src/channel/homes.ts";
 import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
 import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
-import { findBroker, type TestBroker } from "../test/support/cluster/broker.ts";
+import { findBroker, NO_BROKER, type TestBroker } from "../test/support/cluster/broker.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../test/support/test-server.ts";
 import { UsageError } from "../test/support/usage.ts";
-import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts";
+import { type Bar, type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
 
 /** As a daemon's own, with fsync; several daemons want more connections. */
 const SETTINGS = { max_connections: "300" };
@@ -19,10 +19,7 @@ export const cluster: Figure = {
     "own time of a turn alone, at the home and across daemons; takeover after kill -9; turns a second with 1 to 3",
   async run(bench: Bench): Promise<Row[]> {
     await using broker = await findBroker();
-    if (broker === null)
-      throw new UsageError(
-        "cluster: there is no RabbitMQ, neither at AMQP_URL, nor on the usual port, nor as a package",
-      );
+    if (broker === null) throw new UsageError(`cluster: ${NO_BROKER}`);
     await using server = await startTestServer(SETTINGS);
     process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
     return [
@@ -57,22 +54,32 @@ async function ownTimes(bench: Bench, broker: TestBroker): Promise<Row[]> {
       times[arm].push(asked[arm].ms - asked[arm].modelMs);
   }
   bench.progress(`${turns} turns of each kind`);
-  const row = (what: string, list: readonly number[], share: number): Row => {
-    return { what: `own time, ${what}, p${share * 100}`, value: quantile(list, share), unit: "ms" };
-  };
-  const [first, home, across] = [times.alone, times.home, times.across].map((list) => quantile(list, 0.5));
+  const [first, home, across] = [median(times.alone), median(times.home), median(times.across)];
   return [
-    ...[0.5, 0.99].map((share) => row("alone", times.alone, share)),
-    ...[0.5, 0.99].map((share) => row("at the home", times.home, share)),
-    ...[0.5, 0.99].map((share) => row("across", times.across, share)),
-    {
-      what: "at the home over alone, p50",
-      value: (home ?? 0) - (first ?? 0),
-      unit: "ms",
-      bar: { atMost: 0.1 },
-    },
-    { what: "across over the home, p50", value: (across ?? 0) - (home ?? 0), unit: "ms", bar: { atMost: 2 } },
+    ...spreadOf("own time, alone", times.alone, [0.5, 0.99]),
+    ...spreadOf("own time, at the home", times.home, [0.5, 0.99]),
+    ...spreadOf("own time, across", times.across, [0.5, 0.99]),
+    { what: "at the home over alone, p50", value: home - first, unit: "ms", bar: { atMost: 0.1 } },
+    { what: "across over the home, p50", value: across - home, unit: "ms", bar: { atMost: 2 } },
   ];
+}
+
+/** A row for each share of the sorted times, ms; 1: the longest. */
+function spreadOf(
+  what: string,
+  times: readonly number[],
+  shares: readonly number[],
+  bars: ReadonlyMap<number, Bar> = new Map(),
+): Row[] {
+  return shares.map((share) => {
+    const bar = bars.get(share);
+    return {
+      what: `${what}, ${share === 1 ? "max" : `p${share * 100}`}`,
+      value: quantile(times, share),
+      unit: "ms",
+      ...(bar !== undefined && { bar }),
+    };
+  });
 }
 
 /** From kill -9 to the first call of the model for each channel that was due. */
@@ -87,19 +94,11 @@ async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
     onLine: (line) => bench.progress(line),
   });
   for (const { what } of report.broken) throw new Error(what);
-  const row = (what: string, list: readonly number[], share: number): Row => {
-    return {
-      what: `${what}, ${share === 1 ? "max" : `p${share * 100}`}`,
-      value: quantile(list, share),
-      unit: "ms",
-    };
-  };
-  const [p50, p99, most] = [0.5, 0.99, 1].map((share) =>
-    row("kill to first call of a due channel", report.takeoverMs, share),
-  );
+  const shares = [0.5, 0.99, 1];
+  const bars = new Map([[0.99, { atMost: 1000 }]]);
   return [
-    ...[0.5, 0.99, 1].map((share) => row("kill to partition taken", report.partitionMs, share)),
-    ...(p50 && p99 && most ? [p50, { ...p99, bar: { atMost: 1000 } }, most] : []),
+    ...spreadOf("kill to partition taken", report.partitionMs, shares),
+    ...spreadOf("kill to first call of a due channel", report.takeoverMs, shares, bars),
     { what: "due channels at kills", value: report.takeoverMs.length, unit: "" },
   ];
 }

@@ -1,4 +1,4 @@
-import { findBroker, makeNamespace } from "../test/support/cluster/broker.ts";
+import { findBroker, makeNamespace, NO_BROKER } from "../test/support/cluster/broker.ts";
 import { measureTakeovers } from "../test/support/cluster/takeover.ts";
 import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts";
 
@@ -14,7 +14,7 @@ export const takeover: Figure = {
   async run(bench: Bench): Promise<Row[]> {
     await using broker = await findBroker();
     if (broker === null) {
-      bench.progress("left out: there is no RabbitMQ on this machine");
+      bench.progress(`left out: ${NO_BROKER}`);
       return [];
     }
     const { url } = broker;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { pino } from "pino";
 import { ChannelHomes } from "../../src/channel/channel-homes.ts";
 import { HomeKeeper } from "../../src/channel/home-keeper.ts";
-import { OUTSIDER, type Partition, partitionOf } from "../../src/channel/homes.ts";
+import { OUTSIDER, type Partition, partitionOf, PARTITIONS } from "../../src/channel/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { until } from "../support/patience.ts";
 
@@ -78,7 +78,7 @@ test("what an earlier home has left is read anew in a partition that was lost an
 
 test("a read that fails is tried again, but not for what was lost meanwhile", async () => {
   const { keeper, reads } = openKeeper();
-  const other = (partition + 1) % 64;
+  const other = (partition + 1) % PARTITIONS;
   await keeper.gained([partition, other]);
   await until("a read", () => reads.length === 1);
   keeper.lost([other]);

@@ -1,9 +1,8 @@
 /** A proxy before the loopback service, at which the bot's calls can be held, before or after they are done. */
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { z } from "zod";
+import { startListening } from "../support/listening.ts";
 import { IN_PARTS } from "./answers.ts";
 import { Hold } from "./hold.ts";
 
@@ -153,18 +152,12 @@ export async function startServiceProxy(target: string): Promise<ServiceProxy> {
   const server = createServer((request, response) => {
     void proxy.serve(request, response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(typeof address === "object" && address !== null);
+  const listening = await startListening(server);
   return Object.assign(proxy, {
-    url: `http://127.0.0.1:${address.port}`,
+    url: listening.url,
     async [Symbol.asyncDispose]() {
       proxy.stop();
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await listening[Symbol.asyncDispose]();
     },
   });
 }

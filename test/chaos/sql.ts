@@ -3,7 +3,8 @@ import pg from "pg";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 
 const INT8 = 20;
-const types: pg.CustomTypesConfig = {
+/** Reads what may be a seq or an id as a number. */
+export const NUMBERS: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: "text" | "binary") {
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- pg's own signature takes any oid
     return oid === INT8 ? Number : pg.types.getTypeParser(oid, format === "binary" ? "binary" : "text");
@@ -51,7 +52,7 @@ export class Sql implements AsyncDisposable {
     if (this.#client !== null) return this.#client;
     const connection = await findEmbeddedPostgres(this.#dataDir);
     if (connection === null) throw new Error("no Postgres runs on the data folder");
-    const client = new pg.Client({ ...connection, application_name: "chaos", types });
+    const client = new pg.Client({ ...connection, application_name: "chaos", types: NUMBERS });
     client.on("error", () => {
       if (this.#client === client) this.#client = null;
     });

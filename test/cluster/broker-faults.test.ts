@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { PARTITIONS } from "../../src/channel/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { makeNamespace } from "../support/cluster/broker.ts";
-import { makeCluster } from "../support/cluster/homes.ts";
+import { makeCluster } from "../support/cluster/rabbit-cluster.ts";
 import { findPrivateBroker, startPrivateBroker } from "../support/cluster/private-broker.ts";
 import { until } from "../support/patience.ts";
 

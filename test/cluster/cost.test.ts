@@ -1,32 +1,11 @@
 // proves: src/compose/cluster.ts
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import path from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
-
-const ROOT = path.join(import.meta.dirname, "../..");
+import { loadedBy } from "../support/hooked.ts";
 
 /** What a process that runs this has loaded that only a cluster needs. */
-async function loaded(code: string): Promise<string[]> {
-  const watched = `
-    import { registerHooks } from "node:module";
-    const seen = [];
-    registerHooks({
-      resolve(specifier, context, next) {
-        const found = next(specifier, context);
-        if (/amqplib|\\/src\\/cluster\\/|home-keeper/.test(found.url)) seen.push(found.url);
-        return found;
-      },
-    });
-    ${code}
-    console.log(JSON.stringify(seen));
-    process.exit(0);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", watched], {
-    cwd: ROOT,
-  });
-  return JSON.parse(stdout);
-}
+const loaded = async (code: string): Promise<string[]> =>
+  loadedBy(code, /amqplib|\/src\/cluster\/|home-keeper/);
 
 const OPENED = `
   await import("./src/cli/session.ts");

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
-import { makeCluster } from "../support/cluster/homes.ts";
+import { makeCluster } from "../support/cluster/rabbit-cluster.ts";
 import { startTcpProxy, type TcpProxy } from "../support/cluster/tcp-proxy.ts";
 import { until } from "../support/patience.ts";
 

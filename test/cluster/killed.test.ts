@@ -12,6 +12,10 @@ after(async () => broker?.[Symbol.asyncDispose]());
 const url = broker?.url ?? "";
 const RUN = { skip: skippedWithout(broker) };
 
+async function untilHalves(...members: readonly MemberProcess[]): Promise<void> {
+  await until("shares of two", () => members.every(({ owned }) => owned.length === PARTITIONS / 2));
+}
+
 test("the partitions of a daemon that is killed are taken over by the others", RUN, async (t) => {
   await using space = makeNamespace(url);
   const takeovers = await measureTakeovers({ url, prefix: space.prefix }, { members: 3, kills: 2 });
@@ -25,7 +29,7 @@ test("a daemon that was frozen owns nothing when it wakes, and takes part again"
   await using a = new MemberProcess(url, space.prefix, "a");
   await until("share of one", () => a.owned.length === PARTITIONS);
   await using b = new MemberProcess(url, space.prefix, "b");
-  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+  await untilHalves(a, b);
   a.signal("SIGSTOP");
   await until("all at the other", () => b.owned.length === PARTITIONS);
   const frozen = a.said.length;
@@ -36,7 +40,7 @@ test("a daemon that was frozen owns nothing when it wakes, and takes part again"
     first !== undefined && (first.event === "lost" || first.partitions.length === 0),
     JSON.stringify(first),
   );
-  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+  await untilHalves(a, b);
 });
 
 test("a daemon that ends in order hands on what it has", RUN, async () => {
@@ -44,7 +48,7 @@ test("a daemon that ends in order hands on what it has", RUN, async () => {
   await using a = new MemberProcess(url, space.prefix, "a");
   await until("share of one", () => a.owned.length === PARTITIONS);
   await using b = new MemberProcess(url, space.prefix, "b");
-  await until("shares of two", () => a.owned.length === PARTITIONS / 2 && b.owned.length === PARTITIONS / 2);
+  await untilHalves(a, b);
   assert.equal((await a.finish()).code, 0);
   assert.ok(!a.said.some(({ event }) => event === "lost"));
   assert.equal(

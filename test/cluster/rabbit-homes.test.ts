@@ -7,7 +7,7 @@ import { BATON_QUEUE, type Names, WAKE_QUEUE } from "../../src/cluster/names.ts"
 import { presenceBytes } from "../../src/cluster/roster.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
-import { makeCluster } from "../support/cluster/homes.ts";
+import { makeCluster } from "../support/cluster/rabbit-cluster.ts";
 import { until } from "../support/patience.ts";
 
 const broker = await findBroker();

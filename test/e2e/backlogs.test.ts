@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTestDatabase } from "../support/database.ts";
-import { ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
+import { openMill } from "../support/discord/mill.ts";
+import { ROUTE_MESSAGES } from "../support/discord/server.ts";
 import { openMainHome } from "../support/e2e-main.ts";
 import { echoQuestions } from "../support/e2e-model.ts";
-import { startModelServer } from "../support/model-server.ts";
 import { untilNone, until } from "../support/patience.ts";
-import { connectionUrl } from "../support/weir.ts";
 import { openStore } from "../store/open-store.ts";
 
 /** What is not asked is read, too. */
@@ -15,16 +13,10 @@ const stack = new AsyncDisposableStack();
 after(async () => stack.disposeAsync());
 
 test("killed again and again in a backlog, it brings all of it, and answers each question once", async () => {
-  const model = stack.use(await startModelServer());
+  const { model, discord, database, general, ann, mention, options } = stack.use(await openMill());
   model.respond(echoQuestions);
-  const discord = stack.use(await startDiscordServer());
-  const database = stack.use(await createTestDatabase());
-  const guild = discord.world.addGuild({ name: "Mill" });
-  const general = discord.world.addChannel({ guild, name: "general" });
-  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
-  const mention = `<@${discord.world.botId}>`;
   const env = {
-    DATABASE_URL: connectionUrl(database.connection),
+    DATABASE_URL: options.databaseUrl,
     OPENAI_BASE_URL: model.url,
     DISCORD_TOKEN: discord.token,
   };

@@ -5,9 +5,10 @@ import { hostname } from "node:os";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
-import { partitionOf, PARTITIONS } from "../../src/channel/homes.ts";
+import { partitionOf } from "../../src/channel/homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
+import { areEven } from "../support/cluster/shares.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
@@ -83,8 +84,7 @@ class Scene implements AsyncDisposable {
     await until(`even shares of ${names.join(", ")}`, async () => {
       seen = await this.look();
       const shares = names.map((name) => seen.partitions.filter(({ homes }) => homes.join() === name).length);
-      const sum = shares.reduce((all, one) => all + one, 0);
-      return sum === PARTITIONS && Math.max(...shares) - Math.min(...shares) <= 1;
+      return areEven(shares);
     });
     return seen;
   }

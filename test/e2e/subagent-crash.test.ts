@@ -1,7 +1,6 @@
 // proves: src/channel/subagents/channel-subagents.ts, src/store/turns/subagents.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { prepareBlanking } from "../../src/store/log/deletion.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -12,6 +11,7 @@ import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.t
 import { text, toolCalls } from "../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
 import { gateRows } from "../support/row-gate.ts";
+import { until } from "../support/patience.ts";
 import {
   askedBySubagents,
   assertBlank,
@@ -21,7 +21,6 @@ import {
   scriptBoth,
   spawn,
   taskOf,
-  until,
   untilClosed,
 } from "../support/subagents.ts";
 
@@ -84,7 +83,7 @@ test("killed twice while subagents are at work, each is begun once, and its repo
     const told = await Promise.all(rooms.map(async (room) => world.bot(room)));
     return told.every((messages) => messages.some((one) => one.text === "told"));
   };
-  for (let tries = 0; tries < 1000 && !(await isOver()); tries++) await delay(20);
+  await until("word of the end in each room", isOver);
   last.signal("SIGTERM");
   assert.deepEqual(await last.ended, { code: 0, signal: null });
   for (const room of rooms) {
@@ -134,7 +133,7 @@ test("killed between taking a report back and telling what is left, the agent is
   const daemon = await home.start();
   await world.say("room", "ask", "how many zxqboats?");
   await world.untilAnswered();
-  await until(() => askedBySubagents(model).length === 1);
+  await until("call of the subagent", () => askedBySubagents(model).length === 1);
   const channel = await beside.store.channels.find({ platform: "loopback", name: "room" });
   assert.ok(channel !== undefined);
   const takeBack = await prepareBlanking(beside.db, channel.id, ["ask"], TEST_DIGESTER);
@@ -146,7 +145,7 @@ test("killed between taking a report back and telling what is left, the agent is
   await beside.db.transaction(async (client) => {
     await client.query({ name: "", text: "lock table subagents in access exclusive mode" });
     await first.open();
-    await until(async () => {
+    await until("look that waits", async () => {
       const looks = "wait_event_type = 'Lock' and query like '%notes_taken_back%'";
       return (
         (await beside.sql(`select from pg_stat_activity where datname = current_database() and ${looks}`))
@@ -164,7 +163,7 @@ test("killed between taking a report back and telling what is left, the agent is
   await home.start();
   const told = async (): Promise<number> =>
     (await world.bot("room")).filter((one) => one.text === "told").length;
-  await until(async () => (await told()) > 0);
+  await until("word of it", async () => (await told()) > 0);
   assertBlank(await untilClosed(beside, "room"));
   const [, left, ...more] = await due();
   assert.equal(left?.message_id, "subagent/1/again");

@@ -1,32 +1,10 @@
 // proves: src/mcp/server-tools.ts, src/mcp/wire.ts
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import path from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
-
-const ROOT = path.join(import.meta.dirname, "../..");
+import { loadedBy } from "../support/hooked.ts";
 
 /** What a process that runs this has loaded of the SDK. */
-async function loaded(code: string): Promise<string[]> {
-  const watched = `
-    import { registerHooks } from "node:module";
-    const seen = [];
-    registerHooks({
-      resolve(specifier, context, next) {
-        const found = next(specifier, context);
-        if (found.url.includes("modelcontextprotocol")) seen.push(found.url);
-        return found;
-      },
-    });
-    ${code}
-    console.log(JSON.stringify(seen));
-    process.exit(0);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", watched], {
-    cwd: ROOT,
-  });
-  return JSON.parse(stdout);
-}
+const loaded = async (code: string): Promise<string[]> => loadedBy(code, /modelcontextprotocol/);
 
 test("without servers, a daemon loads nothing of the SDK", async () => {
   assert.deepEqual(await loaded('await import("./src/daemon.ts");'), []);

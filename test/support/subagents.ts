@@ -1,12 +1,12 @@
 /** Conversations with subagents: who is asked what, and what their rows say. */
 import assert from "node:assert/strict";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Connection } from "../../src/store/database/database.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";
 import { toolCalls } from "./model-behaviours.ts";
 import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
 import { OWNED } from "./owners.ts";
+import { until } from "./patience.ts";
 import { TestPlatform } from "./test-platform.ts";
 import { startWeir, type TestWeir } from "./weir.ts";
 
@@ -88,14 +88,6 @@ export async function startWithSubagents(
   });
 }
 
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 2000; tries++) {
-    if (await condition()) return;
-    await delay(10);
-  }
-  assert.fail("it did not come");
-}
-
 export interface SubagentRow {
   readonly [column: string]: unknown;
   readonly state: string;
@@ -113,7 +105,9 @@ export async function rowsOf({ sql }: Pick<OpenStore, "sql">, room: string): Pro
 
 /** Waits until the agent of a room knows how all of its subagents ended. */
 export async function untilClosed(store: Pick<OpenStore, "sql">, room: string): Promise<SubagentRow[]> {
-  await until(async () => (await rowsOf(store, room)).every((row) => row.closed_at !== null));
+  await until(`end of the subagents of ${room}`, async () =>
+    (await rowsOf(store, room)).every((row) => row.closed_at !== null),
+  );
   return rowsOf(store, room);
 }
 

@@ -1,22 +1,21 @@
 // proves: src/telemetry/traces/traces.ts, src/telemetry/traces/open.ts, src/telemetry/traces/turn-spans.ts
 // Spans of turns, as a collector gets them over OTLP/HTTP.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { pino } from "pino";
 import { openTraces, PACKAGES } from "../../src/telemetry/traces/open.ts";
 import type { TracesOptions } from "../../src/telemetry/traces/traces.ts";
 import { command } from "../support/commands.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { loadedBy, runHooked } from "../support/hooked.ts";
+import { startListening } from "../support/listening.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { until } from "../support/patience.ts";
-import { startWeir } from "../support/weir.ts";
+import { startWeir, type TestWeir } from "../support/weir.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const database = await createTestDatabase();
@@ -74,12 +73,9 @@ async function startCollector(): Promise<Collector> {
       response.writeHead(collector.status, { "content-type": "application/json" }).end("{}");
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
+  const listening = await startListening(server);
   const collector: Collector = {
-    url: `http://127.0.0.1:${address.port}`,
+    url: listening.url,
     bodies,
     headers,
     paths,
@@ -89,11 +85,7 @@ async function startCollector(): Promise<Collector> {
         const { resourceSpans }: Export = JSON.parse(body);
         return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
       }),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: async () => listening[Symbol.asyncDispose](),
   };
   return collector;
 }
@@ -123,17 +115,17 @@ function optionsFor(collector: Collector, lines: string[] = []): TracesOptions {
 const CONFIG = '[llm]\nmax_retries = 0\n[[agents]]\nid = "main"\nmodel = "test-model"\n';
 const SERVER = { provider: "openai", address: "127.0.0.1", port: 1234 };
 
+async function start(server: ModelServer): Promise<TestWeir> {
+  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG });
+}
+
 /** One turn with tools that is answered, and one that fails, as they reach a collector. */
 async function traceTurns(collector: Collector): Promise<void> {
   await using server = await startModelServer();
   const traces = await openTraces(optionsFor(collector));
   assert.ok(traces !== null);
   {
-    await using weir = await startWeir({
-      connection: database.connection,
-      modelUrl: server.url,
-      config: CONFIG,
-    });
+    await using weir = await start(server);
     traces.watch(weir.daemon.events, SERVER);
     const calls = [
       { name: "search_history", arguments: { query: "the secret of the mill" } },
@@ -219,11 +211,7 @@ test("a turn that is left, and one that is begun again, end; what is no turn's i
   const traces = await openTraces(optionsFor(collector));
   assert.ok(traces !== null);
   {
-    await using weir = await startWeir({
-      connection: database.connection,
-      modelUrl: server.url,
-      config: CONFIG,
-    });
+    await using weir = await start(server);
     const { events } = weir.daemon;
     traces.watch(events, { provider: "weir", address: null, port: null });
     const started = {
@@ -271,11 +259,7 @@ test("a collector that fails is told of once, and neither holds up a turn nor th
   const traces = await openTraces(optionsFor(collector, lines));
   assert.ok(traces !== null);
   {
-    await using weir = await startWeir({
-      connection: database.connection,
-      modelUrl: server.url,
-      config: CONFIG,
-    });
+    await using weir = await start(server);
     traces.watch(weir.daemon.events, SERVER);
     await weir.say("hello", { room: "down", id: "down" });
     await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes("down"));
@@ -295,44 +279,23 @@ test("package.json names what is installed to send spans", () => {
   assert.ok(Object.keys(PACKAGES).every((name) => manifest.peerDependenciesMeta[name]?.optional === true));
 });
 
-/** Runs code in a process of its own. @returns what it prints */
-async function run(code: string, hooks: string): Promise<string> {
-  const watched = `
-    import { registerHooks } from "node:module";
-    const seen = [];
-    registerHooks({ resolve(specifier, context, next) { ${hooks} } });
-    ${code}
-    process.exit(0);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", watched], {
-    cwd: ROOT,
-  });
-  return stdout.trim();
-}
-
 const OPEN = 'const { openTraces } = await import("./src/telemetry/traces/open.ts");';
 const OPTIONS = '{ endpoint: "http://127.0.0.1:1", headers: {}, serviceName: "w", version: "1", log: null }';
 
 test("without a collector nothing of the SDK is read", async () => {
-  const hooks = `const found = next(specifier, context);
-      if (/@opentelemetry\\/(?!api)/.test(found.url)) seen.push(found.url);
-      return found;`;
-  const print = "console.log(seen.length);";
-  assert.equal(
-    await run(`await import("./src/cli/session.ts"); ${OPEN} await openTraces(null); ${print}`, hooks),
-    "0",
+  const sdk = /@opentelemetry\/(?!api)/;
+  assert.deepEqual(
+    await loadedBy(`await import("./src/cli/session.ts"); ${OPEN} await openTraces(null);`, sdk),
+    [],
   );
-  assert.notEqual(
-    await run(`${OPEN} await openTraces(${OPTIONS}); ${print}`, hooks),
-    "0",
-    "the look sees it",
-  );
+  assert.notDeepEqual(await loadedBy(`${OPEN} await openTraces(${OPTIONS});`, sdk), [], "the look sees it");
 });
 
 test("where it is not installed, the start says what to install", async () => {
   const hooks = `if (specifier.startsWith("@opentelemetry/sdk"))
         throw Object.assign(new Error("no such package"), { code: "ERR_MODULE_NOT_FOUND" });
       return next(specifier, context);`;
-  const said = await run(
+  const said = await runHooked(
     `${OPEN} await openTraces(${OPTIONS}).catch((error) => console.log(error.name, error.message));`,
     hooks,
   );

@@ -1,13 +1,6 @@
 /** What Postgres itself sees of who takes and writes what: triggers of the test's, which no daemon knows of. */
 import pg from "pg";
-
-const INT8 = 20;
-const types: pg.CustomTypesConfig = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
-    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- pg's own signature takes any oid
-    return oid === INT8 ? Number : pg.types.getTypeParser(oid, format === "binary" ? "binary" : "text");
-  },
-};
+import { NUMBERS } from "../sql.ts";
 
 /** Each daemon comes as a user of its own, by which these know it. */
 const AUDIT = `
@@ -58,7 +51,7 @@ export class Audit implements AsyncDisposable {
   readonly #roles: string[] = [];
 
   constructor(connection: pg.PoolConfig) {
-    this.#pool = new pg.Pool({ ...connection, application_name: "chaos", max: 3, types });
+    this.#pool = new pg.Pool({ ...connection, application_name: "chaos", max: 3, types: NUMBERS });
     this.#pool.on("error", () => undefined);
   }
 

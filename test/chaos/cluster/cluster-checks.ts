@@ -1,3 +1,4 @@
+import { median } from "../../../bench/support/figure.ts";
 import type { ClusterReport } from "./cluster-report.ts";
 import type { ClusterScene, FaultWindow } from "./scene.ts";
 import type { ModelCall, WorldRecord } from "./world-record.ts";
@@ -213,7 +214,7 @@ function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterRep
   }
   const { calmHomeMs, calmAcrossMs } = report;
   if (calmAcrossMs.length >= ENOUGH_CALM && calmHomeMs.length >= ENOUGH_CALM) {
-    const lateMs = middle(calmAcrossMs) - middle(calmHomeMs);
+    const lateMs = median(calmAcrossMs) - median(calmHomeMs);
     if (lateMs > LOOK_MS)
       report.add("slow", `across daemons a turn begins ${Math.round(lateMs)} ms later: wakes do not wake`);
   }
@@ -267,8 +268,4 @@ function calmOnes({ said, windows, moves }: ClusterScene): ClusterScene["said"] 
   return said.filter(({ at }) =>
     times.every(({ from, until }) => at > until + CALM_MS || at < from - NEXT_MS),
   );
-}
-
-function middle(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 }

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { PARTITIONS } from "../../../src/channel/homes.ts";
+import type { TestBroker } from "../../support/cluster/broker.ts";
 import type { PrivateBroker } from "../../support/cluster/private-broker.ts";
 import type { ChaosDaemon } from "./daemons.ts";
 import type { ClusterReport } from "./cluster-report.ts";
@@ -176,7 +178,7 @@ async function killBroker(scene: ClusterScene, report: ClusterReport): Promise<v
       "select count(distinct id) as count from chaos.partition_takes where n > $1",
       [last],
     );
-    return row?.count === 64;
+    return row?.count === PARTITIONS;
   };
   while (!(await isWell()) && performance.now() - backAt < 30_000) await delay(25);
   report.brokerBackMs.push((await isWell()) ? performance.now() - backAt : Infinity);
@@ -184,6 +186,7 @@ async function killBroker(scene: ClusterScene, report: ClusterReport): Promise<v
   end();
 }
 
-function isPrivate(broker: object): broker is PrivateBroker {
+/** It is of the run's own, which may kill it. */
+export function isPrivate(broker: TestBroker): broker is PrivateBroker {
   return "kill" in broker;
 }

@@ -1,3 +1,4 @@
+import { steadyNow } from "../../../src/async/clock.ts";
 import type { Random } from "../../fuzz/random.ts";
 import { text } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../../support/model-server.ts";
@@ -17,11 +18,6 @@ export interface ModelDelays {
   readonly fastest: number;
   /** 0: the words come without a pause. */
   readonly slowest: number;
-}
-
-/** The clock of the machine, as a daemon's or a database's is, and finer: ms. */
-export function wallNow(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 /** A model that takes its time, and notes who has asked for what. */
@@ -44,13 +40,13 @@ export class ClusterModel {
     const answer = `Answer ${this.calls.length + 1}: the gauge by the mill stood high.`;
     return async (exchange) => {
       const [, daemon = ""] = /^Bearer sk-(.*)$/.exec(exchange.request.headers.authorization ?? "") ?? [];
-      const call = { at: wallNow(), until: null as number | null, daemon, ...askedIn(body) };
+      const call = { at: steadyNow(), until: null as number | null, daemon, ...askedIn(body) };
       this.calls.push(call);
       if (this.#server.requests.length > MOST_KEPT) this.#server.forget();
       try {
         await text(answer, slowest === 0 ? {} : { firstDelayMs, delayMs: 15 })(exchange);
       } finally {
-        call.until = wallNow();
+        call.until = steadyNow();
       }
     };
   }

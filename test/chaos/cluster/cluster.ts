@@ -4,8 +4,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { findBroker, type TestBroker } from "../../support/cluster/broker.ts";
-import { findPrivateBroker, startPrivateBroker } from "../../support/cluster/private-broker.ts";
+import { findBrokerToKill, NO_BROKER } from "../../support/cluster/broker.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../../support/test-server.ts";
 import { readUsage, UsageError, wholeNumber } from "../../support/usage.ts";
 import { CLUSTER_FAULTS } from "./cluster-faults.ts";
@@ -26,11 +25,9 @@ process.exitCode = await main();
 
 /** @returns the process's exit code */
 async function main(): Promise<number> {
-  await using broker = await openBroker();
+  await using broker = await findBrokerToKill();
   if (broker === null) {
-    console.log(
-      "Skipped: there is no RabbitMQ, neither at AMQP_URL, nor on the usual port, nor as Debian's package.",
-    );
+    console.log(`Skipped: ${NO_BROKER}`);
     return 0;
   }
   await using server = await startTestServer();
@@ -65,12 +62,6 @@ function tell(report: ClusterReport): void {
   for (const { kind, what } of problems.slice(0, MOST_TOLD)) console.log(`  ${kind.toUpperCase()}: ${what}`);
   for (const line of report.lines()) console.log(line);
   console.log(`${problems.length} problems`);
-}
-
-/** One of its own can be killed; else the one that is there. */
-async function openBroker(): Promise<TestBroker | null> {
-  const isGiven = process.env["AMQP_URL"] !== undefined;
-  return !isGiven && (await findPrivateBroker()) ? startPrivateBroker() : findBroker();
 }
 
 function readOptions() {

@@ -4,7 +4,6 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { environment } from "../../support/e2e.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/cluster/tcp-proxy.ts";
-import { until } from "../../support/patience.ts";
 import { type Ending, TestProcess } from "../../support/process.ts";
 import { keyOf } from "./cluster-model.ts";
 
@@ -90,7 +89,7 @@ export class ChaosDaemon implements AsyncDisposable {
   async ended(): Promise<Ending> {
     const started = this.#process;
     if (started === null) throw new Error(`${this.name} was not started`);
-    await until(`the end of ${this.name}`, async () => started.isOver);
+    await started.until("its end", () => started.isOver);
     this.#keepLog();
     return started.ended;
   }

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../src/core/errors.ts";
 import { Deck } from "../../fuzz/random.ts";
 import { untilNone } from "../../support/patience.ts";
 import { checkCluster } from "./cluster-checks.ts";
-import { CLUSTER_FAULTS, type ClusterFault, type FaultLimits } from "./cluster-faults.ts";
+import { CLUSTER_FAULTS, type ClusterFault, type FaultLimits, isPrivate } from "./cluster-faults.ts";
 import { ClusterReport } from "./cluster-report.ts";
 import { ClusterScene, type SceneOptions } from "./scene.ts";
 
@@ -96,9 +96,8 @@ async function recovered(scene: ClusterScene, report: ClusterReport): Promise<vo
 }
 
 /** Those that this run may deal. */
-export function faultsFor({ broker }: Pick<ClusterScene, "broker">, only: string): ClusterFault[] {
-  const mayKill = "kill" in broker;
+function faultsFor({ broker }: Pick<ClusterScene, "broker">, only: string): ClusterFault[] {
   return CLUSTER_FAULTS.filter(
-    ({ name, ofBroker = false }) => name.startsWith(only) && (!ofBroker || mayKill),
+    ({ name, ofBroker = false }) => name.startsWith(only) && (!ofBroker || isPrivate(broker)),
   );
 }

@@ -4,14 +4,21 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { PARTITIONS } from "../../../src/channel/homes.ts";
 import { Random } from "../../fuzz/random.ts";
 import { makeNamespace, type TestBroker } from "../../support/cluster/broker.ts";
+import { areEven } from "../../support/cluster/shares.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
 import type { ModelDelays } from "./cluster-model.ts";
 import { ChaosDaemon, type Shared } from "./daemons.ts";
-import { askReceipt, type AskReceipt, sayReceipt, type WorldRecord, worldRecord } from "./world-record.ts";
+import {
+  askReceipt,
+  type AskReceipt,
+  type sayPost,
+  sayReceipt,
+  type WorldRecord,
+  worldRecord,
+} from "./world-record.ts";
 
 /** One message that a person has said. */
 export interface Said {
@@ -143,14 +150,8 @@ export class ClusterScene implements AsyncDisposable {
     const posts = Array.from({ length: count }, async () => {
       const id = `g${++this.#count}`;
       const channel = `c${this.#people.int(0, this.options.channels - 1)}`;
-      const body = JSON.stringify({
-        channel,
-        id,
-        text: `${id} how high does the gauge by the mill stand?`,
-        among,
-      });
-      const response = await fetch(`${this.#shared.worldUrl}/people`, { method: "POST", body });
-      const { at, told } = sayReceipt.parse(await response.json());
+      const text = `${id} how high does the gauge by the mill stand?`;
+      const { at, told } = sayReceipt.parse(await this.#post("people", { channel, id, text, among }));
       this.said.push({ id, channel, at, told });
     });
     await Promise.all(posts);
@@ -159,9 +160,13 @@ export class ClusterScene implements AsyncDisposable {
   /** Says something to one daemon, and waits for the whole answer. */
   async ask(channel: string, daemon: string): Promise<AskReceipt> {
     const id = `g${++this.#count}`;
-    const body = JSON.stringify({ channel, id, text: `${id} how high is it?`, among: [daemon] });
-    const response = await fetch(`${this.#shared.worldUrl}/ask`, { method: "POST", body });
-    return askReceipt.parse(await response.json());
+    const post = { channel, id, text: `${id} how high is it?`, among: [daemon] };
+    return askReceipt.parse(await this.#post("ask", post));
+  }
+
+  async #post(where: "people" | "ask", post: z.input<typeof sayPost>): Promise<unknown> {
+    const body = JSON.stringify(post);
+    return (await fetch(`${this.#shared.worldUrl}/${where}`, { method: "POST", body })).json();
   }
 
   /** People talk until they are told to stop. */
@@ -195,8 +200,7 @@ export class ClusterScene implements AsyncDisposable {
     while (performance.now() - beganAt < withinMs) {
       const shares = await this.shares();
       const sizes = this.running.map(({ name }) => shares.get(name) ?? 0);
-      const isWhole = sizes.reduce((all, one) => all + one, 0) === PARTITIONS;
-      if (isWhole && Math.max(...sizes) - Math.min(...sizes) <= 1) return performance.now() - beganAt;
+      if (areEven(sizes)) return performance.now() - beganAt;
       await delay(POLL_MS);
     }
     return null;
@@ -216,23 +220,27 @@ export class ClusterScene implements AsyncDisposable {
 
   /** Something begins to happen. @returns ends it */
   move(): () => void {
-    const move = { from: Date.now(), until: Number.POSITIVE_INFINITY };
-    this.moves.push(move);
-    return () => {
-      move.until = Date.now();
-    };
+    return opened(this.moves, {});
   }
 
   /** A time begins in which a daemon is not well. @returns ends it */
   begin(name: string, daemon: string | null): () => void {
-    const window = { name, daemon, from: Date.now(), until: Number.POSITIVE_INFINITY };
-    this.windows.push(window);
-    return () => {
-      window.until = Date.now();
-    };
+    return opened(this.windows, { name, daemon });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
+}
+
+/** Begins a time in which something goes on. @returns ends it */
+function opened<More extends object>(
+  times: (More & Pick<FaultWindow, "from" | "until">)[],
+  more: More,
+): () => void {
+  const time = { ...more, from: Date.now(), until: Number.POSITIVE_INFINITY };
+  times.push(time);
+  return () => {
+    time.until = Date.now();
+  };
 }

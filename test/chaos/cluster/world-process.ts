@@ -2,19 +2,19 @@
  * The world of a cluster in a process of its own: a chat service whose events come to any of the daemons, and the model that they ask.
  * Tells its address over the channel to its parent, and ends with it.
  */
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import process from "node:process";
 import { text as readText } from "node:stream/consumers";
 import type { z } from "zod";
+import { steadyNow } from "../../../src/async/clock.ts";
 import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
 import { type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
 import { Random } from "../../fuzz/random.ts";
+import { startListening } from "../../support/listening.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { ClusterModel, wallNow } from "./cluster-model.ts";
+import { ClusterModel } from "./cluster-model.ts";
 import { Fronts } from "./fronts.ts";
-import { type AskReceipt, sayPost, type sayReceipt, type Sent, type WorldRecord } from "./world-record.ts";
+import { type AskReceipt, sayPost, type sayReceipt, type WorldRecord } from "./world-record.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -22,7 +22,8 @@ const [seed = 1, fastest = 30, slowest = 400] = process.argv.slice(2).map(Number
 const random = new Random(seed);
 const chat = new LoopbackChat(() => new Date());
 const fronts = new Fronts(chat.server, random);
-const sent: Sent[] = [];
+/** Those in which the bot has said something. */
+const answered = new Set<string>();
 /** Who waits for an answer, by message. */
 const asked = new Map<string, (daemon: string) => void>();
 const server = await startModelServer();
@@ -32,29 +33,26 @@ const service = createServer((request, response) => {
     if (!response.headersSent) answer(response, 400, { error: String(error) });
   });
 });
-service.listen(0, "127.0.0.1");
-await once(service, "listening");
-const address = service.address();
-assert(typeof address === "object" && address !== null);
-process.send?.({ url: `http://127.0.0.1:${address.port}`, modelUrl: server.url });
+const { url } = await startListening(service);
+process.send?.({ url, modelUrl: server.url });
 process.once("disconnect", () => process.exit(0));
 
 /** `/people`, `/ask` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on("error", () => undefined);
-  const url = new URL(request.url ?? "/", "http://world");
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://world");
   const body = await readText(request);
-  if (url.pathname === "/people") return answer(response, 201, say(body));
-  if (url.pathname === "/ask") return answer(response, 201, await ask(body));
-  if (url.pathname === "/record") {
-    const record: WorldRecord = { calls: model.calls, sent, shown: shown() };
+  if (pathname === "/people") return answer(response, 201, say(body));
+  if (pathname === "/ask") return answer(response, 201, await ask(body));
+  if (pathname === "/record") {
+    const record: WorldRecord = { calls: model.calls, shown: shown() };
     return answer(response, 200, record);
   }
-  const [, daemon = "", what, channel = "", , id = ""] = url.pathname.split("/").map(decodeURIComponent);
+  const [, daemon = "", what, channel = "", , id = ""] = pathname.split("/").map(decodeURIComponent);
   if (what === "events") {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const page = await fronts.of(daemon).poll(url.searchParams, gone.signal);
+    const page = await fronts.of(daemon).poll(searchParams, gone.signal);
     if (!gone.signal.aborted) answer(response, 200, page);
     return;
   }
@@ -68,7 +66,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const key = String(request.headers["idempotency-key"]);
   const { id: given, isRepeated } = chat.send(channel, key, said);
   tellAsked(daemon, said);
-  sent.push({ at: wallNow(), daemon, channel, id: given, isRepeated });
+  answered.add(channel);
   answer(response, isRepeated ? 200 : 201, { id: given });
 }
 
@@ -78,7 +76,7 @@ function say(body: string): z.output<typeof sayReceipt> {
   const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
   const { author, at } = said;
   const message = { type: "message", channel, id, author, text, at, listen: false, kind: "channel" } as const;
-  return { at: wallNow(), told: fronts.put(message, among) };
+  return { at: steadyNow(), told: fronts.put(message, among) };
 }
 
 /** A person says something, and waits for the whole answer. */
@@ -88,7 +86,7 @@ async function ask(body: string): Promise<AskReceipt> {
   asked.set(id, resolve);
   const { at } = say(body);
   const daemon = await promise;
-  const ms = wallNow() - at;
+  const ms = steadyNow() - at;
   const call = model.calls.findLast(({ due }) => due.includes(id));
   return { ms, modelMs: (call?.until ?? 0) - (call?.at ?? 0), daemon };
 }
@@ -102,8 +100,7 @@ function tellAsked(daemon: string, { final, inReplyTo }: Reply): void {
 }
 
 function shown(): WorldRecord["shown"] {
-  const channels = new Set(sent.map(({ channel }) => channel));
-  return [...channels].flatMap((channel) =>
+  return [...answered].flatMap((channel) =>
     chat
       .conversation(channel)
       .filter(({ from }) => from === "bot")

@@ -34,16 +34,6 @@ const call = z.object({
 });
 export type ModelCall = z.output<typeof call>;
 
-const sent = z.object({
-  at: z.number(),
-  daemon: z.string(),
-  channel: z.string(),
-  id: z.string(),
-  /** The key was known: nothing was done. */
-  isRepeated: z.boolean(),
-});
-export type Sent = z.output<typeof sent>;
-
 /** A message of the bot's, as people see it. */
 const shown = z.object({
   channel: z.string(),
@@ -53,12 +43,10 @@ const shown = z.object({
   inReplyTo: z.array(z.string()),
   kind: z.string(),
 });
-export type Shown = z.output<typeof shown>;
 
 /** What the platform and the model have seen, each list in the order in which it came. */
 export const worldRecord = z.object({
   calls: z.array(call),
-  sent: z.array(sent),
   /** By channel, oldest first. */
   shown: z.array(shown),
 });

@@ -7,6 +7,7 @@ import { rowsWith } from "../../store/rows-with.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
 import {
   askedBySubagents,
   assertBlank,
@@ -20,7 +21,6 @@ import {
   startWithSubagents,
   type SubagentWorld,
   type Task,
-  until,
   untilClosed,
 } from "../../support/subagents.ts";
 import type { TestWeir } from "../../support/weir.ts";
@@ -45,10 +45,10 @@ async function plant(
   for (let number = 0; number < 12; number++)
     await weir.say(`boat ${number} has left`, { room: "safe", addressed: false });
   await weir.say(`the code of the safe is ${SECRET}`, { room: "safe", id: "secret", addressed: false });
-  await until(async () => (await beside.store.search.behind()).length === 0);
+  await until("whole index", async () => (await beside.store.search.behind()).length === 0);
   await weir.say("please look into it", { room: "safe", id: "asked" });
   await weir.platform.until(() => weir.platform.texts("safe").length === 1);
-  await until(() => askedBySubagents(server).length >= tasks.length);
+  await until("call of each subagent", () => askedBySubagents(server).length >= tasks.length);
 }
 
 async function takeBack(weir: TestWeir, id: string, edited?: string): Promise<void> {
@@ -78,8 +78,12 @@ for (const [what, { task, subagent }] of Object.entries(CASES)) {
       const { beside, server } = world;
       await using weir = await startWithSubagents(world.connection, server, "wait_ms = 0");
       await plant(world, weir, [task], subagent);
-      await until(async () => subagent === undefined || (await rowsOf(beside, "safe"))[0]?.["begun"] === 1);
-      if (subagent !== undefined) await until(() => askedBySubagents(server).length === 2);
+      await until(
+        "beginning of the subagent",
+        async () => subagent === undefined || (await rowsOf(beside, "safe"))[0]?.["begun"] === 1,
+      );
+      if (subagent !== undefined)
+        await until("call of the second step", () => askedBySubagents(server).length === 2);
       const isBriefed = typeof task !== "string";
       if (!isBriefed) await takeBack(weir, "weather");
       if (!isBriefed)
@@ -107,7 +111,7 @@ test("a report that waits to be told goes with what it tells of", async () => {
   const behave = (request: ChatRequest): Behaviour =>
     lastWords(request).includes("other") ? hangs : text(`It is ${SECRET}.`);
   await plant(world, weir, ["find out what opens it", "find out some other thing"], behave);
-  await until(async () => (await rowsOf(beside, "safe"))[0]?.state === "done");
+  await until("result", async () => (await rowsOf(beside, "safe"))[0]?.state === "done");
   assert.ok((await rowsWith(beside, SECRET)).includes("subagents"));
   await takeBack(weir, "secret");
   assert.deepEqual(await rowsWith(beside, SECRET), []);
@@ -211,7 +215,10 @@ test("a thread's subagent that tells of its channel ends with what was said ther
     (request) => (results(request).length === 0 ? spawn(`try ${SECRET} at the door`) : text("begun")),
   );
   await weir.say("go on", { room: "loft", kind: "thread" });
-  await until(async () => (await rowsOf(beside, "loft"))[0]?.told === "later");
+  await until(
+    "subagent that is told of later",
+    async () => (await rowsOf(beside, "loft"))[0]?.told === "later",
+  );
   scriptBoth(
     server,
     () => hangs,

@@ -8,7 +8,13 @@ import type { ChannelId } from "../../../src/core/ids.ts";
 import { STOPPED } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
 import { openApprovals, shownIn } from "../../support/approvals.ts";
-import { answers, type ClusterScene, openCluster, TestCluster, turnsOf } from "../../support/cluster.ts";
+import {
+  answers,
+  type ClusterScene,
+  openCluster,
+  TestCluster,
+  turnsOf,
+} from "../../support/cluster/test-cluster.ts";
 import { BEN, command } from "../../support/commands.ts";
 import { hold, listen } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -37,8 +43,8 @@ write_ahead = false
 `;
 
 /** Two daemons, of which b is home of everything. */
-async function openScene(config = CONFIG): Promise<ClusterScene> {
-  const scene = await openCluster({ connection: database.connection, config });
+async function openScene(): Promise<ClusterScene> {
+  const scene = await openCluster({ connection: database.connection, config: CONFIG });
   await scene.cluster.give("b");
   return scene;
 }
@@ -76,9 +82,7 @@ test("/stop ends the answer that is being written at the home, at once", OPTIONS
 });
 
 test("/reset is done by the home: its next turn is shown nothing from before", OPTIONS, async () => {
-  await using scene = await openScene(
-    `${CONFIG}\n[platforms.discord]\nowners = []\n`.replace(/\n\[platforms[^]*$/, ""),
-  );
+  await using scene = await openScene();
   const { a, server } = scene;
   const room = "afresh";
   await a.say("the code is zxqpine", { room, kind: "dm" });

@@ -2,7 +2,7 @@
 // What a daemon that is not home changes in a channel has its effect at the home, also where the wake that tells of it is lost.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { answers, openCluster, turnsOf } from "../../support/cluster.ts";
+import { answers, openCluster, turnsOf } from "../../support/cluster/test-cluster.ts";
 import { command } from "../../support/commands.ts";
 import { hold } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";

@@ -2,15 +2,12 @@
 // Two daemons on one database and one Discord: one hears, the other is home of the channels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
-import { startDiscordServer } from "../../support/discord/server.ts";
+import { openMill } from "../../support/discord/mill.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { ScriptedShards } from "../../support/scripted-shards.ts";
-import { TestCluster } from "../../support/cluster.ts";
-import { connectionUrl } from "../../support/weir.ts";
+import { TestCluster, turnsOf } from "../../support/cluster/test-cluster.ts";
 
 /** Whatever waits for what does not come fails by then. */
 const OPTIONS = { timeout: 60_000 };
@@ -22,24 +19,12 @@ test(
   OPTIONS,
   async () => {
     await using stack = new AsyncDisposableStack();
-    const model = stack.use(await startModelServer());
-    const discord = stack.use(await startDiscordServer());
-    const database = stack.use(await createTestDatabase());
-    const guild = discord.world.addGuild({ name: "Mill" });
-    const general = discord.world.addChannel({ guild, name: "general" });
-    const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
-    const mention = `<@${discord.world.botId}>`;
+    const { model, discord, general, ann, mention, options } = stack.use(await openMill());
     model.respond(() => text(["Hello ", "@Ann."]));
     const cluster = new TestCluster();
     const [shardsOfA, shardsOfB] = [new ScriptedShards(), new ScriptedShards()];
     const start = async (name: string, shardHomes: ScriptedShards): Promise<DiscordWeir> =>
-      startDiscordWeir({
-        databaseUrl: connectionUrl(database.connection),
-        modelUrl: model.url,
-        discord: { token: discord.token, apiUrl: discord.api },
-        cluster: cluster.join(name),
-        shardHomes,
-      });
+      startDiscordWeir({ ...options, cluster: cluster.join(name), shardHomes });
     const a = stack.use(await start("a", shardsOfA));
     const b = stack.use(await start("b", shardsOfB));
     await cluster.give("b");
@@ -49,9 +34,7 @@ test(
     discord.world.say(ann, general, `${mention} hello`);
     const answer = `Hello <@${ann}>.`;
     await until("the first answer", () => discord.answers(general)[0] === answer);
-    const turns = ({ events }: DiscordWeir): number =>
-      events.filter(({ type }) => type === "turn_started").length;
-    assert.deepEqual([turns(a), turns(b)], [0, 1]);
+    assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 1]);
 
     await until(
       "the place",
@@ -63,6 +46,6 @@ test(
     await until("the second answer", () => discord.answers(general)[1] === answer);
     assert.equal(discord.journal.received(IDENTIFY).length, 1);
     assert.equal(discord.journal.received(RESUME).length, 1);
-    assert.equal(turns(b), 2);
+    assert.equal(turnsOf(b), 2);
   },
 );

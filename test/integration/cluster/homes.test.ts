@@ -13,7 +13,7 @@ import {
   openCluster,
   partitionOfRoom,
   turnsOf,
-} from "../../support/cluster.ts";
+} from "../../support/cluster/test-cluster.ts";
 import { until } from "../../support/patience.ts";
 import { startWeir } from "../../support/weir.ts";
 import { openStore } from "../../store/open-store.ts";

@@ -2,15 +2,15 @@
 // Two daemons on one database and one Slack app: each hears a part, one is home of the channels.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { once } from "node:events";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { echo } from "../../support/e2e-model.ts";
+import { startListening } from "../../support/listening.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
-import { TestCluster } from "../../support/cluster.ts";
+import { TestCluster, turnsOf } from "../../support/cluster/test-cluster.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
 
@@ -52,10 +52,6 @@ async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
   };
 }
 
-function turns({ events }: SlackWeir): number {
-  return events.filter(({ type }) => type === "turn_started").length;
-}
-
 /** What people said, as it stands in the log. */
 async function said({ daemon }: SlackWeir): Promise<string[]> {
   const [channel] = await daemon.store.channels.newest(1);
@@ -85,7 +81,7 @@ test(
     const sockets = new Set(slack.journal.envelopes("events_api").map(({ via }) => via));
     assert.equal(sockets.size, 2);
     assert.deepEqual(await said(b), questions);
-    assert.deepEqual([turns(a), turns(b)], [0, questions.length]);
+    assert.deepEqual([turnsOf(a), turnsOf(b)], [0, questions.length]);
     assert.equal(model.requests.length, questions.length);
   },
 );
@@ -106,7 +102,7 @@ test(
     const dm = slack.world.openIm(ann);
     slack.world.say(ann, dm, "heard by the other");
     await until("the answer", () => botTexts(slack, dm).length === 1);
-    assert.deepEqual([turns(a), turns(b)], [0, 1]);
+    assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 1]);
     await a[Symbol.asyncDispose]();
     slack.world.say(ann, dm, "heard by itself");
     await until("the next answer", () => botTexts(slack, dm).length === 2);
@@ -149,19 +145,8 @@ test("behind a balancer either daemon takes any request, and the same request ag
       );
     });
   });
-  balancer.listen(0, "127.0.0.1");
-  await once(balancer, "listening");
-  await using _ = {
-    [Symbol.asyncDispose]: async () => {
-      balancer.closeAllConnections();
-      await new Promise((resolve) => {
-        balancer.close(resolve);
-      });
-    },
-  };
-  const address = balancer.address();
-  assert.ok(typeof address === "object" && address !== null);
-  slack.requestUrl.url = `http://127.0.0.1:${address.port}/slack/events`;
+  await using listening = await startListening(balancer);
+  slack.requestUrl.url = `${listening.url}/slack/events`;
   const ann = slack.world.addUser("ann");
   const dm = slack.world.openIm(ann);
   for (const [index, question] of ["one", "two", "three"].entries()) {
@@ -172,6 +157,6 @@ test("behind a balancer either daemon takes any request, and the same request ag
   await slack.deliveries.idle();
   assert.ok(requests >= 6);
   assert.deepEqual(await said(b), ["one", "two", "three"]);
-  assert.deepEqual([turns(a), turns(b)], [0, 3]);
+  assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 3]);
   assert.equal(model.requests.length, 3);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import pg from "pg";
 import { z } from "zod";
-import { TestCluster } from "../../support/cluster.ts";
+import { TestCluster } from "../../support/cluster/test-cluster.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";

@@ -1,17 +1,18 @@
 // proves: src/channel/subagents/subagent-desk.ts, src/channel/registry.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openCluster } from "../../support/cluster.ts";
+import { openStore } from "../../store/open-store.ts";
+import { openCluster } from "../../support/cluster/test-cluster.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { until } from "../../support/patience.ts";
 import {
   askedBySubagents,
   lastWords,
-  openSubagentWorld,
   results,
   rowsOf,
   scriptBoth,
   spawn,
-  until,
   untilClosed,
 } from "../../support/subagents.ts";
 
@@ -23,8 +24,9 @@ for (const way of ["handed on", "lost"] as const)
     `a subagent of a channel that is ${way} goes on with its steps at the next home`,
     { timeout: 60_000 },
     async () => {
-      await using world = await openSubagentWorld();
-      const { connection, beside } = world;
+      await using database = await createTestDatabase();
+      const { connection } = database;
+      await using beside = openStore(connection);
       await using scene = await openCluster({ connection, config: CONFIG });
       const { a, b, cluster, server, platform } = scene;
       const room = "quay";
@@ -40,6 +42,7 @@ for (const way of ["handed on", "lost"] as const)
       await cluster.give("a");
       await a.say("how many boats?", { room });
       await until(
+        "second step",
         async () => (await rowsOf(beside, room))[0]?.["begun"] === 1 && askedBySubagents(server).length === 2,
       );
       isHeld = false;

@@ -2,7 +2,7 @@
 // People who sit before a daemon's process can be reached by no other: it answers them, whoever is home of what.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { TestCluster } from "../../support/cluster.ts";
+import { TestCluster } from "../../support/cluster/test-cluster.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";

@@ -1,53 +1,34 @@
 // proves: src/router/catch-up-ledger.ts, src/platforms/intake/backlogs.ts, src/store/channels/gaps.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestDatabase } from "../../support/database.ts";
 import {
   type DiscordWeir,
   type DiscordWeirOptions,
   startDiscordWeir,
 } from "../../support/discord/discord-weir.ts";
-import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
+import { type Mill, openMill } from "../../support/discord/mill.ts";
+import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { echoQuestions } from "../../support/e2e-model.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { untilNone, until } from "../../support/patience.ts";
-import { connectionUrl } from "../../support/weir.ts";
 
-interface Scene extends AsyncDisposable {
-  readonly discord: DiscordServer;
-  readonly model: ModelServer;
-  readonly ann: string;
-  readonly guild: string;
-  readonly general: string;
-  readonly mention: string;
+interface Scene extends Mill {
   readonly lines: string[];
   /** Starts a daemon on the same Discord and the same log. */
   readonly start: (options?: Partial<DiscordWeirOptions>) => Promise<DiscordWeir>;
 }
 
 async function openScene(): Promise<Scene> {
-  await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startModelServer());
-  model.respond(echoQuestions);
-  const discord = stack.use(await startDiscordServer());
-  const database = stack.use(await createTestDatabase());
-  const guild = discord.world.addGuild({ name: "Mill" });
-  const general = discord.world.addChannel({ guild, name: "general" });
-  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const mill = await openMill();
+  mill.model.respond(echoQuestions);
   const lines: string[] = [];
   const start: Scene["start"] = async (options = {}) =>
     startDiscordWeir({
-      databaseUrl: connectionUrl(database.connection),
-      modelUrl: model.url,
-      discord: { token: discord.token, apiUrl: discord.api },
+      ...mill.options,
       onLine: (line) => void lines.push(line),
       ...options,
     });
-  const mention = `<@${discord.world.botId}>`;
-  const kept = stack.move();
-  const dispose = async (): Promise<void> => kept.disposeAsync();
-  return { discord, model, ann, guild, general, mention, lines, start, [Symbol.asyncDispose]: dispose };
+  return { ...mill, lines, start };
 }
 
 /** Has the channel known, then says so many things in it while no daemon runs, six of them questions. */

@@ -1,60 +1,38 @@
 // proves: src/platforms/discord/adapter.ts, src/platforms/discord/inbound/reader.ts, src/platforms/discord/inbound/payload.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestDatabase } from "../../support/database.ts";
 import {
   type DiscordWeir,
   type DiscordWeirOptions,
   startDiscordWeir,
 } from "../../support/discord/discord-weir.ts";
-import {
-  type DiscordServer,
-  ROUTE_MESSAGE,
-  ROUTE_MESSAGES,
-  startDiscordServer,
-} from "../../support/discord/server.ts";
+import { type Mill, openMill } from "../../support/discord/mill.ts";
+import { type DiscordServer, ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { echo } from "../../support/e2e-model.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
-import { connectionUrl } from "../../support/weir.ts";
 import { Patience, until } from "../../support/patience.ts";
 
-interface Scene extends AsyncDisposable {
-  readonly discord: DiscordServer;
-  readonly model: ModelServer;
+interface Scene extends Mill {
   readonly weir: DiscordWeir;
   readonly lines: readonly string[];
-  readonly ann: string;
-  readonly guild: string;
-  readonly general: string;
-  readonly mention: string;
 }
 
 async function openScene(
   options: Partial<DiscordWeirOptions> & { readonly before?: (discord: DiscordServer) => void } = {},
 ): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startModelServer());
-  const discord = stack.use(await startDiscordServer());
-  const database = stack.use(await createTestDatabase());
-  const guild = discord.world.addGuild({ name: "Mill" });
-  const general = discord.world.addChannel({ guild, name: "general" });
-  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
+  const mill = stack.use(await openMill());
   const lines: string[] = [];
-  options.before?.(discord);
+  options.before?.(mill.discord);
   const weir = stack.use(
     await startDiscordWeir({
-      databaseUrl: connectionUrl(database.connection),
-      modelUrl: model.url,
-      discord: { token: discord.token, apiUrl: discord.api },
+      ...mill.options,
       onLine: (line) => void lines.push(line),
       ...options,
     }),
   );
   const kept = stack.move();
-  const mention = `<@${discord.world.botId}>`;
-  const dispose = async (): Promise<void> => kept.disposeAsync();
-  return { discord, model, weir, lines, ann, guild, general, mention, [Symbol.asyncDispose]: dispose };
+  return { ...mill, weir, lines, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
 /** What people see of the answers in a channel, once so many are acknowledged. */
@@ -294,20 +272,9 @@ function oldChannel(discord: DiscordServer): string {
 }
 
 test("a restart goes on with the session that was kept: what was said meanwhile is answered, and nothing is fetched", async () => {
-  await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startModelServer());
-  const discord = stack.use(await startDiscordServer());
-  const database = stack.use(await createTestDatabase());
-  const guild = discord.world.addGuild({ name: "Mill" });
-  const general = discord.world.addChannel({ guild, name: "general" });
-  const ann = discord.world.addUser({ name: "ann", globalName: "Ann" });
-  const mention = `<@${discord.world.botId}>`;
+  await using mill = await openMill();
+  const { discord, model, general, ann, mention, options } = mill;
   model.respond(echo);
-  const options = {
-    databaseUrl: connectionUrl(database.connection),
-    modelUrl: model.url,
-    discord: { token: discord.token, apiUrl: discord.api },
-  };
   const first = await startDiscordWeir(options);
   discord.world.say(ann, general, `${mention} first`);
   await until("the first answer", () => discord.answers(general).length === 1);

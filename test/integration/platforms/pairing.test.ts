@@ -14,7 +14,8 @@ import { type DiscordServer, startDiscordServer } from "../../support/discord/se
 import { echo } from "../../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import type { SlackUser } from "../../support/slack/model.ts";
+import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
@@ -207,7 +208,18 @@ test("only named owners let people in, and guessing ends after five wrong codes"
   assert.match(await say(olga, owners, code), /too many wrong codes/);
 });
 
-test("Slack: the same by typed commands", async () => {
+interface SlackScene extends AsyncDisposable {
+  readonly slack: SlackServer;
+  readonly model: ModelServer;
+  readonly rows: OpenStore;
+  readonly olga: SlackUser;
+  /** A stranger. */
+  readonly sam: SlackUser;
+  start(): Promise<SlackWeir>;
+}
+
+/** Slack with an owner, Olga. */
+async function openSlackScene(): Promise<SlackScene> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startModelServer());
   model.respond(echo);
@@ -215,20 +227,34 @@ test("Slack: the same by typed commands", async () => {
   const database = stack.use(await createTestDatabase());
   const rows = stack.use(openStore(database.connection));
   const [olga, sam] = [slack.world.addUser("olga"), slack.world.addUser("sam")];
+  const kept = stack.move();
+  return {
+    slack,
+    model,
+    rows,
+    olga,
+    sam,
+    start: async () =>
+      startSlackWeir({
+        databaseUrl: connectionUrl(database.connection),
+        modelUrl: model.url,
+        slack: {
+          botToken: slack.botToken,
+          intake: { mode: "socket", appToken: slack.appToken },
+          apiUrl: slack.apiUrl.replace(/\/$/, ""),
+          owners: [olga.id],
+        },
+        binding: { dmAllow: [olga.id], dmPairing: true },
+      }),
+    [Symbol.asyncDispose]: async () => kept.disposeAsync(),
+  };
+}
+
+test("Slack: the same by typed commands", async () => {
+  await using scene = await openSlackScene();
+  const { slack, model, rows, olga, sam } = scene;
   const [owners, dm] = [slack.world.openIm(olga), slack.world.openIm(sam)];
-  stack.use(
-    await startSlackWeir({
-      databaseUrl: connectionUrl(database.connection),
-      modelUrl: model.url,
-      slack: {
-        botToken: slack.botToken,
-        intake: { mode: "socket", appToken: slack.appToken },
-        apiUrl: slack.apiUrl.replace(/\/$/, ""),
-        owners: [olga.id],
-      },
-      binding: { dmAllow: [olga.id], dmPairing: true },
-    }),
-  );
+  await using _ = await scene.start();
   slack.world.say(sam, dm, `I know ${SECRET}`);
   const shown = (channel: typeof dm): string[] => slack.messages(channel).map(({ text }) => text);
   await until("a code", () => shown(dm).some((text) => CODE.test(text)));
@@ -243,29 +269,12 @@ test("Slack: the same by typed commands", async () => {
 });
 
 test("Slack: a stranger who wrote while Weir was away gets the code when it is back, once, and nothing of it is kept", async () => {
-  await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startModelServer());
-  model.respond(echo);
-  const slack = stack.use(await startSlackServer({}));
-  const database = stack.use(await createTestDatabase());
-  const rows = stack.use(openStore(database.connection));
-  const [olga, sam] = [slack.world.addUser("olga"), slack.world.addUser("sam")];
+  await using scene = await openSlackScene();
+  const { slack, model, rows, olga, sam } = scene;
   const dm = slack.world.openIm(sam);
-  const start = async (): Promise<SlackWeir> =>
-    startSlackWeir({
-      databaseUrl: connectionUrl(database.connection),
-      modelUrl: model.url,
-      slack: {
-        botToken: slack.botToken,
-        intake: { mode: "socket", appToken: slack.appToken },
-        apiUrl: slack.apiUrl.replace(/\/$/, ""),
-        owners: [olga.id],
-      },
-      binding: { dmAllow: [olga.id], dmPairing: true },
-    });
   const codes = (): string[] => slack.messages(dm).flatMap(({ text }) => CODE.exec(text)?.[1] ?? []);
   for (const run of ["first", "second", "third"]) {
-    const weir = await start();
+    const weir = await scene.start();
     if (run === "second") await until("a code", () => codes().length > 0);
     // Whoever may write is heard when what was missed has been read.
     slack.world.say(olga, slack.world.openIm(olga), `are you there, ${run}?`);

@@ -11,10 +11,10 @@ import {
   quiet,
   script,
   summariserAsked,
+  summariserRequests,
 } from "../../support/compaction.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { until } from "../../support/patience.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 const CONFIG = (words: string): string => `
@@ -53,19 +53,15 @@ test("with a message that waits, the compaction is left and begun anew, and the 
 test("where nobody waits it goes on to its end with what it began with, and no other one begins", async () => {
   await using scene = await openScene();
   const held = hold();
-  let asked = 0;
-  script(scene.server, () => {
-    asked++;
-    return held.behaviour;
-  });
+  script(scene.server, () => held.behaviour);
   await fillTo(scene, "calm", BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, scene.server, "calm", "are you there?");
-  await until("the summariser is asked", () => asked === 1);
+  await summariserAsked(scene.server, 1);
   assert.equal((await weir.reload(CONFIG("Speak of boats."))).kind, "reloaded");
   held.release(text(SUMMARY));
   await compaction(weir, "calm", "committed");
-  assert.equal(asked, 1);
+  assert.equal(summariserRequests(scene.server).length, 1);
   const request = await ask(weir, scene.server, "calm", "what is the level?");
   assert.match(request.body.messages[0]?.content ?? "", /Speak of boats\./);
   await quiet(weir, "calm");
@@ -75,21 +71,17 @@ test("where nobody waits it goes on to its end with what it began with, and no o
 test("whoever looks what is due, as the end of a reload does, ends no compaction: nobody waits for the channel", async () => {
   await using scene = await openScene();
   const held = hold();
-  let asked = 0;
-  script(scene.server, () => {
-    asked++;
-    return held.behaviour;
-  });
+  script(scene.server, () => held.behaviour);
   await fillTo(scene, "looked", BACKGROUND);
   await using weir = await scene.start();
   await ask(weir, scene.server, "looked", "are you there?");
-  await until("the summariser is asked", () => asked === 1);
+  await summariserAsked(scene.server, 1);
   assert.equal((await weir.reload(CONFIG("Speak of boats."))).kind, "reloaded");
   for (let look = 0; look < 10; look++) await weir.daemon.takeUp("test");
-  assert.equal(asked, 1);
+  assert.equal(summariserRequests(scene.server).length, 1);
   held.release(text(SUMMARY));
   await compaction(weir, "looked", "committed");
-  assert.equal(asked, 1);
+  assert.equal(summariserRequests(scene.server).length, 1);
   await quiet(weir, "looked");
   await checkFold(weir, "looked");
 });

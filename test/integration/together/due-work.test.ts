@@ -9,7 +9,8 @@ import { BEN, command } from "../../support/commands.ts";
 import { checkFold, hold } from "../../support/compaction.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
-import { isSubagents, lastWords, results, rowsOf, spawn, taskOf, until } from "../../support/subagents.ts";
+import { until } from "../../support/patience.ts";
+import { isSubagents, lastWords, results, rowsOf, spawn, taskOf } from "../../support/subagents.ts";
 import { openTogether, shownIn, THREE, told } from "../../support/together.ts";
 
 /** All agents, each with these options behind its own. */
@@ -67,7 +68,9 @@ test("each agent's subagents work for it side by side, and it alone is told of t
     await told(weir, "@res and?");
     await told(weir, "and you?");
     assert.deepEqual([named("main"), named("researcher")], [[2], [1]]);
-    await until(async () => (await rowsOf(beside, "room")).every((row) => row["begun"] === 1));
+    await until("beginning of each subagent", async () =>
+      (await rowsOf(beside, "room")).every((row) => row["begun"] === 1),
+    );
     assert.deepEqual(
       scene.server.requests.flatMap(({ body }) =>
         isSubagents(body) ? [`${body.model}: ${taskOf(body).split("\n").at(-1)}`] : [],

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { openStore } from "../../store/open-store.ts";
 import { text } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
-import { isSubagents, spawn, until } from "../../support/subagents.ts";
+import { until } from "../../support/patience.ts";
+import { isSubagents, spawn } from "../../support/subagents.ts";
 import { openTogether, shownIn, THREE, told } from "../../support/together.ts";
 
 const WITH_SUBAGENTS = `[defaults.subagents]\nenabled = true\nwait_ms = 50\n${THREE}`;
@@ -38,7 +39,10 @@ test("a guest is told of its subagent, beside one of the channel's own agent, an
   await using second = await scene.start({ config: WITH_SUBAGENTS });
   reports.resolve();
   await second.platform.until(() => second.platform.texts().length === 2);
-  await until(async () => (await store.sql("select from subagents where closed_at is null")).length === 0);
+  await until(
+    "end of all subagents",
+    async () => (await store.sql("select from subagents where closed_at is null")).length === 0,
+  );
   assert.deepEqual(second.platform.texts().toSorted(), ["**Researcher:** I know.", "I know."]);
   assert.deepEqual(await store.sql("select number, agent, state, told from subagents order by number"), [
     { number: 1, agent: "main", state: "done", told: "entry" },

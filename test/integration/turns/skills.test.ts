@@ -5,13 +5,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { openStore } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
+import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
@@ -170,8 +170,7 @@ test("a compaction leaves an active skill where it is, and /context tells of it"
   const covered = async (): Promise<boolean> =>
     (await beside.sql<{ n: number }>("select count(*)::int as n from summaries where kind = 'model'"))[0]
       ?.n === 1;
-  for (let tries = 0; tries < 500 && !(await covered()); tries++) await delay(20);
-  assert.ok(await covered());
+  await until("summary", covered);
   assert.match((await ask(world, "shed")).systems[0] ?? "", new RegExp(TEXT));
 });
 

@@ -8,6 +8,7 @@ import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
 import {
   askedBySubagents,
   assertBlank,
@@ -20,7 +21,6 @@ import {
   spawn,
   startWithSubagents,
   type Task,
-  until,
   untilClosed,
 } from "../../support/subagents.ts";
 import { startWeir } from "../../support/weir.ts";
@@ -66,12 +66,13 @@ test("a daemon that ends while a turn waits leaves it to the next, which goes on
     await using first = await startWithSubagents(connection, server);
     await first.say("how many boats?", { room });
     await until(
+      "second step",
       async () => (await rowsOf(beside, room))[0]?.["begun"] === 1 && askedBySubagents(server).length === 2,
     );
     // The other daemon takes the channel, as after a crash.
     isHeld = false;
     await using second = await startWithSubagents(connection, server);
-    await until(async () => (await toldIn(beside, room)).answers.length > 0);
+    await until("answer", async () => (await toldIn(beside, room)).answers.length > 0);
     await untilClosed(beside, room);
     assert.equal(second.platform.texts(room).length, 1);
     assert.equal(first.platform.texts(room).length, 0);
@@ -96,6 +97,7 @@ test("one that goes on behind its turn outlives a drain, and is told of by the n
     await using first = await startWithSubagents(connection, server, "wait_ms = 0");
     await first.say("how many boats?", { room });
     await until(
+      "answer and second step",
       async () => (await toldIn(beside, room)).answers.length === 1 && askedBySubagents(server).length === 2,
     );
   }
@@ -123,11 +125,11 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
   );
   await using first = await startWithSubagents(connection, server, "wait_ms = 0");
   await first.say("how many boats?", { room });
-  await until(async () => (await toldIn(beside, room)).answers.length === 1);
-  await until(async () => (await rowsOf(beside, room))[0]?.["begun"] === 1);
+  await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
+  await until("beginning", async () => (await rowsOf(beside, room))[0]?.["begun"] === 1);
   // The other daemon takes the channel, as after a start beside.
   await using _second = await startWithSubagents(connection, server, "wait_ms = 0");
-  await until(async () => (await rowsOf(beside, room))[0]?.["begun"] === 2);
+  await until("second beginning", async () => (await rowsOf(beside, room))[0]?.["begun"] === 2);
   const done = async (): Promise<number> => {
     const all = (await rowsOf(beside, room))[0]?.["steps"];
     return Array.isArray(all) ? all.length : 0;
@@ -140,7 +142,7 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
       // One step between two looks, three times; then it hangs.
       if (looks > 1 && looks <= 4) {
         steps[looks - 2]?.resolve(SEARCH);
-        await until(async () => (await done()) === looks - 1);
+        await until("further step", async () => (await done()) === looks - 1);
       }
       return first.daemon.store.channels.unfinished(id);
     },
@@ -150,7 +152,7 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
   });
   const [channel] = await beside.sql<{ id: number }>("select id from channels where name = $1", room);
   watch.add(channelId(channel?.id ?? 0));
-  await until(() => taken.length > 0);
+  await until("take", () => taken.length > 0);
   watch.close();
   assert.deepEqual(taken, [5]);
 });
@@ -163,7 +165,7 @@ test("a shutdown does not wait for what a turn waits for: the turn says that it 
   {
     await using first = await startWithSubagents(connection, server, "wait_ms = 3600000");
     await first.say("how many boats?", { room });
-    await until(() => askedBySubagents(server).length === 1);
+    await until("call of the subagent", () => askedBySubagents(server).length === 1);
   }
   assert.deepEqual(
     (await rowsOf(beside, room)).map(({ state, told }) => [state, told]),
@@ -182,8 +184,8 @@ test("however often its daemons are stopped in peace before its first step, it g
   for (let round = 1; round <= 5; round++) {
     await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
     if (round === 1) await weir.say("how many boats?", { room });
-    await until(async () => (await toldIn(beside, room)).answers.length === 1);
-    await until(() => askedBySubagents(server).length === round);
+    await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
+    await until("call in this round", () => askedBySubagents(server).length === round);
     const [row] = await rowsOf(beside, room);
     assert.deepEqual([row?.state, row?.["begun"]], ["running", 1]);
     const before = spent;
@@ -193,7 +195,7 @@ test("however often its daemons are stopped in peace before its first step, it g
   isHeld = false;
   await using _ = await startWithSubagents(connection, server, "wait_ms = 0");
   assertBlank(await untilClosed(beside, room));
-  await until(async () => (await toldIn(beside, room)).answers.length === 2);
+  await until("second answer", async () => (await toldIn(beside, room)).answers.length === 2);
   assert.match(lastWords(server.requests.at(-1)?.body), /> Four\./);
 });
 
@@ -239,6 +241,7 @@ for (const [where, { sql, due, answers }] of Object.entries(CUTS)) {
       await using first = await startWithSubagents(connection, server, "wait_ms = 0");
       await first.say("how many boats?", { room });
       await until(
+        "answer and call of the subagent",
         async () =>
           (await toldIn(beside, room)).answers.length === 1 && askedBySubagents(server).length === 1,
       );
@@ -248,7 +251,10 @@ for (const [where, { sql, due, answers }] of Object.entries(CUTS)) {
     for (let round = 0; round < 2; round++) {
       await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
       assertBlank(await untilClosed(beside, room));
-      await until(async () => (await toldIn(beside, room)).answers.length === answers.length);
+      await until(
+        "answers of before",
+        async () => (await toldIn(beside, room)).answers.length === answers.length,
+      );
       await weir.daemon.registry.compactionsIdle();
     }
     assert.deepEqual(await toldIn(beside, room), { answers, due });
@@ -282,7 +288,7 @@ for (const [what, change, why] of [
         'fallbacks = ["other-model"]',
       );
       await first.say("how many boats?", { room });
-      await until(async () => (await toldIn(beside, room)).answers.length === 1);
+      await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
     }
     const fallbacks = what === "the model" ? "" : 'fallbacks = ["other-model"]';
     await using second = await startWithSubagents(connection, server, change, fallbacks);
@@ -300,7 +306,7 @@ test("an agent that may have none any more is told so, and needs no tool for tha
   {
     await using first = await startWithSubagents(connection, server, "wait_ms = 0");
     await first.say("how many boats?", { room });
-    await until(async () => (await toldIn(beside, room)).answers.length === 1);
+    await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
   }
   await using second = await startWeir({
     connection,
@@ -337,6 +343,7 @@ test("a compaction covers the call while it is at work, and the prompt goes on n
   }
   await command(weir, room, "compact");
   await until(
+    "summary",
     async () =>
       (
         await beside.sql(

@@ -8,6 +8,7 @@ import { status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../../support/model-server.ts";
 import { OWNER } from "../../support/owners.ts";
+import { until } from "../../support/patience.ts";
 import {
   askedBySubagents,
   assertBlank,
@@ -21,7 +22,6 @@ import {
   startWithSubagents,
   type Task,
   taskOf,
-  until,
   untilClosed,
 } from "../../support/subagents.ts";
 
@@ -44,7 +44,7 @@ test("one that ends in time is told by the result of its call, costs its agent, 
   const { connection, beside, server } = world;
   await using weir = await startWithSubagents(connection, server);
   await weir.say("the boats were counted in May", { room: "quay", addressed: false });
-  await until(async () => (await beside.store.search.behind()).length === 0);
+  await until("whole index", async () => (await beside.store.search.behind()).length === 0);
   scriptBoth(
     server,
     ({ messages, tools }) => {
@@ -316,9 +316,9 @@ test("/stop ends those for which the turn waits, and leaves those that go on beh
   await weir.platform.until(() => weir.platform.texts("yard").length === 1);
   left = ["a newer task"];
   await weir.say("begin another", { room: "yard" });
-  await until(async () => (await rowsOf(beside, "yard")).length === 2);
+  await until("two subagents", async () => (await rowsOf(beside, "yard")).length === 2);
   await command(weir, "yard", "stop");
-  await until(async () => (await rowsOf(beside, "yard"))[1]?.closed_at !== null);
+  await until("end of the newer one", async () => (await rowsOf(beside, "yard"))[1]?.closed_at !== null);
   const [older, newer] = await rowsOf(beside, "yard");
   assert.deepEqual([newer?.state, newer?.told], ["stopped", "nobody"]);
   assert.deepEqual([older?.state, older?.told, older?.closed_at], ["running", "later", null]);
@@ -336,7 +336,7 @@ test("/agents lists those at work, and ends one for whoever asked, or an owner",
   );
   await weir.say("get it ready", at);
   await weir.platform.until(() => weir.platform.texts("dock").length === 1);
-  await until(async () => (await rowsOf(beside, "dock"))[1]?.state === "done");
+  await until("result of the newer one", async () => (await rowsOf(beside, "dock"))[1]?.state === "done");
   const say = async (words: string, asker?: typeof OWNER): Promise<string> =>
     command(weir, "dock", words, asker, "discord");
   assert.match(

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { pipeline } from "node:stream";
 import { test } from "node:test";
 import { listModels } from "../../../src/llm/catalog/model-listing.ts";
 import { ModelError } from "../../../src/llm/model.ts";
 import { probeOllama } from "../../../src/llm/catalog/ollama.ts";
+import { startListening } from "../../support/listening.ts";
 
 const PIECE = Buffer.alloc(64_000, " ");
 /** 320 MB: an end, so that what reads all of it fails by the count and not by the memory. */
@@ -21,18 +21,11 @@ async function startBlankServer() {
     response.writeHead(200, { "content-type": "application/json" });
     pipeline(blanks, response, () => undefined);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(typeof address === "object" && address !== null);
+  const listening = await startListening(server);
   return {
     sent,
-    origin: `http://127.0.0.1:${address.port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    origin: listening.url,
+    [Symbol.asyncDispose]: async () => listening[Symbol.asyncDispose](),
   };
 }
 

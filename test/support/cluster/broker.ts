@@ -13,6 +13,12 @@ export interface TestBroker extends AsyncDisposable {
   readonly url: string;
 }
 
+/** As {@link findBroker}, but rather one of Debian's package, which can be killed, than the one on the usual port. */
+export async function findBrokerToKill(): Promise<TestBroker | null> {
+  const isGiven = process.env[URL_VARIABLE] !== undefined;
+  return !isGiven && (await findPrivateBroker()) ? startPrivateBroker() : findBroker();
+}
+
 /**
  * The broker at AMQP_URL, else the one on the usual port, else one of Debian's package that is started for this file.
  * @returns null: there is none on this machine
@@ -25,11 +31,12 @@ export async function findBroker(): Promise<TestBroker | null> {
   return (await findPrivateBroker()) ? startPrivateBroker() : null;
 }
 
+/** Why something is left out where {@link findBroker} has found none. */
+export const NO_BROKER = `no RabbitMQ: neither at ${URL_VARIABLE}, nor at ${USUAL}, nor as a package`;
+
 /** Why tests are skipped, for `node:test`; false: they run. */
 export function skippedWithout(broker: TestBroker | null): string | false {
-  return broker === null
-    ? `no RabbitMQ: neither at ${URL_VARIABLE}, nor at ${USUAL}, nor as a package`
-    : false;
+  return broker === null ? NO_BROKER : false;
 }
 
 async function answers(url: string): Promise<boolean> {

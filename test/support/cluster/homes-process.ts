@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { pino } from "pino";
+import { steadyNow } from "../../../src/async/clock.ts";
 import { PARTITIONS } from "../../../src/channel/homes.ts";
 import { openRabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
 
@@ -12,9 +13,7 @@ const LOOK_MS = 20;
 
 /** One clock for all processes of the machine, ms. */
 function say(event: string, more: object): void {
-  process.stdout.write(
-    `${JSON.stringify({ event, at: performance.timeOrigin + performance.now(), ...more })}\n`,
-  );
+  process.stdout.write(`${JSON.stringify({ event, at: steadyNow(), ...more })}\n`);
 }
 
 const homes = openRabbitHomes({

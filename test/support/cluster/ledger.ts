@@ -1,5 +1,6 @@
-import { type HomesListener, type Partition, PARTITIONS } from "../../../src/channel/homes.ts";
+import type { HomesListener, Partition } from "../../../src/channel/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
+import { areEven } from "./shares.ts";
 
 /** Who is home of what, over all daemons of a test that run in its process: as the channels' side would see it. */
 export class Ledger {
@@ -31,16 +32,11 @@ export class Ledger {
     return shares;
   }
 
-  get isComplete(): boolean {
-    return this.#owners.size === PARTITIONS;
-  }
-
-  /** All partitions have owners, which are these and no others, and the shares differ by one at most. */
+  /** All partitions have owners, which are these and no others, in even shares. */
   isEven(...names: readonly string[]): boolean {
     const { shares } = this;
-    const sizes = Object.values(shares);
     const areThese = Object.keys(shares).toSorted().join() === names.toSorted().join();
-    return this.isComplete && areThese && Math.max(...sizes) - Math.min(...sizes) <= 1;
+    return areThese && areEven(Object.values(shares));
   }
 }
 

@@ -1,10 +1,10 @@
 /** A RabbitMQ of Debian's package that a test starts, kills and starts again. */
-import { once } from "node:events";
 import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect } from "amqplib";
+import { startListening } from "../listening.ts";
 import { until } from "../patience.ts";
 import { TestProcess } from "../process.ts";
 import type { TestBroker } from "./broker.ts";
@@ -95,12 +95,6 @@ export async function startPrivateBroker(): Promise<PrivateBroker> {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new Error("no port is free");
-  return address.port;
+  await using listening = await startListening(createServer());
+  return listening.port;
 }

@@ -1,6 +1,8 @@
+import { steadyNow } from "../../../src/async/clock.ts";
 import { PARTITIONS } from "../../../src/channel/homes.ts";
 import { until } from "../patience.ts";
 import { MemberProcess } from "./member-process.ts";
+import { areEven } from "./shares.ts";
 
 /** The end of one daemon among several. */
 export interface Takeover {
@@ -32,7 +34,7 @@ export async function measureTakeovers(
     const victim = running.shift();
     if (victim === undefined) throw new Error("there is nobody to kill");
     const partitions = new Set(victim.owned);
-    const killedAt = performance.timeOrigin + performance.now();
+    const killedAt = steadyNow();
     victim.signal("SIGKILL");
     await until("takeover", () => takenAt(running, partitions, killedAt).size === partitions.size);
     takeovers.push({
@@ -60,7 +62,6 @@ function takenAt(
 }
 
 function isEven(members: readonly MemberProcess[]): boolean {
-  const shares = members.map(({ owned }) => owned.length);
   const isAll = new Set(members.flatMap(({ owned }) => owned)).size === PARTITIONS;
-  return isAll && Math.max(...shares) - Math.min(...shares) <= 1;
+  return isAll && areEven(members.map(({ owned }) => owned.length));
 }

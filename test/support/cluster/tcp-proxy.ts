@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { startListening } from "../listening.ts";
 
 /** A line between a client and a server that can be cut, be slow, or go silent. */
 export interface TcpProxy extends AsyncDisposable {
@@ -49,16 +48,13 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
     }
     if (state === "silent") client.pause();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(typeof address === "object" && address !== null);
+  const listening = await startListening(server);
   const cut = (): void => {
     state = "cut";
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: address.port,
+    port: listening.port,
     cut,
     silence() {
       state = "silent";
@@ -74,9 +70,7 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
     },
     async [Symbol.asyncDispose]() {
       cut();
-      const closed = once(server, "close");
-      server.close();
-      await closed;
+      await listening[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { startListening } from "../listening.ts";
 import { addTools } from "./good-tools.ts";
 
 export interface HttpServer extends AsyncDisposable {
@@ -63,20 +62,14 @@ export async function startHttpServer(): Promise<HttpServer> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(typeof address === "object" && address !== null);
+  const listening = await startListening(server);
   const made: HttpServer = {
-    url: `http://127.0.0.1:${address.port}/mcp`,
+    url: `${listening.url}/mcp`,
     calls,
     headers,
     instead: null,
     forget: () => sessions.clear(),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-    },
+    [Symbol.asyncDispose]: async () => listening[Symbol.asyncDispose](),
   };
   return made;
 }

@@ -4,12 +4,13 @@ import {
   type Partition,
   PARTITIONS,
   partitionOf,
-} from "../../src/channel/homes.ts";
-import type { ChannelId, Seq } from "../../src/core/ids.ts";
-import { text } from "./model-behaviours.ts";
-import { type ModelServer, startModelServer } from "./model-server.ts";
-import { TestPlatform } from "./test-platform.ts";
-import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+} from "../../../src/channel/homes.ts";
+import type { ChannelId, Seq } from "../../../src/core/ids.ts";
+import type { WeirEvent } from "../../../src/telemetry/events.ts";
+import { text } from "../model-behaviours.ts";
+import { type ModelServer, startModelServer } from "../model-server.ts";
+import { TestPlatform } from "../test-platform.ts";
+import { startWeir, type TestWeir, type TestWeirOptions } from "../weir.ts";
 
 /** Two daemons and what they share. */
 export interface ClusterScene extends AsyncDisposable {
@@ -42,9 +43,10 @@ export async function answers({ platform }: ClusterScene, room: string, count: n
   await platform.until(() => platform.texts(room).length >= count);
 }
 
-/** How many turns of a room a daemon has begun. */
-export function turnsOf({ events }: TestWeir, room: string): number {
-  return events.filter((event) => event.type === "turn_started" && event.channel === `test:${room}`).length;
+/** How many turns of a room of the test platform a daemon has begun; without one, of all channels. */
+export function turnsOf({ events }: { readonly events: readonly WeirEvent[] }, room?: string): number {
+  const turns = events.filter((event) => event.type === "turn_started");
+  return turns.filter(({ channel }) => room === undefined || channel === `test:${room}`).length;
 }
 
 /** Every partition there is. */

@@ -7,13 +7,13 @@ import {
 import { type TestNamespace } from "./broker.ts";
 import { Ledger, type LedgerListener, type ListenerHooks } from "./ledger.ts";
 
-/** Daemons of one cluster, all in the process of the test. */
-export interface TestCluster extends AsyncDisposable {
+/** Daemons of one cluster by RabbitMQ, without channels, all in the process of the test. */
+export interface RabbitCluster extends AsyncDisposable {
   readonly ledger: Ledger;
   /** Starts one, and resolves when it is a member. */
-  join(name: string, options?: JoinOptions): Promise<TestMember>;
+  join(name: string, options?: JoinOptions): Promise<RabbitMember>;
   /** The same without waiting. */
-  add(name: string, options?: JoinOptions): TestMember;
+  add(name: string, options?: JoinOptions): RabbitMember;
 }
 
 export interface JoinOptions extends Partial<Omit<RabbitHomesOptions, "config">> {
@@ -22,18 +22,18 @@ export interface JoinOptions extends Partial<Omit<RabbitHomesOptions, "config">>
   readonly url?: string;
 }
 
-export interface TestMember {
+export interface RabbitMember {
   readonly homes: RabbitHomes;
   readonly listener: LedgerListener;
   readonly started: Promise<void>;
 }
 
 /** @param url the broker's */
-export function makeCluster(url: string, { prefix }: Pick<TestNamespace, "prefix">): TestCluster {
-  const members: TestMember[] = [];
+export function makeCluster(url: string, { prefix }: Pick<TestNamespace, "prefix">): RabbitCluster {
+  const members: RabbitMember[] = [];
   const ledger = new Ledger();
   const log = pino({ level: process.env["WEIR_TEST_LOG"] ?? "silent" });
-  const add = (name: string, { hooks, url: own = url, ...options }: JoinOptions = {}): TestMember => {
+  const add = (name: string, { hooks, url: own = url, ...options }: JoinOptions = {}): RabbitMember => {
     const config = { url: own, name, prefix };
     const homes = openRabbitHomes({ config, handOnMs: 60_000, log: log.child({ name }), ...options });
     const listener = ledger.listener(name, hooks);

@@ -1,0 +1,7 @@
+import { PARTITIONS } from "../../../src/channel/homes.ts";
+
+/** Each partition has a home, and the daemons' shares of them differ by one at most. */
+export function areEven(shares: readonly number[]): boolean {
+  const sum = shares.reduce((all, one) => all + one, 0);
+  return sum === PARTITIONS && Math.max(...shares) - Math.min(...shares) <= 1;
+}

@@ -1,0 +1,31 @@
+/** Code in a process of its own, of which a test sees, or decides, what it loads. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const ROOT = path.join(import.meta.dirname, "..", "..");
+
+/**
+ * Runs a module at the root of the checkout; whatever it has begun ends with its last line.
+ * @param resolve body of a hook (`specifier`, `context`, `next`) through which each import goes that is made by then
+ * @returns what it prints
+ */
+export async function runHooked(code: string, resolve: string): Promise<string> {
+  const hooked = `
+    import { registerHooks } from "node:module";
+    registerHooks({ resolve(specifier, context, next) { ${resolve} } });
+    ${code}
+    process.exit(0);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", hooked], {
+    cwd: ROOT,
+  });
+  return stdout.trim();
+}
+
+/** The URLs of all that a module loads, itself and by what it imports, that match. */
+export async function loadedBy(code: string, watched: RegExp): Promise<string[]> {
+  const resolve = `const found = next(specifier, context);
+      if (${String(watched)}.test(found.url)) seen.push(found.url);
+      return found;`;
+  return JSON.parse(await runHooked(`const seen = []; ${code}; console.log(JSON.stringify(seen));`, resolve));
+}
