@@ -93,7 +93,7 @@ export interface Store {
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
   /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
-  currentSummaries(channel: ChannelId): Promise<Summary[]>;
+  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
   /** The summaries that a merged one was made of, as they were last. */
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
