@@ -6,7 +6,7 @@ import { isOwnLine, type Prompt } from "./prompt.ts";
 import { Random } from "./random.ts";
 import type { Reply } from "./schedule.ts";
 import { SLOWLY, taskOf } from "./scripted-subagent.ts";
-import { MARKER, markerNumber, query } from "./texts.ts";
+import { EDITED, MARKER, markerNumber, query } from "./texts.ts";
 
 type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
 
@@ -26,11 +26,15 @@ export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
   const said = prompt.history.flatMap(({ role, text }) =>
     role === "user" ? (text.match(MARKER) ?? []) : [],
   );
+  const edited = prompt.history.flatMap(({ text }) =>
+    [...text.matchAll(EDITED)].flatMap(([, marker]) => marker ?? []),
+  );
+  const known = edited.length > 0 && random.chance(0.5) ? edited : said;
   const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
     const limit = name === "search_history" ? { limit: 1 } : {};
-    const word = said.length > 0 && random.chance(0.5) ? `${random.pick(said)} ` : "";
+    const word = known.length > 0 && random.chance(0.5) ? `${random.pick(known)} ` : "";
     const input = name === "react" ? { emoji: "👍" } : { query: word + query(n + index), ...limit };
     return callOf(name, input, random.chance(0.1) ? 0 : index + n);
   });
