@@ -56,7 +56,7 @@ function summaryText(request: ModelRequest, n: number): string {
   const before = asked
     .filter((text) => text.startsWith(BACKGROUND))
     .flatMap((text) => text.match(MARKER) ?? []);
-  const edited = asked.flatMap((text) => [...text.matchAll(EDITED)].flatMap(([, marker]) => marker ?? []));
+  const edited = asked.flatMap((text) => [...text.matchAll(EDITED)].flatMap(([, , marker]) => marker ?? []));
   const first = n % 2 === 0 ? [...before.slice(0, MOST_FIRST), ...edited.slice(-MOST_FIRST)] : [];
   let text = `summary ${n}`;
   for (const marker of new Set([...first, ...markers.toReversed()])) {
