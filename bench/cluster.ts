@@ -137,7 +137,12 @@ async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
     rows.push(
       { what: `turns a second, ${CHANNELS} channels, ${what}`, value, unit: "" },
       ...rowsOf(`a turn, ${what}`, before, busy, answered),
-      ...rowsOf(`a second of an idle daemon, ${what}`, busy, idle, (idle.atS - busy.atS) * Math.max(1, daemons)),
+      ...rowsOf(
+        `a second of an idle daemon, ${what}`,
+        busy,
+        idle,
+        (idle.atS - busy.atS) * Math.max(1, daemons),
+      ),
     );
   }
   return rows;
