@@ -97,6 +97,7 @@ export class People {
       text: editOf(chosen.marker, n),
       at: this.#world.now(),
     };
+    ledger.edits++;
     ledger.editing.add(markerOf(n));
     await this.#hand({ room: { ledger, address, ...room }, event }, incarnation);
     ledger.editing.delete(markerOf(n));
