@@ -5,6 +5,7 @@ import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { ChannelRegistry } from "./channel/registry.ts";
+import type { Retention } from "./channel/retention.ts";
 import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
@@ -55,6 +56,8 @@ export interface Daemon
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
+  /** See `Retention`. */
+  readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration anew, and puts it in force. Never rejects. */
   reload(): Promise<ReloadAnswer>;
   /** Takes all secrets that it was ever told of out of a text. */
@@ -115,6 +118,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     registry,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
+    retention: channels.retention,
     status,
     vitals,
     masked: secrets.masked,
@@ -125,7 +129,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
-      for (const one of [...waiting, reloader]) one?.start();
+      for (const one of [...waiting, channels.retention, reloader]) one?.start();
       keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...inForce.setup, registry, log }, name, waiting),

@@ -6,6 +6,7 @@ import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
+import { Retention } from "../channel/retention.ts";
 import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
@@ -60,6 +61,7 @@ export interface Channels {
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
+  readonly retention: Retention;
 }
 
 function homesOf(
@@ -141,5 +143,6 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
+  const retention = stack.use(new Retention({ ...base, store: store.retention }, config.retention));
+  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels, retention };
 }

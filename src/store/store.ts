@@ -12,6 +12,7 @@ import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
+import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
@@ -83,6 +84,7 @@ export interface Store {
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
   readonly erasures: ErasureStore;
+  readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
   readonly overview: OverviewStore;
@@ -148,6 +150,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
     erasures: new ErasureStore(db),
+    retention: new RetentionStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
     overview: new OverviewStore(db),
