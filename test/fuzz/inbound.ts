@@ -1,6 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
+import { observeLastJob } from "./observe.ts";
 import { SECOND_AGENT } from "./profile.ts";
 import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
@@ -9,6 +10,11 @@ import type { World } from "./world.ts";
 
 /** What a job summarises last is what its summary names first. */
 const NEWEST_OF_JOB = 12;
+
+/** Newest messages of which one is edited. */
+const EDITED_AMONG = 60;
+/** Share of edits that change what was edited before. */
+const AGAIN_SHARE = 0.5;
 
 /** What is said, without where. */
 export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply" | "isForGuest">;
@@ -63,8 +69,12 @@ export class People {
 
   async edit(room: Room, pick: number, n: number, incarnation: Incarnation): Promise<void> {
     const { ledger, address } = room;
-    const newest = ledger.said.slice(-60);
-    const chosen = newest[Math.floor(pick * newest.length)];
+    const newest = ledger.said.slice(-EDITED_AMONG);
+    // What is edited once more says no more what the edit before it said.
+    const edited = newest.filter(({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker));
+    const isAgain = edited.length > 0 && (pick * 1000) % 1 < AGAIN_SHARE;
+    const among = isAgain ? edited : newest;
+    const chosen = among[Math.floor(pick * among.length)];
     if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
     chosen.markers.push(markerOf(n));
     ledger.own.add(markerOf(n));
@@ -146,6 +156,17 @@ export class People {
     }
     if (receipt === "dead") this.#unacknowledged.push(handed);
     else if (event.type === "deletion") await this.#deleted(room, event, receipt);
+    else if (event.type === "edit") await this.#edited(room, event);
+  }
+
+  /** What the edits before it said is said no more. */
+  async #edited({ ledger, id }: Room, event: InboundEdit): Promise<void> {
+    const said = ledger.byMessageId.get(event.id);
+    if (said === undefined) return;
+    const lastJob = await observeLastJob(this.#world.probe, id);
+    const now = said.markers.findLastIndex((marker) => event.text.includes(marker));
+    for (const marker of said.markers.slice(1, now))
+      if (!ledger.editedAway.has(marker)) ledger.editedAway.set(marker, lastJob);
   }
 
   async #deleted({ ledger }: Room, { id }: InboundDeletion, receipt: Receipt): Promise<void> {
