@@ -198,7 +198,7 @@ class Importer {
     for (let from = 1; from <= channel.lastSeq; from += PAGE) {
       const to = Math.min(channel.lastSeq, from + PAGE - 1);
       for (const entry of await this.#store.log.readCurrent(channel.id, from, to)) {
-        if (entry.kind !== "user" || entry.author.isBot || entry.deleted) continue;
+        if (entry.kind !== "user" || entry.author.isBot || entry.deleted || entry.expired === true) continue;
         for (const term of tellingTerms(`${entry.author.name}\n${entry.text}`)) terms.add(term);
       }
     }

@@ -32,6 +32,7 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
     ...PLATFORM_ROWS.map((row): [string, string] => [row.title, describePlatform(row, platforms[row.key])]),
     ["log level", config.log.level],
+    ["texts kept", kept(config.retention.textDays)],
     ["pictures kept", kept(config.retention.imageDays)],
     ["spans", config.telemetry === null ? "off" : `to ${originOf(config.telemetry.endpoint)}`],
   ];

@@ -12,6 +12,7 @@ import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
+import { TermKeys } from "./log/fingerprints.ts";
 import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
@@ -116,11 +117,12 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
     return wishes.believed;
   };
+  const keys = new TermKeys(signer);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
     members: new MemberStore(db),
-    log: new LogStore(db),
+    log: new LogStore(db, keys),
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
@@ -144,7 +146,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
-    people: new PersonalDataStore(db),
+    people: new PersonalDataStore(db, keys),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),
     attached: new AttachmentStore(db),
@@ -152,7 +154,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
     erasures: new ErasureStore(db),
-    retention: new RetentionStore(db),
+    retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
     overview: new OverviewStore(db),

@@ -194,3 +194,15 @@ function withoutE(term: string): string {
 export function isExact(term: string): boolean {
   return /\d/.test(term);
 }
+
+/** A text without the sentences that have one of these terms; "" where nothing else is left of it. Pure. */
+export function withoutTerms(text: string, gone: ReadonlySet<string>): string {
+  const isFree = (one: string): boolean => tellingTerms(one).isDisjointFrom(gone);
+  const lines = text.split("\n").flatMap((line) => {
+    if (isFree(line)) return [line];
+    const left = splitSentences(line).filter(isFree).join(" ");
+    // What is apart in two sentences may be one number where they stand side by side.
+    return left !== "" && isFree(left) ? [left] : [];
+  });
+  return lines.join("\n").trim();
+}

@@ -108,6 +108,7 @@ const ALL_ON: Readonly<Record<string, string>> = {
 };
 /** Another value of each option that is no agent's, as the file has it; `env:` is another variable. */
 const OTHER: Readonly<Record<string, string>> = {
+  "retention.text_days": "90",
   "retention.image_days": "30",
   "database.url": "env:DATABASE_URL=postgres://two/db",
   "database.data_dir": '"./elsewhere"',

@@ -83,6 +83,7 @@ class Composer {
         this.#crash();
         this.#talk(random.int(4, 12));
         if (random.chance(0.3)) this.#delete();
+        this.#steps.push({ do: "retain" });
         this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
         return this.#talk(random.int(4, 10));
       case "hold":
@@ -113,6 +114,7 @@ class Composer {
       case "stall":
         return this.#stall();
       case "delete":
+        this.#steps.push({ do: "retain" });
         for (let left = random.int(2, 4); left > 0; left--) {
           this.#talk(random.int(2, 6));
           this.#delete();

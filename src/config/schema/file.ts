@@ -136,6 +136,12 @@ export const fileSchema = z.strictObject({
   retention: table(
     "retention",
     {
+      text_days: option(
+        whole(0, 36_500, "days"),
+        0,
+        "After how many days the text of what was said is no longer kept, once a summary covers it and it is answered. Summaries, and " +
+          "memories with their quotes, stay. 0 keeps it for ever.",
+      ),
       image_days: option(
         whole(0, 36_500, "days"),
         0,

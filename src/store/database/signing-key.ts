@@ -19,13 +19,31 @@ export interface Signer {
   sign(row: readonly unknown[]): Promise<Signature>;
   /** Makes no key: without one every row is of another. */
   check(row: readonly unknown[], signature: Signature): Promise<Genuineness>;
+  /**
+   * A key of its own for one purpose.
+   * @param makes makes the key that it comes from, where there is none
+   * @throws OperatorError if there is none, and none can be made
+   */
+  derive(purpose: string, makes: "makes" | "makes none"): Promise<DerivedKey>;
+}
+
+/** A key for one purpose, from which nobody learns the one that it comes from. */
+export interface DerivedKey {
+  /** Tells the keys apart that it comes from, and nothing of them. */
+  readonly keyId: string;
+  readonly bytes: Buffer;
 }
 
 /** For a program that keeps no key: it signs nothing, and believes nothing. */
 export const NO_SIGNER: Signer = {
-  sign: async () => Promise.reject(new OperatorError("There is no key to sign with.")),
+  sign: async () => Promise.reject(noKey()),
   check: async () => Promise.resolve("of another key"),
+  derive: async () => Promise.reject(noKey()),
 };
+
+function noKey(): OperatorError {
+  return new OperatorError("There is no key to sign with.");
+}
 
 const KEY_BYTES = 32;
 const KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -51,6 +69,11 @@ export function fileSigner(dataDir: string): Signer {
       const given = Buffer.from(signature, "hex");
       const right = hmac(known, row);
       return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
+    },
+    async derive(purpose, makes) {
+      known ??= (await readKey(file)) ?? (makes === "makes" ? await makeKey(file) : null);
+      if (known === null) throw noKey();
+      return { keyId: known.id, bytes: hmac(known, ["key", purpose]) };
     },
   };
 }

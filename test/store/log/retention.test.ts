@@ -15,7 +15,7 @@ after(async () => weir[Symbol.asyncDispose]());
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LATER = (): Date => new Date(Date.now() + 31 * DAY_MS);
-const KEPT = { imageDays: 30 };
+const KEPT = { textDays: 0, imageDays: 30 };
 
 /** Says so many messages that nobody has to answer. */
 async function channelOf(name: string, count: number): Promise<ChannelId> {
@@ -45,10 +45,17 @@ async function picture(...messages: readonly string[]): Promise<void> {
     ]);
 }
 
-async function sweep(now: () => Date, store: Pick<RetentionStore, "expireImages">): Promise<void> {
+async function sweep(now: () => Date, store: RetentionStore): Promise<void> {
   await using retention = new Retention({ store, now, log: SILENT }, KEPT);
   await retention.sweep();
 }
+
+/** Of a store whose texts are not asked for. */
+const NO_TEXTS = {
+  channels: async () => Promise.reject(new Error("not asked")),
+  nextTexts: async () => Promise.reject(new Error("not asked")),
+  expireTexts: async () => Promise.reject(new Error("not asked")),
+};
 
 async function pictured(like: string): Promise<string[]> {
   const rows = await weir.sql<{ message_id: string }>(
@@ -145,21 +152,22 @@ test("a deletion takes the message whose picture has gone by its text", async ()
 test("a sweep ends where another configuration comes into force, and begins where one lets pictures go", async () => {
   const asked: number[] = [];
   const days: Date[] = [];
-  const store: Pick<RetentionStore, "expireImages"> = {
-    async expireImages(before, limit) {
+  const store = {
+    ...NO_TEXTS,
+    async expireImages(before: Date, limit: number) {
       asked.push(limit);
       days.push(before);
-      if (asked.length === 2) retention.configure({ imageDays: 0 });
+      if (asked.length === 2) retention.configure({ textDays: 0, imageDays: 0 });
       // There is always another one.
       return Promise.resolve(asked.length < 4 ? { last: BEFORE_ALL_IMAGES, expired: 1 } : undefined);
     },
   };
   const now = new Date("2026-03-31T12:00:00Z");
-  const retention: Retention = new Retention({ store, now: () => now, log: SILENT }, { imageDays: 0 });
+  const retention: Retention = new Retention({ store, now: () => now, log: SILENT }, { textDays: 0, imageDays: 0 });
   retention.start();
   await retention.sweep();
   assert.deepEqual(asked, [], "nothing is asked while nothing is to go");
-  retention.configure({ imageDays: 30 });
+  retention.configure({ textDays: 0, imageDays: 30 });
   await retention.sweep();
   assert.equal(asked.length, 2, "it ended in the middle");
   assert.deepEqual(days[0], new Date("2026-03-01T12:00:00Z"));
@@ -169,7 +177,7 @@ test("a sweep ends where another configuration comes into force, and begins wher
 test("a database that does not answer ends nothing", async () => {
   const said: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
-  const store = { expireImages: async () => Promise.reject(new Error("away")) };
+  const store = { ...NO_TEXTS, expireImages: async () => Promise.reject(new Error("away")) };
   await using retention = new Retention({ store, now: LATER, log }, KEPT);
   await retention.sweep();
   assert.equal(said.length, 1);
