@@ -83,7 +83,7 @@ class Composer {
         this.#crash();
         this.#talk(random.int(4, 12));
         if (random.chance(0.3)) this.#delete();
-        this.#steps.push({ do: "retain" });
+        this.#retain();
         this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
         return this.#talk(random.int(4, 10));
       case "hold":
@@ -114,7 +114,7 @@ class Composer {
       case "stall":
         return this.#stall();
       case "delete":
-        this.#steps.push({ do: "retain" });
+        this.#retain();
         for (let left = random.int(2, 4); left > 0; left--) {
           this.#talk(random.int(2, 6));
           this.#delete();
@@ -439,6 +439,11 @@ class Composer {
 
   #summariser(mode: SummaryMode): void {
     this.#steps.push({ do: "summariser", mode });
+  }
+
+  #retain(): void {
+    this.#steps.push({ do: "retain" });
+    for (let left = this.#random.int(0, 2); left > 0; left--) this.#delete("expired");
   }
 
   #delete(target: DeletionTarget = this.#deletions.deal()): void {

@@ -36,6 +36,7 @@ const STATEMENTS = [
   "channel_omit",
   "channel_read",
   "delete_message",
+  "retention_texts",
   "revise_message",
   "entries_read",
 ] as const;

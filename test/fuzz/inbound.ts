@@ -139,6 +139,12 @@ export class People {
         return told.length > 0 ? told : here.filter(({ seq }) => seq !== null && ledger.cited.has(seq));
       },
       newest: () => here.slice(-3),
+      expired: () => {
+        const gone = here.filter(({ seq }) => seq !== null && ledger.expired.has(seq));
+        // What something tells of it is what a deletion has to find.
+        const told = gone.filter(({ marker, seq }) => ledger.told.has(marker) || ledger.cited.has(seq ?? 0));
+        return told.length > 0 ? told : gone;
+      },
       edited: () => here.filter(({ markers }) => markers.length > 1).slice(-3),
     };
     const chosen = found[target]();

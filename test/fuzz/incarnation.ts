@@ -32,6 +32,7 @@ import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
 import { NO_SIGNER, type Signer } from "../../src/store/database/signing-key.ts";
+import { FUZZ_KEY } from "./fuzz-key.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
 import { actTool } from "./deeds.ts";
@@ -103,11 +104,7 @@ const UNROUTED = {
   failureText: () => "",
 };
 
-/** All incarnations have one key. */
-const SIGNER: Signer = {
-  ...NO_SIGNER,
-  derive: async () => Promise.resolve({ keyId: "fuzz", bytes: Buffer.alloc(32, "fuzz") }),
-};
+const SIGNER: Signer = { ...NO_SIGNER, derive: async () => Promise.resolve(FUZZ_KEY) };
 
 /** As a mutant has it. */
 function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {

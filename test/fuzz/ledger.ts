@@ -121,6 +121,8 @@ export class Ledger {
   readonly cited = new Set<number>();
   /** Markers of messages that a memory tells of which another one bears, too, and that calls of tools have repeated. */
   readonly told = new Set<string>();
+  /** Entries whose texts are no longer kept. */
+  expired: ReadonlySet<number> = new Set();
   lastSummary = 0;
   lastTurn = 0;
   readonly turns = new Map<number, TurnRow>();

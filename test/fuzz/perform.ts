@@ -196,15 +196,16 @@ export class Performer {
   }
 
   async #retain(incarnation: Incarnation): Promise<void> {
-    const { probe, tally } = this.#world;
+    const { probe, tally, rooms } = this.#world;
     await incarnation.retain();
-    const [row] = await probe.query<{ expired: number; taken: number }>({
+    const rows = await probe.query<{ channel: number; seq: number; is_taken: boolean }>({
       name: "fuzz_expired",
-      text: `select count(*) as expired, count(*) filter (where deleted_at is not null) as taken
-               from entries where expired_at is not null`,
+      text: `select channel_id as channel, seq, deleted_at is not null as is_taken from entries where expired_at is not null`,
     });
-    tally.expired = row?.expired ?? 0;
-    tally.expiredDeleted = row?.taken ?? 0;
+    tally.expired = rows.length;
+    tally.expiredDeleted = rows.filter((row) => row.is_taken).length;
+    for (const { id, ledger } of rooms)
+      ledger.expired = new Set(rows.filter(({ channel }) => channel === id).map(({ seq }) => seq));
   }
 
   async #stopAgent({ id, state }: Room, pick: number, incarnation: Incarnation): Promise<void> {

@@ -40,7 +40,7 @@ export interface CrashPoint {
   readonly nth: number;
 }
 
-export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited";
+export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited" | "expired";
 
 /** Channel of the run: 0 is where most is said. */
 export type RoomNumber = 0 | 1 | 2;

@@ -57,6 +57,7 @@ export const NEEDED: Partial<Tally> = {
   deeds: 1,
   reminded: 1,
   expired: 1,
+  expiredDeleted: 1,
 };
 
 export function newTally(): Tally {
