@@ -24,6 +24,8 @@ export interface Versions {
   readonly coveredTo: number;
   readonly omittedTo: number;
   readonly deletions: number;
+  /** The summaries that something was taken out of which cannot be written again: an edit does that, too. */
+  readonly takenOut: string;
   /** Of now, and of the two steps before: a prompt may be put together in one, and arrive in the next. */
   readonly days: readonly string[];
 }

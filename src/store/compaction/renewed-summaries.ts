@@ -173,7 +173,7 @@ async function unsaidIn(
 }
 
 /** What a summary says where something was taken out that cannot be written again. */
-const TAKEN_OUT = "(Something was taken out here.)";
+export const TAKEN_OUT = "(Something was taken out here.)";
 
 /** Takes the sentences out of a summary that tell these terms. @returns whether there are any */
 async function cutText(
