@@ -36,7 +36,6 @@ const STATEMENTS = [
   "channel_omit",
   "channel_read",
   "delete_message",
-  "retention_texts",
   "revise_message",
   "entries_read",
 ] as const;
