@@ -187,11 +187,7 @@ export class People {
     return ledger.byMessageId.get(id)?.markers.some((marker) => ledger.leaving.has(marker)) === true;
   }
 
-  async #deleted(
-    { ledger }: Room,
-    { id }: InboundDeletion | InboundEdit,
-    receipt: Receipt,
-  ): Promise<void> {
+  async #deleted({ ledger }: Room, { id }: InboundDeletion | InboundEdit, receipt: Receipt): Promise<void> {
     const said = ledger.byMessageId.get(id);
     if (said === undefined) return;
     ledger.deletions++;

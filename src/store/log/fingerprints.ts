@@ -23,7 +23,8 @@ export class TermKey {
 
   /** The fingerprint of a term in a channel, in hexadecimal. */
   print(channel: ChannelId, term: string): string {
-    const key = this.#channels.get(channel) ?? createHmac("sha256", this.#bytes).update(`${channel}`).digest();
+    const key =
+      this.#channels.get(channel) ?? createHmac("sha256", this.#bytes).update(`${channel}`).digest();
     this.#channels.set(channel, key);
     return createHmac("sha256", key).update(term).digest("hex").slice(0, HEX);
   }

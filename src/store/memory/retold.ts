@@ -180,7 +180,11 @@ export async function findRetoldCalls(
     },
     [channel, messageIds],
   );
-  const expired = await readExpired(client, channel, said.map(({ seq }) => seq));
+  const expired = await readExpired(
+    client,
+    channel,
+    said.map(({ seq }) => seq),
+  );
   const recovered = expired === undefined ? [] : await recoverTerms(client, channel, expired, keys);
   const terms = termsGone(said.flatMap(({ texts }) => texts)).union(new Set(recovered));
   const to = Math.max(0, ...said.map(({ last }) => last));

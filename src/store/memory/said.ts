@@ -36,7 +36,8 @@ export class SaidTerms {
 
   constructor(said: readonly Said[], keys: TermKeys) {
     const terms = new Set<string>();
-    for (const { text, author } of said) for (const term of tellingTerms(`${author}\n${text}`)) terms.add(term);
+    for (const { text, author } of said)
+      for (const term of tellingTerms(`${author}\n${text}`)) terms.add(term);
     this.#terms = terms;
     this.#prints = said.flatMap(({ prints }) => prints ?? []);
     this.#keys = keys;
@@ -59,7 +60,9 @@ export class SaidTerms {
     );
     const channels = [...this.#byChannel];
     return new Set(
-      [...unsaid].filter((term) => !channels.some(([channel, prints]) => prints.has(key.print(channel, term)))),
+      [...unsaid].filter(
+        (term) => !channels.some(([channel, prints]) => prints.has(key.print(channel, term))),
+      ),
     );
   }
 }

@@ -163,7 +163,10 @@ test("a sweep ends where another configuration comes into force, and begins wher
     },
   };
   const now = new Date("2026-03-31T12:00:00Z");
-  const retention: Retention = new Retention({ store, now: () => now, log: SILENT }, { textDays: 0, imageDays: 0 });
+  const retention: Retention = new Retention(
+    { store, now: () => now, log: SILENT },
+    { textDays: 0, imageDays: 0 },
+  );
   retention.start();
   await retention.sweep();
   assert.deepEqual(asked, [], "nothing is asked while nothing is to go");
