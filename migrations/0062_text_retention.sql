@@ -16,14 +16,12 @@ create table entry_prints (
   seq        bigint not null,
   key_id     text   not null,
   said       bytea  not null check (octet_length(said) % 8 = 0),
-  former     bytea  not null check (octet_length(former) % 8 = 0),
   primary key (channel_id, seq),
   foreign key (channel_id, seq) references entries on delete cascade
 );
 comment on column entry_prints.key_id is 'tells keys apart, and nothing of the key';
-comment on column entry_prints.said is 'of the terms of what the message said last, 8 bytes each';
-comment on column entry_prints.former is 'of the terms that only earlier texts of the message had, 8 bytes each';
-alter table entry_prints alter column said set statistics 0, alter column former set statistics 0;
+comment on column entry_prints.said is 'of the terms of what the message said last, 8 bytes each: of earlier texts nothing is left once they are covered';
+alter table entry_prints alter column said set statistics 0;
 
 -- They go with their message. Deferred: until the commit the deletion compares by them.
 create function entries_drop_prints() returns trigger language plpgsql as $$
@@ -191,7 +189,7 @@ create function next_old_texts(
 $$;
 
 -- Lets the texts of p_first..p_last go, which `next_old_texts` has found under a summary. From the first of them on nothing is written
--- anew of that summary's range. p_prints: [{seq, revisions, said, former}] of each message whose text goes, made of what it said with so many
+-- anew of that summary's range. p_prints: [{seq, revisions, said}] of each message whose text goes, made of what it said with so many
 -- edits; the prints in hexadecimal. Returns how many entries lost their text; null: something has come between.
 create function expire_texts(
   p_channel bigint, p_summary bigint, p_first bigint, p_last bigint, p_key_id text, p_prints jsonb
@@ -214,9 +212,9 @@ begin
      where e.channel_id = p_channel and e.seq = any (v_seqs) and e.kind = 'user'
        and p.revisions is distinct from (select count(*) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq)::integer)
   then return null; end if;
-  insert into entry_prints (channel_id, seq, key_id, said, former)
-  select p_channel, p.seq, p_key_id, decode(p.said, 'hex'), decode(p.former, 'hex')
-    from jsonb_to_recordset(p_prints) p (seq bigint, said text, former text) where p.seq = any (v_seqs);
+  insert into entry_prints (channel_id, seq, key_id, said)
+  select p_channel, p.seq, p_key_id, decode(p.said, 'hex')
+    from jsonb_to_recordset(p_prints) p (seq bigint, said text) where p.seq = any (v_seqs);
   -- Also earlier summaries of the same texts: whichever is looked at says so.
   update summaries s set texts_gone_at = clock_timestamp()
    where s.channel_id = p_channel and s.level = 1 and s.texts_gone_at is null

@@ -77,8 +77,8 @@ export class RetentionStore {
     const messages = await this.#db.query<RawMessage & Record<string, unknown>>(
       {
         name: "retention_messages",
-        text: `select e.seq, entry_text(e.channel_id, e.seq, e.text) as said, e.text,
-                      array(select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as revisions
+        text: `select e.seq, entry_text(e.channel_id, e.seq, e.text) as text,
+                      (select count(*) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as revisions
                  from entries e
                 where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user'
                   and e.deleted_at is null and e.expired_at is null`,
@@ -124,22 +124,11 @@ export class RetentionStore {
 
 interface RawMessage {
   readonly seq: Seq;
-  /** What it says now. */
-  readonly said: string;
-  /** What it said first. */
   readonly text: string;
-  /** What it said later. */
-  readonly revisions: readonly string[];
+  readonly revisions: number;
 }
 
 /** What stays of a message, as `expire_texts` takes it. */
-function fingerprint(key: TermKey, channel: ChannelId, { seq, said, text, revisions }: RawMessage): object {
-  const now = tellingTerms(said);
-  const former = new Set([text, ...revisions].flatMap((one) => [...tellingTerms(one)])).difference(now);
-  return {
-    seq,
-    revisions: revisions.length,
-    said: printsOf(key, channel, now),
-    former: printsOf(key, channel, former),
-  };
+function fingerprint(key: TermKey, channel: ChannelId, { seq, text, revisions }: RawMessage): object {
+  return { seq, revisions, said: printsOf(key, channel, tellingTerms(text)) };
 }

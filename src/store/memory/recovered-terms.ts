@@ -21,7 +21,7 @@ interface ExpiredText {
   readonly seq: Seq;
   /** Null: there are none, so that it may have said anything. */
   readonly key: string | null;
-  /** Of what it has said, in hexadecimal. */
+  /** Of what it said, in hexadecimal. */
   readonly prints: string;
 }
 
@@ -34,7 +34,7 @@ export async function readExpired(
   const rows = await client.query<ExpiredText & Record<string, unknown>>(
     {
       name: "prints_of_entries",
-      text: `select e.seq, p.key_id as key, coalesce(encode(p.said || p.former, 'hex'), '') as prints
+      text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
                from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
               where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
     },
