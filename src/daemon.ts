@@ -5,7 +5,7 @@ import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { LiveChannels } from "./channel/live-channels.ts";
-import type { Retention } from "./channel/retention.ts";
+import { Retention } from "./channel/retention.ts";
 import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
@@ -107,8 +107,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => inForce.setup }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
+  const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, clock };
+  const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
@@ -120,7 +121,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     inbox: router,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
-    retention: channels.retention,
+    retention,
     status,
     vitals,
     masked: secrets.masked,
@@ -131,7 +132,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
-      for (const one of [...waiting, channels.retention, reloader]) one?.start();
+      for (const one of [...waiting, retention, reloader]) one?.start();
       keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...inForce.setup, ...channels, log }, name, waiting),

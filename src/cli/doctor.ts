@@ -6,9 +6,8 @@ import { type Models, openModels } from "../llm/model-provider.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
-import type { Database } from "../store/database/database.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
-import { createStore } from "../store/store.ts";
+import { createStore, type Store } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
 import { counted } from "../text/text.ts";
@@ -81,7 +80,13 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
-    return [{ what, state: "ok", detail }, ...(await lookAtWishes(config, opened.database))];
+    const signer = fileSigner(config.database.dataDir);
+    const store = createStore(opened.database, { signer });
+    return [
+      { what, state: "ok", detail },
+      ...(await lookAtWishes(store)),
+      ...(await lookAtFingerprints(store)),
+    ];
   } catch (error) {
     // The first start, or the next one, mends it.
     if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
@@ -93,10 +98,9 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
 }
 
 /** Are the signed rows those that Weir has written? */
-async function lookAtWishes(config: Config, database: Database): Promise<readonly Finding[]> {
+async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly Finding[]> {
   const what = "wishes";
-  const signer = fileSigner(config.database.dataDir);
-  const { believed, doubted } = await createStore(database, { signer }).wishes.all();
+  const { believed, doubted } = await wishes.all();
   const detail = doubtedLines(doubted).join(" ");
   const todo =
     "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
@@ -104,6 +108,18 @@ async function lookAtWishes(config: Config, database: Database): Promise<readonl
   if (detail !== "") return [{ what, state: "wrong", detail, todo }];
   const all = `${counted(believed.length, "row")}, signed by this Weir`;
   return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
+}
+
+/** Can a deletion still find what tells of texts that are no longer kept? */
+async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
+  const strange = await retention.countStrange();
+  if (strange === 0) return [];
+  const detail =
+    `of ${counted(strange, "message")} whose text is no longer kept nobody can say what they told: ` +
+    "their fingerprints were made with another signing.key";
+  const todo =
+    "bring back the signing.key of then: without it, deleting one of them takes all that may tell of it, also whole summaries";
+  return [{ what: "fingerprints", state: "wrong", detail, todo }];
 }
 
 /** Asks each model for one word. */

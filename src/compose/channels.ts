@@ -7,7 +7,6 @@ import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
-import { Retention } from "../channel/retention.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
@@ -61,7 +60,6 @@ export interface Channels extends LiveChannels {
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
-  readonly retention: Retention;
 }
 
 function homesOf(
@@ -143,15 +141,5 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  const retention = stack.use(new Retention({ ...base, store: store.retention }, config.retention));
-  return {
-    ...live,
-    subagents,
-    contexts,
-    breaker,
-    budgets,
-    approvals: stack.use(approvals),
-    lostModels,
-    retention,
-  };
+  return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

@@ -86,17 +86,7 @@ class Composer {
         this.#crash();
         this.#talk(random.int(4, 12));
         if (random.chance(0.3)) this.#delete();
-        if (this.#retained.chance(0.25))
-          this.#steps.push({
-            do: "crash",
-            point: {
-              at: "database",
-              statement: "retention_texts",
-              when: this.#retained.chance(0.5) ? "before" : "after",
-              nth: 1,
-            },
-          });
-        this.#retain();
+        this.#retain("may crash");
         this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
         return this.#talk(random.int(4, 10));
       case "hold":
@@ -454,7 +444,10 @@ class Composer {
     this.#steps.push({ do: "summariser", mode });
   }
 
-  #retain(): void {
+  #retain(how: "may crash" | "whole" = "whole"): void {
+    const when = this.#retained.chance(0.5) ? "before" : "after";
+    const point = { at: "database", statement: "retention_texts", when, nth: 1 } as const;
+    if (how === "may crash" && this.#retained.chance(0.25)) this.#steps.push({ do: "crash", point });
     this.#steps.push({ do: "retain" });
     for (let left = this.#retained.int(0, 2); left > 0; left--)
       this.#steps.push({ do: "delete", room: 0, target: "expired", pick: this.#retained.next() });

@@ -93,6 +93,19 @@ export class RetentionStore {
     return row?.entries ?? null;
   }
 
+  /** Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of. */
+  async countStrange(): Promise<number> {
+    const key = await this.#keys.find();
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "prints_of_others",
+        text: "select count(*) as count from entry_prints where key_id is distinct from $1",
+      },
+      [key?.id ?? null],
+    );
+    return row?.count ?? 0;
+  }
+
   /**
    * Lets the pictures of messages go that are covered by a summary, answered, and from before that time.
    * @param limit pictures that are looked at

@@ -224,7 +224,7 @@ test("memories that tell of it go, and those that another message bears stay, al
   );
 });
 
-test("calls, results, notes, reminders and subagents that tell of it lose their words; those that do not keep them", async () => {
+test("calls and results that tell of it lose their words; those that do not keep them", async () => {
   const { id, owner, turn } = await tell("calls");
   await expire();
   const call = (number: number, query: string) => ({
@@ -251,6 +251,21 @@ test("calls, results, notes, reminders and subagents that tell of it lose their 
     ],
     new Date(),
   );
+  await remove(id, "calls-1");
+  const called = await weir.sql<{ said: string }>(
+    `select coalesce(data->'calls'->0->>'arguments', '') || coalesce(data->'calls'->1->>'arguments', '') || text as said
+       from entries where channel_id = $1 and kind in ('tool_call', 'tool_result') order by seq`,
+    id,
+  );
+  assert.deepEqual(
+    called.map(({ said }) => said),
+    ['{}{"query":"the weather"}', "nothing of the weather", ""],
+  );
+});
+
+test("notes, reminders and subagents that tell of it go; those that do not stay", async () => {
+  const { id, owner, turn } = await tell("beside");
+  await expire();
   for (const text of ["the safe: 774411", "buy soup"])
     await weir.sql(
       "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
@@ -278,16 +293,7 @@ test("calls, results, notes, reminders and subagents that tell of it lose their 
       text,
     );
   }
-  await remove(id, "calls-1");
-  const called = await weir.sql<{ said: string }>(
-    `select coalesce(data->'calls'->0->>'arguments', '') || coalesce(data->'calls'->1->>'arguments', '') || text as said
-       from entries where channel_id = $1 and kind in ('tool_call', 'tool_result') order by seq`,
-    id,
-  );
-  assert.deepEqual(
-    called.map(({ said }) => said),
-    ['{}{"query":"the weather"}', "nothing of the weather", ""],
-  );
+  await remove(id, "beside-1");
   for (const table of ["notes", "reminders"]) {
     const rows = await weir.sql<{ text: string }>(
       `select text from ${table} where channel_id = $1 order by id`,
@@ -359,8 +365,11 @@ test("without the key that the fingerprints were made with nobody can say what i
   });
   await expire();
   const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
+  const strange = createStore(weir.db, { signer: fileSigner(other) });
   try {
-    await remove(id, "no-key-1", createStore(weir.db, { signer: fileSigner(other) }));
+    assert.equal(await store.retention.countStrange(), 0);
+    assert.ok((await strange.retention.countStrange()) >= 6);
+    await remove(id, "no-key-1", strange);
   } finally {
     rmSync(other, { recursive: true });
   }
