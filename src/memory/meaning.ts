@@ -5,8 +5,8 @@ import { withDeadline } from "../async/deadline.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import type { Embeddings } from "../llm/embeddings.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
+import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for what is found by meaning, ms: whoever asked goes on without. */
@@ -55,7 +55,7 @@ export interface MeaningQuery {
 
 /** Looks for what means the same, in whatever words, where an embedding model is configured. */
 export class Meaning {
-  readonly #embeddings: Embeddings;
+  readonly #embeddings: BilledEmbeddings;
   readonly #vectors: VectorStore;
   readonly #log: Logger;
   /** Mean share of bits in which unrelated texts differ; null: not known yet, and nothing is looked for. */
@@ -63,7 +63,7 @@ export class Meaning {
   #failures = 0;
   #restsUntil = -Infinity;
 
-  constructor(parts: { embeddings: Embeddings; vectors: VectorStore; log: Logger }) {
+  constructor(parts: { embeddings: BilledEmbeddings; vectors: VectorStore; log: Logger }) {
     this.#embeddings = parts.embeddings;
     this.#vectors = parts.vectors;
     this.#log = parts.log;
@@ -74,7 +74,7 @@ export class Meaning {
    * @throws ModelError if it does not
    */
   async measure(signal: AbortSignal): Promise<void> {
-    this.#apart = meanDifference((await this.#embeddings.embed(UNRELATED, signal)).map(signsOf));
+    this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
   }
 
   /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */
@@ -97,7 +97,8 @@ export class Meaning {
   }
 
   async #find(query: MeaningQuery, apart: number, signal: AbortSignal): Promise<FoundByMeaning> {
-    const [vector = []] = await this.#embeddings.embed([query.text], signal);
+    const channel = query.entries?.channel ?? query.memories?.channel ?? null;
+    const [vector = []] = await this.#embeddings.embed(channel, [query.text], signal);
     const bits = signsOf(vector);
     const near = (limit: number): NearTo => {
       return { model: this.#embeddings.model, bits, most: Math.floor(NEAR * apart * bits.length), limit };

@@ -108,6 +108,56 @@ test("what means the same is found in other words, in its channel alone, and /wh
   );
 });
 
+test("what an embedding model is asked is in the bill of the channel, and for nobody", async () => {
+  await using server = await startModelServer();
+  const channel = await (async () => {
+    await using weir = await start(server);
+    const billed = await sayOutOfView(weir, "billed");
+    await filled(billed.channel);
+    await ask(weir, server, "billed");
+    return billed.channel;
+  })();
+  const calls = await open.sql<{ calls: number; tokens: number; model: string; estimated: number }>(
+    `select model, count(*) as calls, sum(prompt_tokens)::int as tokens, min(estimated_tokens) as estimated from model_calls
+      where channel_id = $1 and purpose = 'embedding' and turn_id is null and outcome = 'answered' group by model`,
+    channel,
+  );
+  const [{ calls: count = 0, tokens = 0, model = "", estimated = 0 } = {}] = calls;
+  assert.equal(model, "words");
+  assert.ok(count >= 2, "what was said, and what was asked");
+  assert.ok(tokens >= 7 * 3 && estimated > 0, "two texts, and a question");
+  const since = new Date(Date.now() - 3_600_000);
+  const usages = await open.store.usage.by("purpose", { since, channel }, "UTC");
+  const billed = usages.filter(({ key }) => key === "embedding");
+  assert.deepEqual(
+    billed.map(({ promptTokens, calls: made }) => [promptTokens, made]),
+    [[tokens, count]],
+  );
+  const people = await open.store.usage.by("person", { since, channel }, "UTC");
+  assert.equal(people.find(({ model: of }) => of === "words")?.key, null);
+});
+
+test("a server of embeddings that fails is in the bill without tokens", async () => {
+  await using server = await startModelServer();
+  server.embed = () => ({ status: 503, message: "busy" });
+  const channel = await (async () => {
+    await using weir = await start(server);
+    server.embed = ({ input }) => wordVectors(input, SYNONYMS);
+    const said = await sayOutOfView(weir, "unbilled");
+    await filled(said.channel);
+    server.embed = () => ({ status: 503, message: "busy" });
+    await ask(weir, server, "unbilled");
+    return said.channel;
+  })();
+  assert.deepEqual(
+    await open.sql(
+      "select outcome, prompt_tokens from model_calls where channel_id = $1 and purpose = 'embedding' and outcome <> 'answered' limit 1",
+      channel,
+    ),
+    [{ outcome: "unavailable", prompt_tokens: null }],
+  );
+});
+
 test("an entry out of view is found by its meaning by the tool, and by the turn", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
