@@ -16,7 +16,7 @@ import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../core/forget-me.ts";
-import { memoryId } from "../core/ids.ts";
+import { type MemoryId, memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -186,12 +186,14 @@ async function takeOne(parts: CommandParts, command: AskedCommand, memory: Owned
     channel,
     messages.map(({ id }) => id),
   );
-  const isLeft = await takeMemory(parts, channel, memory);
+  // What said the same in other words would show in its place.
+  let gone = 0;
+  for (const id of [memory.id, ...memory.standsFor]) if (!(await takeMemory(parts, channel, id))) gone++;
   return {
     messages: redacted.messages,
     others: memory.messages.length - messages.length,
-    // If no other message proved the memory, `redacted` has counted it.
-    otherMemories: Math.max(0, redacted.memories - (isLeft ? 0 : 1)),
+    // What no other message proved has been counted as gone with its messages.
+    otherMemories: Math.max(0, redacted.memories - gone),
   };
 }
 
@@ -214,7 +216,7 @@ async function redactEverywhere(
 }
 
 /** @returns whether the memory was still there, by other proofs */
-async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: OwnedMemory): Promise<boolean> {
+async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId): Promise<boolean> {
   const { result, isRepeated } = await retryWrite(async () =>
     parts.store.people.forgetMemory(channel.id, id),
   );

@@ -289,9 +289,13 @@ export function memoryLines(
     const { id, type, statement, assertedBy, at, refers, until, proofs, from = "here" } = memory;
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
     const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${dissent(memory, time)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${same(memory)}${dissent(memory, time)}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
+}
+
+function same({ sameAs }: Pick<Memory, "sameAs">): string {
+  return sameAs === undefined ? "" : ` · says the same as #${sameAs}`;
 }
 
 function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat): string {
@@ -312,7 +316,7 @@ export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${dissent(memory, time)}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${same(memory)}${dissent(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

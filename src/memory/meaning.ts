@@ -32,6 +32,12 @@ const UNRELATED = [
 /** What is found is at most this share of that distance away. A judgement, by what is known of the usual models. */
 const NEAR = 0.85;
 
+/**
+ * The share of bits in which two vectors with a cosine of 0.97 differ, where unrelated ones differ in half of theirs: their angle
+ * over half a turn.
+ */
+const SAME = Math.acos(0.97) / Math.PI;
+
 /** What was found by meaning, the nearest first. */
 export interface FoundByMeaning {
   readonly entries: readonly Seq[];
@@ -75,6 +81,11 @@ export class Meaning {
    */
   async measure(signal: AbortSignal): Promise<void> {
     this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
+  }
+
+  /** The share of bits in which texts that say the same may differ; null: not known yet. */
+  get sameWithin(): number | null {
+    return this.#apart === null ? null : SAME * Math.min(1, this.#apart / 0.5);
   }
 
   /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */

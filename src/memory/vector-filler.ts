@@ -97,7 +97,11 @@ export class VectorFiller implements AsyncDisposable {
   /** One batch of one channel. */
   async #fill(channel: ChannelId): Promise<void> {
     const batch = await this.#vectors.next(channel, this.#embeddings.model, TEXTS);
-    await this.#vectors.keep(channel, this.#embeddings.model, batch, await this.#embed(channel, batch.texts));
+    const kept = await this.#embed(channel, batch.texts);
+    await this.#vectors.keep(channel, this.#embeddings.model, batch, kept);
+    const memories = kept.flatMap(({ of }) => ("memory" in of ? [of.memory] : []));
+    const within = this.#meaning.sameWithin;
+    if (within !== null) await this.#vectors.fold(channel, memories, within);
   }
 
   /** A text that the server refuses, or hangs on, where it takes others stays without a vector. */

@@ -6,7 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { answerText } from "../../../src/core/card.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { openStore } from "../../store/open-store.ts";
+import { marksOf } from "../../../src/memory/statement-marks.ts";
 import { rememberIn } from "../../store/remember.ts";
+import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -156,6 +158,48 @@ test("a server of embeddings that fails is in the bill without tokens", async ()
     ),
     [{ outcome: "unavailable", prompt_tokens: null }],
   );
+});
+
+test("what says the same in other words is shown once, as a proof more, and is forgotten with it", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "twice";
+  const ben = { id: "u-ben", name: "Ben", isBot: false };
+  const say = async (said: string, author?: typeof ben): Promise<number> => {
+    await weir.say(said, { room, addressed: false, ...(author !== undefined && { author }) });
+    const channel = await idOf(weir, room);
+    const { lastSeq } =
+      (await weir.daemon.store.channels.find({ platform: "test", name: room })) ?? assert.fail();
+    const sources = [{ seq: lastSeq, quote: said }];
+    return rememberIn(open, channel, { subject: "parking", statement: said, sources, ...marksOf(said) });
+  };
+  const first = await say(SAID);
+  const channel = await idOf(weir, room);
+  await filled(channel);
+  await say("The motorcar stands inside the atelier.", ben);
+  await filled(channel);
+  while (
+    (await open.sql("select from memories where channel_id = $1 and same_as = $2", channel, first)).length ===
+    0
+  )
+    await delay(10);
+  await (await weir.daemon.registry.get(channel)).reset();
+  const request = JSON.stringify(await ask(weir, server, room));
+  assert.match(request, /Remembered[^"]*The automobile stands inside the garage/);
+  assert.doesNotMatch(request, /Remembered[^"]*motorcar stands/);
+  const listed = await command(weir, room, "memory");
+  assert.match(listed, new RegExp(`^- #${first} .*\n.*, 2 proofs`, "m"));
+  assert.doesNotMatch(listed, /motorcar/);
+  assert.match(
+    await command(weir, room, `forget ${first}`),
+    /2 messages that it came from lost their text, in the log and in summaries\.$/,
+  );
+  assert.deepEqual(await open.sql("select from memories where channel_id = $1", channel), []);
+  assert.deepEqual(
+    await open.sql("select from entries where text like '%motorcar stands%' and channel_id = $1", channel),
+    [],
+  );
+  assert.doesNotMatch(await command(weir, room, "memory"), /automobile|motorcar/);
 });
 
 test("an entry out of view is found by its meaning by the tool, and by the turn", async () => {
