@@ -18,7 +18,8 @@ import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../core/forget-me.ts";
 import { type MemoryId, memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { counted } from "../text/text.ts";
+import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { counted, normalForm, plainDigits, withoutUnseen } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 
@@ -86,14 +87,36 @@ async function forgetFitting(parts: CommandParts, command: AskedCommand): Promis
   return forgetSeveral(parts, command, fitting);
 }
 
-/** Memories whose statement, subject or speaker has each word of the query. Pure. */
+/**
+ * Memories whose statement, subject or speaker has each word of the query, however it is written, and each emoji. Where words have
+ * no edges, or an article sticks to them, a part of a word does. Pure.
+ */
 export function memoriesWith(query: string, memories: readonly Memory[]): Memory[] {
-  const asked = questionTerms(query);
+  const looked = asTyped(query);
+  const asked = [...questionTerms(looked), ...(looked.match(/\p{Extended_Pictographic}/gu) ?? [])];
   if (asked.length === 0) return [];
   return memories.filter(({ subject, assertedBy, statement }) => {
-    const has = new Set(terms(`${subject} ${assertedBy} ${statement}`));
-    return asked.every((term) => has.has(term));
+    const text = asTyped(`${subject} ${assertedBy} ${statement}`);
+    const has = new Set(terms(text));
+    return asked.every((term) => has.has(term) || (IS_PART.test(term) && text.includes(term)));
   });
+}
+
+/** A single character of a script without spaces, an emoji, a word to which others stick. */
+const IS_PART = new RegExp(
+  `^(?:[${EDGELESS_SCRIPTS}]|\\p{Extended_Pictographic}|[\\p{Script=Arabic}\\p{Script=Hebrew}]{2,})$`,
+  "u",
+);
+/** Accents, Hebrew points, and what stands above and below Arabic letters or stretches them. */
+const ACCENTS = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+/gu;
+
+/** As somebody types it who is in a hurry: without accents, in small letters. */
+function asTyped(text: string): string {
+  const plain = plainDigits(withoutUnseen(normalForm(text, "NFKC")));
+  return normalForm(plain.toLowerCase().normalize("NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
+    "ß",
+    "ss",
+  );
 }
 
 async function forgetSeveral(
