@@ -3,6 +3,7 @@ import type { Memory, MemoryDraft } from "../core/memory.ts";
 import { counted, displayName, storableText } from "../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
+import { asksOfSelf } from "../memory/own-words.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { retryWrite } from "../async/retry.ts";
 import { parseTextCommand, type ProvingMessage } from "../router/text-commands.ts";
@@ -70,7 +71,13 @@ async function describeFound(
   { channel, argument, asker, typed }: AskedCommand,
 ): Promise<string> {
   const asking = askingChannel(parts, channel);
-  const found = await parts.recall.find({ ...asking, askers: [asker.id], text: argument, limit: FOUND });
+  const found = await parts.recall.find({
+    ...asking,
+    askers: [asker.id],
+    self: asksOfSelf(argument, [asker.name]),
+    text: argument,
+    limit: FOUND,
+  });
   const cited = await parts.store.cited.visible(
     asking,
     found.map(({ id }) => id),

@@ -20,6 +20,7 @@ import { steadyNow } from "../async/clock.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { AskingMessage } from "../turn/first-recall.ts";
 import type { SharedParts } from "./channel-context.ts";
 
 /** Channels that are loaded at a time after a start: a locked row holds up no other channel. */
@@ -175,8 +176,8 @@ export class ChannelRegistry implements AsyncDisposable {
    * Prepares the turn of a message that is about to be appended, if its channel is in memory.
    * @returns the claim with which the append begins the turn; null: the turn begins later
    */
-  expect(id: ChannelId, text: string): TurnClaim | null {
-    return this.homes.holds(id) ? (this.#ready.get(id)?.expect(text) ?? null) : null;
+  expect(id: ChannelId, message: AskingMessage): TurnClaim | null {
+    return this.homes.holds(id) ? (this.#ready.get(id)?.expect(message) ?? null) : null;
   }
 
   /**

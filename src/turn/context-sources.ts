@@ -117,7 +117,9 @@ export interface Scene extends SectionScene {
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, remembered, isUnfound, attached, extract, now, scene } = situation;
+  const { history, turn, remembered, isUnfound, attached, extract, now, scene } = situation;
+  const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
+  const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
   const learned = learnedLines(history, asked, now);

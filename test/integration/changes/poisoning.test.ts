@@ -21,6 +21,7 @@ import {
   script,
 } from "../../support/compaction.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
+import { until } from "../../support/patience.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
 import type { TestWeir } from "../../support/weir.ts";
 
@@ -46,6 +47,8 @@ const WORDS: Readonly<Record<number, readonly [text: string, by: Author]>> = {
   12: ["I like rye bread", authorOf(BEN)],
   13: ["I do not like rye bread now", authorOf(BENJAMIN)],
   14: ["I do not like rye bread now, says Ben", authorOf(MALLORY)],
+  18: ["Macau has casino vouchers for each server", authorOf(MALLORY)],
+  24: ["the machines of Falkenstein lose a disk each winter", authorOf(BEN)],
 };
 
 /** What a summariser notes that falls for all of it. */
@@ -250,4 +253,15 @@ test("a message that is edited twice proves what it says now, and what it said b
   assert.deepEqual(await statements(), [], "said again, it is remembered by whoever reads it");
   await edit("gate-1", code("zxqthree"));
   for (const word of ["zxqone", "zxqtwo"]) assert.deepEqual(await rowsWith(scene.open, word), [], word);
+});
+
+test("what a stranger means by a word leads nobody else's questions anywhere", async () => {
+  await using scene = await openScene();
+  await using weir = await fool(scene, "mill");
+  await until("all is indexed", async () => (await scene.open.store.search.behind()).length === 0);
+  const asked = async (question: string): Promise<string> =>
+    said(await ask(weir, scene.server, "mill", question)).at(-1) ?? "";
+  const anns = await asked("Is the cluster up?");
+  assert.match(anns, /> .*the machines of Falkenstein lose a disk each winter$/m);
+  assert.doesNotMatch(anns, /> .*Macau has casino vouchers/);
 });
