@@ -361,9 +361,9 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
 const MAX_LEARNED = 8;
 
 /** What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`. */
-function learnedLines({ wishes }: History, asked: readonly Asked[], now: Date): string[] {
+function learnedLines({ wishes, rejections }: History, asked: readonly Asked[], now: Date): string[] {
   const people = new Set(asked.map(({ authorId }) => authorId));
-  return candidatesToShow(wishes, people, now)
+  return candidatesToShow(wishes, people, now, rejections)
     .slice(0, MAX_LEARNED)
     .map(({ person, wish, wishes: said }) => {
       const names = [...new Map(said.map(({ asker, askerName }) => [asker, quotedName(askerName)])).values()];
