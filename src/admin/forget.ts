@@ -107,8 +107,8 @@ const IS_PART = new RegExp(
   `^(?:[${EDGELESS_SCRIPTS}]|\\p{Extended_Pictographic}|[\\p{Script=Arabic}\\p{Script=Hebrew}]{2,})$`,
   "u",
 );
-/** Accents, Hebrew points, and what stands above and below Arabic letters or stretches them. */
-const ACCENTS = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+/gu;
+/** Accents, Hebrew points, what stands above and below Arabic letters or stretches them; not what makes another kana of one. */
+const ACCENTS = /(?!\u3099|\u309a)(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]|\u0640/gu;
 
 /** As somebody types it who is in a hurry: without accents, in small letters. */
 function asTyped(text: string): string {
@@ -245,8 +245,8 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId
   );
   if (!result && !isRepeated) return false;
   // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
-  await parts.registry.changed(channel.id, 0, null);
-  await parts.registry.memoriesGone(channel.id);
+  await parts.waker.changed(channel.id, 0, null);
+  await parts.waker.memoriesGone(channel.id);
   return true;
 }
 

@@ -278,10 +278,10 @@ describe("the memories of one call", () => {
   });
 
   test("are told what each type is, how a subject is named, and what importance means", () => {
-    const { properties } = memorySaveParameters as { properties: { memories: { items: object } } };
-    const fields = z
-      .object({ properties: z.record(z.string(), z.looseObject({ description: z.string().optional() })) })
-      .parse(properties.memories.items).properties;
+    const described = z.looseObject({ description: z.string().optional() });
+    const items = z.object({ items: z.object({ properties: z.record(z.string(), described) }) });
+    const schema = z.object({ properties: z.object({ memories: items }) });
+    const fields = schema.parse(memorySaveParameters).properties.memories.items.properties;
     for (const type of MEMORY_TYPES) assert.ok(fields["type"]?.description?.includes(`${type}: `), type);
     for (const field of ["subject", "importance", "refers_to", "sources"])
       assert.ok((fields[field]?.description ?? "") !== "", field);

@@ -192,11 +192,11 @@ test("a typed /remember that is edited twice: one memory says what the message s
   await type(weir, room, "/remember the gate code is zxqfour");
   await edit(weir, room, "/remember the gate code is zxqfive");
   await edit(weir, room, "/remember the gate code is zxqsix");
-  const statements = await open.sql(
+  const kept = await open.sql(
     "select m.statement from memories m join channels c on c.id = m.channel_id where c.name = $1",
     room,
   );
-  assert.deepEqual(statements, [{ statement: "the gate code is zxqsix" }]);
+  assert.deepEqual(kept, [{ statement: "the gate code is zxqsix" }]);
   for (const word of ["zxqfour", "zxqfive"]) assert.deepEqual(await rowsWith(open, word), [], word);
   await edit(weir, room, "never mind");
   assert.deepEqual(await rowsWith(open, "zxqsix"), []);

@@ -364,15 +364,15 @@ test("answers that whom it is for marks as bad ones count once they are covered,
         await weir.say("reacted with 👎", { room, addressed: false, replyTo, id, author: authorOf(who) });
       }
     }
-    const five = async (): Promise<string> =>
+    const listed = async (): Promise<string> =>
       /- L3 .*\n.*\n/.exec(await command(weir, room, "learned", BEN))?.[0] ?? "";
-    assert.doesNotMatch(await five(), /rejected/, "no summary covers them");
-    for (let number = 100; !(await five()).includes("3 answers rejected") && number < 250; number++) {
+    assert.doesNotMatch(await listed(), /rejected/, "no summary covers them");
+    for (let number = 100; !(await listed()).includes("3 answers rejected") && number < 250; number++) {
       await weir.say(reading(number), { room, addressed: false });
       await quiet(weir, room);
     }
     assert.match(
-      await five(),
+      await listed(),
       /watched, not used yet .*for Ben alone .* 2 messages, score 0\.67, 3 answers rejected/,
     );
     assert.match(

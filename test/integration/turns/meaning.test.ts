@@ -124,7 +124,9 @@ test("what an embedding model is asked is in the bill of the channel, and for no
       where channel_id = $1 and purpose = 'embedding' and turn_id is null and outcome = 'answered' group by model`,
     channel,
   );
-  const [{ calls: count = 0, tokens = 0, model = "", estimated = 0 } = {}] = calls;
+  const [row] = calls;
+  assert.ok(row !== undefined);
+  const { calls: count, tokens, model, estimated } = row;
   assert.equal(model, "words");
   assert.ok(count >= 2, "what was said, and what was asked");
   assert.ok(tokens >= 7 * 3 && estimated > 0, "two texts, and a question");
