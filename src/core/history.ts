@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Entry, UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
 import type { AgentId, Seq, TurnId } from "./ids.ts";
@@ -230,7 +229,7 @@ export function cover(
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });
   // What was written ahead is in no view: whoever has made something of the list goes on with it.
-  const isSame = isDeepStrictEqual(history.summaries, to.summaries);
+  const isSame = JSON.stringify(history.summaries) === JSON.stringify(to.summaries);
   const summaries = isSame ? history.summaries : to.summaries;
   return { ...history, ...to, summaries, entries: history.entries.filter(({ seq }) => seq >= from) };
 }
