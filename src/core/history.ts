@@ -230,7 +230,10 @@ export function cover(
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });
-  return { ...history, ...to, entries: history.entries.filter(({ seq }) => seq >= from) };
+  // What was written ahead is in no view: whoever has made something of the list goes on with it.
+  const isSame = JSON.stringify(history.summaries) === JSON.stringify(to.summaries);
+  const summaries = isSame ? history.summaries : to.summaries;
+  return { ...history, ...to, summaries, entries: history.entries.filter(({ seq }) => seq >= from) };
 }
 
 function extendOmission(history: History, leaving: readonly Entry[], toSeq: Seq): Omission | null {
