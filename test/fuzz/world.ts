@@ -208,6 +208,7 @@ export class World implements AsyncDisposable {
       turn: ledger.lastTurn,
     }));
     this.deeds.beginLook();
+    for (const { ledger } of this.rooms) ledger.editedAwayBefore = new Set(ledger.editedAway.keys());
     const states = await observe(this.probe, since);
     for (const [index, room] of this.rooms.entries()) {
       const state = states[index];
