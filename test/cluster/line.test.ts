@@ -32,6 +32,7 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
   const failures: string[] = [];
   const line = new Line({
     names,
+    count: PARTITIONS,
     baton: Buffer.from("second"),
     // The broker has it, as it says, and whoever it takes for the holder is sent it: not this one.
     sender: { baton: async () => true },
@@ -48,12 +49,12 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
     fail: (why) => failures.push(why),
   });
   await line.enter();
-  await until("all partitions", () => line.owned === PARTITIONS);
+  await until("all partitions", () => line.owned.length === PARTITIONS);
   line.renewOld();
   await until("loss", () => listener.lostOnes.length === PARTITIONS);
   assert.equal(counts.lost, PARTITIONS);
   // Nobody else was in line: they come back, as batons that were never held.
-  await until("all partitions again", () => line.owned === PARTITIONS);
+  await until("all partitions again", () => line.owned.length === PARTITIONS);
   assert.equal(counts.gained, 2 * PARTITIONS);
   assert.deepEqual(failures, []);
   line.drop();

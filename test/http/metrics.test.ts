@@ -194,6 +194,7 @@ test("a daemon of a cluster tells how it stands there, and one that is alone tel
     members: 3,
     isPublishing: true,
     wakes: { sent: 5, received: 4, dropped: 1 },
+    shards: [],
   };
   const found = await openScene(due, member).samples();
   assert.deepEqual(

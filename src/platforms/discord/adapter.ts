@@ -84,7 +84,7 @@ class DiscordPlatform implements Platform {
     const lastMessages = this.#lastMessages;
     this.#options = options;
     this.#timing = timing;
-    this.#logins = new Logins(api, timing);
+    this.#logins = new Logins(api, shardHomes, timing);
     this.#api = api;
     this.#identity = identity;
     this.#directory = directory;

@@ -5,7 +5,6 @@ import { GatewayOpcodes } from "discord.js";
 import { pino } from "pino";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { shardOf } from "../../../src/platforms/discord/gateway/shard-of.ts";
-import { rangesOf } from "../../../src/platforms/discord/gateway/shards.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import type { Platform } from "../../../src/platforms/platform.ts";
 import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
@@ -78,7 +77,6 @@ test("a server is on the shard that Discord's formula says, and a direct message
   assert.equal(shardOf("197038439483310086", 1), 0);
   assert.equal(shardOf("197038439483310086", 16), Number((197_038_439_483_310_086n >> 22n) % 16n));
   assert.equal(shardOf("", 16), 0);
-  assert.equal(rangesOf([7, 2, 0, 1]), "0-2, 7");
 });
 
 test("as many connections as Discord recommends; each server is heard once, direct messages too", async () => {
@@ -146,26 +144,26 @@ test("a shard goes from daemon to daemon: the next one goes on where the last ha
   const a = await scene.start({ shardHomes: homesA });
   const b = await scene.start({ shardHomes: homesB });
   assert.equal(a.connection?.().as, "without a shard of the gateway");
-  homesA.listener.gained([0, 1]);
-  homesB.listener.gained([2]);
+  homesA.gain(0, 1);
+  homesB.gain(2);
   await until("three logins", () => discord.journal.dispatched("GUILD_CREATE").length === SHARDS);
   await until("three places", () => inbox.sessions.size === SHARDS);
   for (const channel of channels) discord.world.say(ann, channel, "before");
   await inbox.received(SHARDS);
-  await homesA.listener.lost([1]);
+  await homesA.lose(1);
   const [, one = "", two = ""] = channels;
   discord.world.say(ann, one, "nobody listens");
   discord.world.say(ann, two, "somebody does");
   await until("the one that is heard", () => inbox.said.includes("Ann: somebody does"));
   assert.ok(!inbox.said.includes("Ann: nobody listens"));
   const fetched = discord.journal.calls("GET", ROUTE_MESSAGES).length;
-  homesB.listener.gained([1]);
+  homesB.gain(1);
   await until("the one that was not", () => inbox.said.includes("Ann: nobody listens"));
   assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.equal(logins(scene).length, SHARDS);
   assert.equal(discord.journal.calls("GET", ROUTE_MESSAGES).length, fetched);
   await until("the status", () => b.connection?.().as === "weir in 2 servers, shards 1-2 of 3");
-  await homesA.listener.lost([0]);
+  await homesA.lose(0);
   assert.equal(a.connection?.().as, "weir in 0 servers, without a shard of the gateway");
 });
 

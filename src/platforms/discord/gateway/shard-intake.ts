@@ -7,6 +7,7 @@ import type { Server } from "../../../core/message.ts";
 import { Intake } from "../../intake/intake.ts";
 import type { CatchUpLedger, ConnectionState, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
+import type { HeldShard } from "../../shared/shard-homes.ts";
 import { DiscordEvents } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
 import type { MessageReader } from "../inbound/reader.ts";
@@ -87,7 +88,8 @@ export class ShardIntake {
   #isBegun = false;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: SharedParts, shard: number, shards: number) {
+  /** @param shards how many there are */
+  constructor(parts: SharedParts, { shard, epoch }: HeldShard, shards: number) {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
     const wait = backOff === undefined ? {} : { backOff };
@@ -121,6 +123,7 @@ export class ShardIntake {
     this.#recentActivity = new RecentActivity(directory, intake);
     this.#keeper = new SessionKeeper({
       ledger,
+      epoch,
       place: () => this.#place(),
       isAlive: () => this.state.kind === "connected",
       log,
@@ -151,9 +154,9 @@ export class ShardIntake {
     await this.#stopping;
   }
 
-  /** Like {@link stop}, at once: another daemon has this connection. What is known of its servers grows old. */
-  async leave(): Promise<void> {
-    await this.stop(AbortSignal.abort());
+  /** Like {@link stop}: another daemon has this connection from then on, or already. What is known of its servers grows old. */
+  async leave(deadline: AbortSignal): Promise<void> {
+    await this.stop(deadline);
     this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
   }
 

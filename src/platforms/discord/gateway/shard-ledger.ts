@@ -25,6 +25,6 @@ export function shardLedger(ledger: CatchUpLedger, shard: number, shards: number
       (await ledger.watermark(platform, own(account))) ?? (await ledger.watermark(platform, account)),
     moveWatermark: async (platform, account, to) => ledger.moveWatermark(platform, own(account), to),
     keptSession: async (platform, one) => ledger.keptSession(platform, one),
-    keepSession: async (platform, place) => ledger.keepSession(platform, place),
+    keepSession: async (platform, place, epoch) => ledger.keepSession(platform, place, epoch),
   };
 }
