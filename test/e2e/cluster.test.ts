@@ -74,8 +74,8 @@ class Scene implements AsyncDisposable {
   }
 
   async look(): Promise<ClusterReport> {
-    const { members } = this.beside.store;
-    return reportCluster(await members.all(), await members.partitions());
+    const { members, gatewayShards } = this.beside.store;
+    return reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
   }
 
   /** Resolves when these daemons, and no others, have even shares of all partitions. */

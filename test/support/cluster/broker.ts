@@ -64,13 +64,14 @@ export function makeNamespace(url: string): TestNamespace {
     async [Symbol.asyncDispose]() {
       const connection = await connect(url, { timeout: 5000 });
       const channel = await connection.createChannel();
-      for (let partition = 0; partition < PARTITIONS; partition++) {
-        await channel.deleteQueue(names.baton(partition));
-        await channel.deleteQueue(names.wakes(partition));
+      for (const of of [names, new Names(`${prefix}.discord`)]) {
+        for (let baton = 0; baton < PARTITIONS; baton++) await channel.deleteQueue(of.baton(baton));
+        await channel.deleteQueue(of.members);
+        await channel.deleteQueue(of.setUp);
+        await channel.deleteExchange(of.presence);
       }
-      await channel.deleteQueue(names.members);
-      await channel.deleteQueue(names.setUp);
-      await channel.deleteExchange(names.presence);
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        await channel.deleteQueue(names.wakes(partition));
       await connection.close();
     },
   };

@@ -5,7 +5,7 @@ import { errorMessage } from "../../../core/errors.ts";
 import type { GatewayPlace, KeptSession } from "../../../core/gateway.ts";
 import type { Server } from "../../../core/message.ts";
 import { Intake } from "../../intake/intake.ts";
-import type { CatchUpLedger, ConnectionState, PlatformInbox } from "../../platform.ts";
+import type { CatchUpLedger, ConnectionState, Gap, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
 import type { HeldShard } from "../../shared/shard-homes.ts";
 import { DiscordEvents } from "../inbound/events.ts";
@@ -41,6 +41,8 @@ export interface SharedParts {
    * @throws as `listGuilds` does
    */
   readonly servers: () => Promise<readonly Server[]>;
+  /** The gaps of all channels: whoever asks while they are being read gets the same. */
+  readonly openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>;
   readonly people: People;
   readonly lastMessages: BoundedMap<string>;
   readonly reader: MessageReader;
@@ -93,7 +95,7 @@ export class ShardIntake {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
     const wait = backOff === undefined ? {} : { backOff };
-    const ledger = shardLedger(parts.ledger, shard, shards);
+    const ledger = shardLedger(parts.ledger, shard, shards, parts.openGaps);
     this.#parts = parts;
     this.#shard = shard;
     this.#shards = shards;
