@@ -64,11 +64,11 @@ export function makeNamespace(url: string): TestNamespace {
     async [Symbol.asyncDispose]() {
       const connection = await connect(url, { timeout: 5000 });
       const channel = await connection.createChannel();
-      for (const of of [names, new Names(`${prefix}.discord`)]) {
-        for (let baton = 0; baton < PARTITIONS; baton++) await channel.deleteQueue(of.baton(baton));
-        await channel.deleteQueue(of.members);
-        await channel.deleteQueue(of.setUp);
-        await channel.deleteExchange(of.presence);
+      for (const set of [names, new Names(`${prefix}.discord`)]) {
+        for (let baton = 0; baton < PARTITIONS; baton++) await channel.deleteQueue(set.baton(baton));
+        await channel.deleteQueue(set.members);
+        await channel.deleteQueue(set.setUp);
+        await channel.deleteExchange(set.presence);
       }
       for (let partition = 0; partition < PARTITIONS; partition++)
         await channel.deleteQueue(names.wakes(partition));
