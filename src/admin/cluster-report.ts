@@ -68,10 +68,7 @@ function sumDue(partitions: readonly PartitionState[]): PartitionState["due"] {
 }
 
 /** The report for a person. Pure. */
-export function formatCluster(
-  { daemons, shards, homeless, due }: ClusterReport,
-  time: TimeFormat,
-): string[] {
+export function formatCluster({ daemons, shards, homeless, due }: ClusterReport, time: TimeFormat): string[] {
   if (daemons.length === 0)
     return ["No daemon of a cluster has been here for an hour. docs/scale.md tells how to start some."];
   const head = [

@@ -18,11 +18,12 @@ const connection = z.object({
   isOperators: z.boolean(),
   as: z.string().optional(),
 });
+const clusterStates = z.enum(["joining", "member", "leaving", "left"]);
 /** How a daemon fares in its cluster: what `Cluster.vitals` tells, as far as it is shown. */
 const clusterSchema = z.object({
   name: z.string(),
   /** `joining`: there is no broker, or it is being asked. */
-  state: z.enum(["joining", "member", "leaving", "left"]),
+  state: clusterStates,
   /** It hands on what it has, and takes nothing. */
   isResting: z.boolean(),
   /** Partitions. */
@@ -37,6 +38,7 @@ const clusterSchema = z.object({
     .array(
       z.object({
         platform: z.string(),
+        state: clusterStates,
         of: z.number(),
         held: z.array(z.number()).readonly(),
         members: z.number().nullable(),

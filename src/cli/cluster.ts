@@ -22,11 +22,7 @@ export async function showCluster(io: Io, options: ClusterOptions): Promise<void
   const config = readConfigToLook(io, options);
   await assertHasRun(config);
   await withStore(io, config, async ({ members, gatewayShards }) => {
-    const report = reportCluster(
-      await members.all(),
-      await members.partitions(),
-      await gatewayShards.all(),
-    );
+    const report = reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
     if (options.json === true) sayJson(io, report, 2);
     else for (const line of formatCluster(report, firstTimeFormat(config))) say(io, line);
   });

@@ -150,20 +150,24 @@ test("one shard is one daemon's; the others have none, and take it when that one
   await until("one", () => b.shards.members() === 1);
 });
 
-test("who wants another number of shards goes by what the others have; all change together when nobody has one", RUN, async () => {
-  await using scene = await Scene.open();
-  const a = await scene.start("a", 2);
-  await until("both", () => scene.shares["a"] === 2);
-  const b = await scene.start("b", 3);
-  assert.equal(b.of, 2);
-  await until("one each", () => scene.shares["a"] === 1 && scene.shares["b"] === 1);
-  await a.shards.leave(EVER);
-  await b.shards.leave(EVER);
-  const c = await scene.start("c", 3);
-  assert.equal(c.of, 3);
-  await until("all three", () => scene.shares["c"] === 3);
-  assert.deepEqual(scene.overlaps, []);
-});
+test(
+  "who wants another number of shards goes by what the others have; all change together when nobody has one",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const a = await scene.start("a", 2);
+    await until("both", () => scene.shares["a"] === 2);
+    const b = await scene.start("b", 3);
+    assert.equal(b.of, 2);
+    await until("one each", () => scene.shares["a"] === 1 && scene.shares["b"] === 1);
+    await a.shards.leave(EVER);
+    await b.shards.leave(EVER);
+    const c = await scene.start("c", 3);
+    assert.equal(c.of, 3);
+    await until("all three", () => scene.shares["c"] === 3);
+    assert.deepEqual(scene.overlaps, []);
+  },
+);
 
 test("who waits without a shard while the number changes divides the servers anew", RUN, async () => {
   await using scene = await Scene.open();

@@ -35,7 +35,10 @@ const place = (session: string, sequence: number) => ({
 /** As if the last word of a daemon, and its taking of shards, were some time ago. */
 async function age({ member }: Daemon): Promise<void> {
   await weir.sql("update members set seen_at = seen_at - interval '1 minute' where id = $1", member);
-  await weir.sql("update gateway_shards set taken_at = taken_at - interval '1 minute' where member = $1", member);
+  await weir.sql(
+    "update gateway_shards set taken_at = taken_at - interval '1 minute' where member = $1",
+    member,
+  );
 }
 
 test("a shard's epoch rises with each daemon that takes it, and never falls", async () => {
