@@ -204,7 +204,7 @@ test("/stop ends an answer wherever it is typed, and an operator sees and drains
   const shown = await scene.run("b", "cluster");
   assert.match(
     shown.out,
-    /^daemon +on +version +since +heard +partitions +channels +due +state$/m,
+    /^daemon +on +version +since +heard +partitions +channels +due +shards +state$/m,
     shown.stderr,
   );
   assert.match(

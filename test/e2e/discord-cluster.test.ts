@@ -2,7 +2,6 @@
 // Real daemons on one Postgres, one RabbitMQ and one Discord, whose connections they share.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
 import { readyAnswer } from "../../src/http/openapi.ts";
@@ -128,13 +127,12 @@ class Scene implements AsyncDisposable {
 
   /** Asks again and again until the work is done. */
   async askWhile(work: () => Promise<void>): Promise<void> {
-    let isDone = false;
-    const done = work().finally(() => (isDone = true));
-    while (!isDone) {
-      this.ask();
-      await Promise.race([done, delay(250)]);
+    const asking = setInterval(() => this.ask(), 250);
+    try {
+      await work();
+    } finally {
+      clearInterval(asking);
     }
-    await done;
     this.ask();
   }
 
@@ -229,7 +227,7 @@ test(
       const rows = await scene.beside.sql<{ shard: number; sequence: number }>(
         "select shard, sequence from gateway_sessions",
       );
-      return new Map(rows.map(({ shard, sequence }) => [shard, Number(sequence)]));
+      return new Map(rows.map(({ shard, sequence }) => [shard, sequence]));
     };
     await scene.askWhile(async () => {
       a.signal("SIGSTOP");

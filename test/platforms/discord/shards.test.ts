@@ -98,6 +98,22 @@ test("as many connections as Discord recommends; each server is heard once, dire
   assert.equal(discord.journal.calls("GET", "/users/@me/guilds").length, 1);
 });
 
+test("connections that begin together read the open gaps once", async () => {
+  await using scene = await openScene();
+  const { inbox, ann, channels, discord } = scene;
+  const { promise: read, resolve } = Promise.withResolvers<void>();
+  const openGaps = inbox.openGaps.bind(inbox);
+  inbox.openGaps = async (platform, which) => {
+    await read;
+    return openGaps(platform, which);
+  };
+  await scene.start();
+  resolve();
+  for (const channel of channels) discord.world.say(ann, channel, "hello");
+  await inbox.received(SHARDS);
+  assert.deepEqual(inbox.askedGaps, ["all"]);
+});
+
 test("one connection that is cut is mended alone, and its channels alone are caught up", async () => {
   await using scene = await openScene();
   const { discord, inbox, ann, channels, guilds } = scene;
@@ -165,6 +181,40 @@ test("a shard goes from daemon to daemon: the next one goes on where the last ha
   await until("the status", () => b.connection?.().as === "weir in 2 servers, shards 1-2 of 3");
   await homesA.lose(0);
   assert.equal(a.connection?.().as, "weir in 0 servers, without a shard of the gateway");
+});
+
+test("who takes a shard over believes nothing of its channels that it had asked for before", async () => {
+  await using scene = await openScene();
+  const { discord, inbox, ann, channels } = scene;
+  const [homesA, homesB] = [new ScriptedShards(), new ScriptedShards()];
+  await scene.start({ shardHomes: homesA });
+  const b = await scene.start({ shardHomes: homesB });
+  homesA.gain(0, 1, 2);
+  await until("three places", () => inbox.sessions.size === SHARDS);
+  const [, one = ""] = channels;
+  const channel = { platform: "discord", name: one };
+  // Where it is, the one that sends has asked Discord.
+  await b.send({
+    channel,
+    kind: "answer",
+    inReplyTo: [],
+    text: "@Ann hello",
+    idempotencyKey: "one",
+    final: true,
+    mayBeThere: false,
+  });
+  const told = inbox.privacy.size;
+  inbox.privacy.delete(one);
+  discord.world.renameChannel(one, "another-name");
+  await until("the change", () => inbox.privacy.size === told);
+  await homesA.lose(1);
+  homesB.gain(1);
+  await until("the hand-over", () => discord.journal.received(GatewayOpcodes.Resume).length === 1);
+  discord.world.say(ann, one, "where am I?");
+  await until("the message", () => inbox.events.length === 1);
+  const [said] = inbox.events;
+  assert.ok(said?.type === "message");
+  assert.equal(said.place?.channel, "another-name");
 });
 
 test("a daemon without a shard sends as one that has heard everything: mentions, references, emoji, buttons", async () => {

@@ -144,6 +144,8 @@ export class ShardIntake {
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(): Promise<void> {
+    // What was asked before, for an answer there, has aged unheard.
+    this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
     await this.#connection.start();
   }
 
@@ -159,7 +161,10 @@ export class ShardIntake {
   /** Like {@link stop}: another daemon has this connection from then on, or already. What is known of its servers grows old. */
   async leave(deadline: AbortSignal): Promise<void> {
     await this.stop(deadline);
-    this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
+    const { directory, lastMessages } = this.#parts;
+    // What comes behind them is another's to hear: an answer refers to its question rather once too often.
+    for (const [channel] of lastMessages.entries()) lastMessages.delete(channel);
+    directory.unhear((guildId) => this.#isMine(guildId));
   }
 
   async #stop(deadline: AbortSignal): Promise<void> {

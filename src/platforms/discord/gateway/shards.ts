@@ -113,18 +113,20 @@ export class Shards {
   }
 
   async #lose(shards: readonly number[], deadline: AbortSignal): Promise<void> {
-    await Promise.all(
-      shards.map(async (shard) => {
-        const one = this.#open.get(shard);
-        if (one === undefined) return this.#leaving.get(shard);
-        this.#open.delete(shard);
-        const before = this.#leaving.get(shard);
-        const leaving = Promise.all([one.leave(deadline), before]).then(() => {
-          if (this.#leaving.get(shard) === leaving) this.#leaving.delete(shard);
-        });
-        this.#leaving.set(shard, leaving);
-        return leaving;
-      }),
-    );
+    for (const shard of shards) {
+      const one = this.#open.get(shard);
+      if (one === undefined) continue;
+      this.#open.delete(shard);
+      const leaving = leave(one, deadline, this.#leaving.get(shard)).finally(() => {
+        if (this.#leaving.get(shard) === leaving) this.#leaving.delete(shard);
+      });
+      this.#leaving.set(shard, leaving);
+    }
+    await Promise.all(shards.map(async (shard) => this.#leaving.get(shard)));
   }
+}
+
+/** @param before the same connection when it was lost before */
+async function leave(one: ShardIntake, deadline: AbortSignal, before?: Promise<void>): Promise<void> {
+  await Promise.all([one.leave(deadline), before]);
 }
