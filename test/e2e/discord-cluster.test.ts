@@ -4,15 +4,16 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
+import { partitionOf } from "../../src/channel/homes.ts";
 import { readyAnswer } from "../../src/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";
 import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
-import { echoQuestions } from "../support/e2e-model.ts";
+import { echoQuestions, Gate } from "../support/e2e-model.ts";
 import { ask } from "../support/http-client.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
 
@@ -22,6 +23,7 @@ const RUN = { skip: skippedWithout(broker) };
 
 const shown = z.object({
   daemons: z.array(z.object({ name: z.string(), state: z.string() })),
+  partitions: z.array(z.object({ id: z.number(), homes: z.array(z.string()) })),
   shards: z.array(
     z.object({
       shard: z.number(),
@@ -37,9 +39,10 @@ type Shown = z.output<typeof shown>;
 /** Daemons with a folder each, and a Discord with a server on each shard. */
 class Scene implements AsyncDisposable {
   readonly discord: DiscordServer;
+  readonly model: ModelServer;
   readonly beside: OpenStore;
   readonly channels: readonly string[];
-  readonly #ann: string;
+  readonly ann: string;
   readonly #config: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #stack: AsyncDisposableStack;
@@ -47,7 +50,7 @@ class Scene implements AsyncDisposable {
   readonly #asked = new Map<string, string>();
 
   private constructor(
-    { discord, beside }: Pick<Scene, "discord" | "beside">,
+    { discord, model, beside }: Pick<Scene, "discord" | "model" | "beside">,
     shards: number,
     config: string,
     env: NodeJS.ProcessEnv,
@@ -55,8 +58,9 @@ class Scene implements AsyncDisposable {
   ) {
     const { world } = discord;
     this.discord = discord;
+    this.model = model;
     this.beside = beside;
-    this.#ann = world.addUser({ name: "ann", globalName: "Ann" });
+    this.ann = world.addUser({ name: "ann", globalName: "Ann" });
     this.channels = Array.from({ length: shards }, (_, shard) => {
       const guild = world.addGuild({ name: `Mill ${shard}`, shard, of: shards });
       return world.addChannel({ guild, name: "general" });
@@ -80,7 +84,7 @@ class Scene implements AsyncDisposable {
       `[[bindings]]\nagent = "main"\nplatform = "discord"\nrate_limit = 0\n` +
       `[http]\nlisten = "127.0.0.1:0"\n[cluster]\nurl = "env:AMQP_URL"\nprefix = "${prefix}"\n`;
     const env = { ...envOf(connection, model.url), AMQP_URL: url, DISCORD_TOKEN: discord.token };
-    return new Scene({ discord, beside }, shards, config, env, stack.move());
+    return new Scene({ discord, model, beside }, shards, config, env, stack.move());
   }
 
   async start(name: string): Promise<TestProcess> {
@@ -118,10 +122,10 @@ class Scene implements AsyncDisposable {
   /** Somebody asks in the server of each shard, and in a direct message. */
   ask(): void {
     const { world } = this.discord;
-    for (const channel of [...this.channels, world.openDm(this.#ann)]) {
+    for (const channel of [...this.channels, world.openDm(this.ann)]) {
       const question = `question ${this.#asked.size}?`;
       this.#asked.set(question, channel);
-      world.say(this.#ann, channel, `<@${world.botId}> ${question}`);
+      world.say(this.ann, channel, `<@${world.botId}> ${question}`);
     }
   }
 
@@ -141,15 +145,20 @@ class Scene implements AsyncDisposable {
     const answersTo = (question: string): string[] =>
       this.discord.answers(this.#asked.get(question) ?? "").filter((text) => text.includes(question));
     await until("all answers", () => [...this.#asked.keys()].every((one) => answersTo(one).length > 0));
-    await until("the end of all turns", async () => {
-      const turns = await this.beside.sql("select 1 from turns where state = 'running'");
-      return turns.length === 0;
-    });
+    await this.untilIdle();
     for (const question of this.#asked.keys())
       assert.equal(answersTo(question).length, 1, `${question}: ${answersTo(question).join(" | ")}`);
     const kept = await this.beside.sql<{ text: string }>("select text from entries where kind = 'user'");
     for (const question of this.#asked.keys())
       assert.equal(kept.filter(({ text }) => text.includes(question)).length, 1, `${question} in the log`);
+  }
+
+  /** Resolves when no turn runs. */
+  async untilIdle(): Promise<void> {
+    await until("the end of all turns", async () => {
+      const turns = await this.beside.sql("select 1 from turns where state = 'running'");
+      return turns.length === 0;
+    });
   }
 
   /** How often was logged in, and how often a session was gone on with. */
@@ -286,6 +295,36 @@ test(
     assert.deepEqual(scene.logins, { identify: 1, resume: 1 });
   },
 );
+
+test("a command of Discord's reaches the channel's home, whichever daemon has the shard", RUN, async () => {
+  await using scene = await Scene.open(1);
+  const { discord, model, ann } = scene;
+  const { world } = discord;
+  await scene.start("a");
+  await scene.start("b");
+  await scene.untilShares({ a: 1 });
+  const guild = world.addGuild({ name: "Many rooms", shard: 0, of: 1 });
+  let room = "";
+  await until("a room of the other's", async () => {
+    const { partitions } = await scene.look("a");
+    room = world.addChannel({ guild, name: "room" });
+    return partitions[partitionOf({ platform: "discord", name: room })]?.homes.join() === "b";
+  });
+  const gate = new Gate();
+  model.respond(() => gate.between("Half of an answer", " never comes"));
+  world.say(ann, room, `<@${world.botId}> tell me something long`);
+  await until("half of it", () => discord.answers(room)[0]?.startsWith("Half") === true);
+  const [{ owner } = { owner: "" }] = await scene.beside.sql<{ owner: string }>(
+    "select p.owner from channels c join partitions p on p.id = c.partition where c.name = $1",
+    room,
+  );
+  assert.equal(owner, "b");
+  const call = world.command(ann, room, "stop");
+  await until("its answer", () => call.responses().some(({ isLoading }) => !isLoading));
+  await scene.untilIdle();
+  assert.doesNotMatch(discord.answers(room).join(), /never comes/);
+  gate.open();
+});
 
 test(
   "a session that Discord has forgotten is begun anew by the next daemon, which fetches what was missed",
