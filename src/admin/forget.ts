@@ -220,8 +220,8 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: Owne
   );
   if (!result && !isRepeated) return false;
   // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
-  await parts.registry.changed(channel.id, 0, null);
-  await parts.registry.memoriesGone(channel.id);
+  await parts.waker.changed(channel.id, 0, null);
+  await parts.waker.memoriesGone(channel.id);
   return true;
 }
 

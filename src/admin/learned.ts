@@ -58,7 +58,7 @@ export async function endLearned(
   }
   const ids = candidate.wishes.map(({ id }) => id);
   await retryWrite(async () => parts.store.wishes.end(channel.id, ids));
-  await parts.registry.changed(channel.id, 0, null);
+  await parts.waker.changed(channel.id, 0, null);
   return `Ended: L${number}, "${displayableLine(candidate.wish)}". Nobody is answered by it any more; the messages stay.`;
 }
 

@@ -172,7 +172,7 @@ function whereShown({ scope, from, isShared, channel: { kind } }: CitedMemory): 
 
 /** `/remember TEXT`: appends the asker's message and the memory that it proves, atomically. */
 async function remember(parts: CommandParts, command: AskedCommand): Promise<string> {
-  const { store, registry, agentOf } = parts;
+  const { store, waker, agentOf } = parts;
   const { channel, argument, typed } = command;
   const words = onOneLine(argument);
   if (normalWords(words) === "") return `Say what is to be remembered: ${typed("remember TEXT")}.`;
@@ -189,10 +189,10 @@ async function remember(parts: CommandParts, command: AskedCommand): Promise<str
   const { result } = await retryWrite(async () => store.people.remember(channel.id, message, draft));
   const { entry, memory, proofs } = result;
   if (memory === null) {
-    void registry.mention(channel.id, entry.seq);
+    void waker.mention(channel.id, entry.seq);
     return "Nothing is remembered: the message was deleted or changed meanwhile.";
   }
-  void registry.notify(channel.id, entry);
+  void waker.notify(channel.id, entry);
   if (proofs > 1) return `That is known already, as #${memory}: it has ${counted(proofs, "proof")} now.`;
   return `Remembered for ${placeName(channel)}, as #${memory}. ${typed(`forget ${memory}`)} takes it back.`;
 }

@@ -212,7 +212,8 @@ export class Line {
     if (this.#isOver) return;
     this.#isOver = true;
     const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ id }) => id);
-    for (const seat of this.#seats) seat.state = "away";
+    // Who is still getting in line has no seat in some.
+    for (const seat of Object.values(this.#seats)) seat.state = "away";
     this.#lose(lost);
   }
 

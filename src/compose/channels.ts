@@ -6,7 +6,7 @@ import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
-import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
+import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
@@ -28,7 +28,7 @@ import type { Answering, InForce } from "./setup.ts";
 
 /** What is there before anything acts in a channel. */
 export type Base = Pick<
-  RegistryParts,
+  LiveChannelsParts,
   "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories" | "log"
 > &
   Answering & {
@@ -63,8 +63,8 @@ export interface Cluster {
 }
 
 /** What acts in channels, and what it is told. */
-export interface Channels {
-  readonly registry: ChannelRegistry;
+export interface Channels extends LiveChannels {
+  readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
@@ -117,7 +117,7 @@ export function createChannels(
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const homes = homesOf(cluster, platforms, base, stack);
-  const registry = new ChannelRegistry({
+  const live = createLiveChannels({
     ...base,
     homes,
     subagents,
@@ -139,11 +139,11 @@ export function createChannels(
     onApprovals: (channel, what) =>
       what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),
   });
-  const dueWork = new DueWorkDesk(store, registry);
+  const dueWork = new DueWorkDesk(store, live.waker);
   subagents.tellBy(dueWork);
   const approvals = new ApprovalDesk({
     approvals: store.approvals,
-    registry,
+    ...live,
     dueWork,
     mayBeAsked: () => [...inForce.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
@@ -151,5 +151,5 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
+  return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

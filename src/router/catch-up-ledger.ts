@@ -1,4 +1,5 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
@@ -14,7 +15,8 @@ import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
   readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions">;
-  readonly registry: Pick<ChannelRegistry, "loaded" | "mention">;
+  readonly registry: Pick<ChannelRegistry, "loaded">;
+  readonly waker: Pick<Waker, "mention">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
@@ -84,14 +86,14 @@ export class BindingLedger implements CatchUpLedger {
 
   /** Also opens a channel that the log does not have yet. */
   async noteAbsence(where: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
-    const { store, registry, channelIds, bindingOf } = this.#options;
+    const { store, waker, channelIds, bindingOf } = this.#options;
     const binding = bindingOf(where);
     if (binding === undefined) return;
     const { result } = await retryWrite(async () => {
       const id = await channelIds.of(where, binding);
       return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
     });
-    await registry.mention(result.id, result.seq);
+    await waker.mention(result.id, result.seq);
   }
 
   async hasMessage({ platform, name }: ChannelAddress, id: string): Promise<boolean> {
