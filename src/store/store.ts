@@ -15,6 +15,7 @@ import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -82,6 +83,7 @@ export interface Store {
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
+  readonly gatewayShards: GatewayShardStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
@@ -149,6 +151,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
+    gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
