@@ -129,6 +129,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
+      await home?.show();
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
@@ -214,7 +215,7 @@ async function keepHomes(
       readonly platforms: readonly Platform[];
       readonly clock: { start(): void };
     },
-): Promise<(AsyncDisposable & { start(): Promise<void> }) | undefined> {
+): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
   const { HomeKeeper } = await import("./channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
@@ -236,11 +237,12 @@ async function keepHomes(
       log,
     }),
   );
-  const row = stack.use(cluster.present?.(store.members, () => homes.held));
+  const row = stack.use(cluster.present?.(store, () => homes.held));
   const kept = stack.move();
   return {
+    // Before it takes a shard: who has one is there.
+    show: async () => row?.start(),
     async start() {
-      await row?.start();
       await whileStarting(async () => store.partitions.assertCount(PARTITIONS));
       // It goes on trying, and says so in the log.
       await withDeadline(keeper.start(), JOIN_MS);

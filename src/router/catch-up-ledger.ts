@@ -124,8 +124,8 @@ export class BindingLedger implements CatchUpLedger {
     return (await this.#options.store.gatewaySessions.read(platform, shard)) ?? null;
   }
 
-  async keepSession(platform: string, place: GatewayPlace): Promise<void> {
-    await this.#options.store.gatewaySessions.keep(platform, place);
+  async keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean> {
+    return this.#options.store.gatewaySessions.keep(platform, place, epoch);
   }
 
   async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {

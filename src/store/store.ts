@@ -17,6 +17,7 @@ import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -84,6 +85,7 @@ export interface Store {
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
+  readonly gatewayShards: GatewayShardStore;
   readonly erasures: ErasureStore;
   readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
@@ -153,6 +155,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
+    gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),
     retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),

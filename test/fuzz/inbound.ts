@@ -1,7 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
-import { observeIsExpired, observeLastJob } from "./observe.ts";
+import { observeIsExpired, observeLastJob, type SummaryRow } from "./observe.ts";
 import { SECOND_AGENT } from "./profile.ts";
 import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
@@ -15,8 +15,10 @@ const NEWEST_OF_JOB = 12;
 const EDITED_AMONG = 60;
 /** Later than what the database has by now, whatever its clock says, ms. */
 const LATER_MS = 60_000;
-/** Share of edits that change what was edited before. */
-const AGAIN_SHARE = 0.5;
+/** Between the numbers of edits of one step: no step has as high a one. */
+const AGAIN = 36 ** 3;
+
+type Range = Pick<SummaryRow, "from_seq" | "to_seq">;
 
 /** What is said, without where. */
 export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply" | "isForGuest">;
@@ -69,14 +71,23 @@ export class People {
     if (chosen !== undefined) await this.again(room, chosen, incarnation);
   }
 
+  /** People edit one of the newest messages, and others that were edited before: those say no more what they said since. */
   async edit(room: Room, pick: number, n: number, incarnation: Incarnation): Promise<void> {
-    const { ledger, address } = room;
-    const newest = ledger.said.slice(-EDITED_AMONG);
-    // What is edited once more says no more what the edit before it said.
-    const edited = newest.filter(({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker));
-    const isAgain = edited.length > 0 && (pick * 1000) % 1 < AGAIN_SHARE;
-    const among = isAgain ? edited : newest;
-    const chosen = among[Math.floor(pick * among.length)];
+    const newest = room.ledger.said
+      .slice(-EDITED_AMONG)
+      .filter(({ marker }) => !room.ledger.leaving.has(marker));
+    const again = this.#editedBefore(room).map((edited) => edited[Math.floor(pick * edited.length)]);
+    await this.#reword(room, newest[Math.floor(pick * newest.length)], n, incarnation);
+    for (const [index, said] of again.entries())
+      await this.#reword(room, said, n + AGAIN * (index + 1), incarnation);
+  }
+
+  async #reword(
+    { ledger, address, ...room }: Room,
+    chosen: SaidMessage | undefined,
+    n: number,
+    incarnation: Incarnation,
+  ): Promise<void> {
     if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
     chosen.markers.push(markerOf(n));
     ledger.own.add(markerOf(n));
@@ -94,8 +105,26 @@ export class People {
       at: isDeletion ? new Date(Math.max(now.getTime(), Date.now() + LATER_MS)) : now,
     };
     ledger.editing.add(markerOf(n));
-    await this.#hand({ room, event }, incarnation);
+    await this.#hand({ room: { ledger, address, ...room }, event }, incarnation);
     ledger.editing.delete(markerOf(n));
+  }
+
+  /** What was edited before: what a summary of later messages tells, what is being summarised, and anything. */
+  #editedBefore({ ledger, state }: Room): SaidMessage[][] {
+    const edited = ledger.said.filter(
+      ({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker),
+    );
+    const within = (seq: number | null, { from_seq: from, to_seq: to }: Range): boolean =>
+      seq !== null && seq >= from && seq <= to;
+    const written = (state?.summaries ?? []).filter((one) => one.live);
+    const live = (state?.jobs ?? []).filter((job) => job.state === "running" || job.state === "staged");
+    return [
+      edited.filter(({ seq, markers }) =>
+        written.some((one) => one.text.includes(markers.at(-1) ?? "") && !within(seq, one)),
+      ),
+      edited.filter(({ seq }) => live.some((job) => within(seq, job))),
+      edited.slice(-EDITED_AMONG),
+    ];
   }
 
   async delete(room: Room, target: DeletionTarget, pick: number, incarnation: Incarnation): Promise<void> {

@@ -114,7 +114,8 @@ async function blankMessages(
     // What was made ahead may be made of the words of such a call, or of such work.
     if (retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq)) return undefined;
     const made = ready.get(summary.id);
-    return made?.of === (await stateOf(client, channel, summary)) ? made.extract : undefined;
+    if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
+    return made.extract;
   });
   await takeShown(client, await goneOf(client, shown), unsaid, digester);
   const left = await client.query(

@@ -5,6 +5,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { type EditOutcome, LogStore } from "../../../src/store/log/log.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction } from "./sql.ts";
+import { writesWhenDue } from "./write-ahead.ts";
 
 /** Gives a message its new text, and leaves what was summarised of its old one. */
 class ShallowEdits extends LogStore {
@@ -37,14 +38,22 @@ async function leaveBehind(db: Database): Promise<void> {
 /** Edits that leave what was said before them somewhere. */
 export const EDIT_MUTANTS: readonly Mutant[] = [
   {
-    name: "an edit leaves the summary",
+    name: "a shallow edit",
     breaks: ["I17"],
     store: (store, db) => ({ ...store, log: new ShallowEdits(db) }),
   },
-  { name: "an edit leaves what was summarised behind", breaks: ["I17"], install: leaveBehind },
+  {
+    name: "an edit leaves what was summarised behind",
+    breaks: ["I17"],
+    // A stretch that is written ahead has read no summary.
+    config: writesWhenDue,
+    install: leaveBehind,
+  },
   {
     name: "an edit leaves what was being summarised",
     breaks: ["I17"],
+    // An edit voids a stretch that is written ahead.
+    config: writesWhenDue,
     store: (store, db) => ({ ...store, jobs: new HastyJobs(db) }),
   },
   {
@@ -59,6 +68,6 @@ export const EDIT_MUTANTS: readonly Mutant[] = [
     name: "what is summarised later reads the old calls",
     breaks: ["I17"],
     install: async (db) =>
-      changeFunction(db, "tells_outdated", [["select exists (", "select false and exists ("]]),
+      changeFunction(db, "tells_outdated", [["r.channel_id = p_channel", "r.channel_id = 0"]]),
   },
 ];
