@@ -282,7 +282,9 @@ export class Router implements PlatformInbox {
       const said = { ...message, author: { ...message.author, name } };
       // A turn that begins with its message is the channel's own agent's.
       const isOwn = message.addressed && message.agent === undefined;
-      const beginner = isOwn ? waker.expect(id, message.text) : null;
+      const beginner = isOwn
+        ? waker.expect(id, { author: said.author, text: said.text, replyTo: said.replyTo ?? null })
+        : null;
       return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;

@@ -9,7 +9,7 @@ import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
-import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
+import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { GapStore } from "./channels/gaps.ts";
@@ -94,6 +94,8 @@ export interface Store {
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
+  /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
+  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
   /** The summaries that a merged one was made of, as they were last. */
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
@@ -159,6 +161,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
+    currentSummaries: async (channel) => readSummaries(db, channel, "current"),
     mergedOf: async (channel, range) => readMerged(db, channel, range),
   };
 }
