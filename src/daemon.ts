@@ -122,6 +122,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
+      await cluster?.claim?.(store.members);
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();

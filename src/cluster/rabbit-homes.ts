@@ -13,6 +13,7 @@ import { Gains } from "./gains.ts";
 import type { Timing } from "./line.ts";
 import { Membership, type MembershipCounts, type MembershipParts } from "./membership.ts";
 import { Names } from "./names.ts";
+import { NameTakenError, takeName } from "./own-name.ts";
 import { Sender } from "./sender.ts";
 
 /** Waits between attempts to join, ms. Short: meanwhile somebody's channels may have no home. */
@@ -32,6 +33,8 @@ export interface ClusterVitals {
   readonly state: "joining" | "member" | "leaving" | "left";
   /** It hands on what it has, and takes nothing, as long as there are others. */
   readonly isResting: boolean;
+  /** Of one that is joining: what has kept it from it last; null: nothing has. */
+  readonly why: string | null;
   readonly owned: number;
   /** Daemons in the cluster, this one included; null: not known. */
   readonly members: number | null;
@@ -47,7 +50,15 @@ export interface RabbitHomesOptions extends Partial<Timing> {
   readonly config: ClusterConfig;
   /** Turns that run may go on for so long where a partition is handed on for balance, ms. */
   readonly handOnMs: number;
+  /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
+  readonly livingMs?: number;
   readonly log: Logger;
+}
+
+/** A connection to the broker under this daemon's name. */
+interface Named {
+  readonly connection: BrokerConnection;
+  readonly giveBackName: () => Promise<void>;
 }
 
 /** Makes what {@link RabbitHomes.start} connects. The one door to `amqplib`: import this file where a cluster is configured. */
@@ -62,6 +73,7 @@ export class RabbitHomes implements Homes {
   readonly #self: MembershipParts["self"];
   readonly #timing: Timing;
   readonly #sender: Sender;
+  readonly #livingMs: number | undefined;
   readonly #log: Logger;
   readonly #counts: MembershipCounts = {
     gained: 0,
@@ -77,16 +89,20 @@ export class RabbitHomes implements Homes {
   #isResting = false;
   #state: ClusterVitals["state"] = "joining";
   #membership: Membership | null = null;
+  /** What has ended the last attempt, or the last time in the cluster. */
+  #why: string | null = null;
   /** The connection of who is about to be a member. */
   #joining: BrokerConnection | null = null;
+  #named: Named | null = null;
   #over: Promise<void> | null = null;
 
-  constructor({ config, log, ...timing }: RabbitHomesOptions) {
+  constructor({ config, log, livingMs, ...timing }: RabbitHomesOptions) {
     this.#url = config.url;
     this.#names = new Names(config.prefix);
     const name = config.name ?? `${hostname()}-${process.pid}`;
     this.#self = { id: randomUUID(), name, since: steadyNow() };
     this.#timing = { ...TIMING, ...timing };
+    this.#livingMs = livingMs;
     this.#log = log;
     this.#sender = new Sender(this.#names, config.url, `weir ${name}: publishes`, log);
   }
@@ -97,6 +113,19 @@ export class RabbitHomes implements Homes {
 
   wake(partition: Partition, channel: ChannelId, seq: Seq): void {
     this.#sender.wake(partition, { channel, seq });
+  }
+
+  /**
+   * Takes this daemon's name, before {@link start}. A broker that is not there is no reason not to start: whoever joins takes it then.
+   * @throws NameTakenError if another daemon has it, and lives
+   */
+  async claim(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      if (error instanceof NameTakenError) throw error;
+      this.#log.warn({ why: errorMessage(error) }, "name_not_taken");
+    }
   }
 
   /** Waits for a broker as long as there is none, and says so in the log; {@link leave} ends that. */
@@ -119,8 +148,11 @@ export class RabbitHomes implements Homes {
     this.#state = "leaving";
     this.#leaving.abort();
     this.#joining?.cut();
+    // Whoever comes in its place may start while it hands on what it has.
+    await this.#named?.giveBackName();
     await this.#membership?.leave(deadline);
     await this.#over;
+    await this.#named?.connection.close();
     await this.#sender.close();
     this.#state = "left";
   }
@@ -135,6 +167,7 @@ export class RabbitHomes implements Homes {
       name: this.#self.name,
       state: this.#state,
       isResting: this.#isResting,
+      why: this.#state === "joining" ? this.#why : null,
       owned: this.#membership?.owned ?? 0,
       members: this.#membership?.members ?? null,
       isPublishing: this.#sender.isFlowing,
@@ -151,6 +184,7 @@ export class RabbitHomes implements Homes {
     for (let failures = 0; !signal.aborted;) {
       const beganAt = steadyNow();
       const why = await this.#beMember(gains, listener, onJoined);
+      this.#why = why;
       if (signal.aborted) return;
       failures = steadyNow() - beganAt > LASTING_MS ? 0 : failures + 1;
       const waitMs = jittered(backoffMs(BACKOFF, failures));
@@ -164,10 +198,8 @@ export class RabbitHomes implements Homes {
 
   /** @returns why it is over */
   async #beMember(gains: Gains, listener: HomesListener, onJoined: () => void): Promise<string> {
-    let connection: BrokerConnection | null = null;
     try {
-      connection = await openBroker(this.#url, `weir ${this.#self.name}: home`);
-      this.#joining = connection;
+      const connection = await this.#open();
       if (this.#leaving.signal.aborted) return "it leaves";
       // Queues that are empty are given batons by it.
       await this.#sender.untilFlowing(FLOWING_MS);
@@ -189,7 +221,26 @@ export class RabbitHomes implements Homes {
       return errorMessage(error);
     } finally {
       this.#joining = null;
-      await connection?.close();
+      const named = this.#named;
+      this.#named = null;
+      await named?.connection.close();
+    }
+  }
+
+  /** @returns the connection that {@link claim} has opened, if it still stands @throws Error if the broker refuses */
+  async #open(): Promise<BrokerConnection> {
+    if (this.#named?.connection.isOpen === true) return this.#named.connection;
+    const { name } = this.#self;
+    const connection = await openBroker(this.#url, `weir ${name}: home`);
+    this.#joining = connection;
+    try {
+      const parts = { log: this.#log, ...(this.#livingMs !== undefined && { livingMs: this.#livingMs }) };
+      const giveBackName = await takeName(connection, this.#names, name, parts);
+      this.#named = { connection, giveBackName };
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
     }
   }
 

@@ -3,7 +3,7 @@ import { type Partition, PARTITIONS } from "../channel/homes.ts";
 
 /** What a member tells the others of itself. */
 export interface Presence {
-  /** Of one run of a daemon: names may be given twice. */
+  /** Of one run of a daemon. */
   readonly id: string;
   readonly name: string;
   /** When it joined, in ms since 1970 of its own clock: the one thing that the order of members comes from. */

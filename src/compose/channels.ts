@@ -43,6 +43,11 @@ export interface Cluster {
   readonly homes: Homes;
   /** This daemon's name among them. */
   readonly name: string;
+  /**
+   * Takes its name, before anything is heard. Default: it has none to take.
+   * @throws OperatorError that says who has it, if another daemon does that lives
+   */
+  readonly claim?: (members: MemberStore) => Promise<void>;
   /** How it fares there. Default: nothing is told of it. */
   readonly vitals?: () => ClusterVitals;
   /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */

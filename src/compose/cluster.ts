@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
 import { OUTSIDER } from "../channel/homes.ts";
 import type { Config } from "../config/config.ts";
+import { isPresent, type MemberStore } from "../store/channels/members.ts";
 import type { Cluster } from "./channels.ts";
 
 /**
@@ -17,10 +18,20 @@ export async function openCluster(
   const { openRabbitHomes } = await import("../cluster/rabbit-homes.ts");
   const { MemberRow } = await import("../cluster/member-row.ts");
   const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, log });
+  const { NameTakenError } = await import("../cluster/own-name.ts");
   const { name } = homes.vitals();
   return {
     homes,
     name,
+    async claim(members) {
+      try {
+        await homes.claim();
+      } catch (error) {
+        throw error instanceof NameTakenError
+          ? new NameTakenError(name, await whereIs(name, members))
+          : error;
+      }
+    },
     vitals: () => homes.vitals(),
     present: (members, held) =>
       new MemberRow({
@@ -34,6 +45,13 @@ export async function openCluster(
         log,
       }),
   };
+}
+
+/** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */
+async function whereIs(name: string, members: MemberStore): Promise<string | null> {
+  const all = await members.all().catch(() => []);
+  const found = all.find((member) => member.name === name && isPresent(member));
+  return found === undefined ? null : `on ${found.host}, process ${found.pid}`;
 }
 
 /** A Weir beside the daemons of a cluster, such as that of a chat: it serves the channels that only it can reach, and no others. */

@@ -73,6 +73,12 @@ class Scene implements AsyncDisposable {
     return { code, out: started.out.join("\n"), stderr: started.stderr };
   }
 
+  /** Starts another daemon under the name of one, from a folder of its own. */
+  async startNamesake(name: string): Promise<TestProcess> {
+    const config = `${this.#config}name = "${name}"\n`;
+    return this.#stack.use(await openMainHome(config, this.#env)).run("start");
+  }
+
   async look(): Promise<ClusterReport> {
     const { members } = this.beside.store;
     return reportCluster(await members.all(), await members.partitions());
@@ -231,3 +237,31 @@ test("/stop ends an answer wherever it is typed, and an operator sees and drains
   const wrong = await scene.run("b", "cluster", "drain", "nobody");
   assert.match(wrong.stderr, /^No daemon of the cluster is called nobody\. There are: a, b\.$/);
 });
+
+test(
+  "a second daemon of one name does not start and says who has it; one that comes after a kill starts at once",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const { world } = scene;
+    const a = await scene.start("a");
+    await scene.untilEven("a");
+    const second = await scene.startNamesake("a");
+    assert.deepEqual(await second.ended, { code: 1, signal: null }, second.stderr);
+    assert.match(
+      second.stderr,
+      new RegExp(
+        `^Another daemon of this cluster is called a, and runs \\(on ${hostname()}, process ${a.pid}\\)\\. Give this one a name`,
+        "m",
+      ),
+    );
+    await world.say("room", "m1", "does the first go on?");
+    await world.untilAnswered();
+    await a.kill();
+    const again = await scene.start("a");
+    assert.doesNotMatch(again.stderr, /name_not_taken/);
+    await world.say("room", "m2", "and now?");
+    await world.untilAnswered();
+    await world.assertAnsweredOnce();
+  },
+);

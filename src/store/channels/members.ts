@@ -4,7 +4,7 @@ import type { Database } from "../database/database.ts";
 export interface Member {
   /** Of one run. */
   readonly id: string;
-  /** Its name in the cluster; two may have the same. */
+  /** Its name in the cluster: two may have the same while one leaves, or is cut off. */
   readonly name: string;
   readonly version: string;
   readonly host: string;
