@@ -4,6 +4,7 @@ import { displayableLine } from "../text/displayable.ts";
 import { formatNumber, formatSpan } from "../text/format.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
+import { describeKeys } from "./signing-keys.ts";
 import { type ClusterState, describeCluster, parseClusterState } from "./daemon-status.ts";
 
 /** A daemon of a cluster, as `weir cluster --json` prints it. */
@@ -82,6 +83,7 @@ export function formatCluster({ daemons, homeless, due }: ClusterReport, time: T
     due.channels === 0
       ? "No message waits for its turn."
       : `A message waits for its turn: ${describeDue(due)}.`,
+    ...describeKeys(daemons),
   ];
 }
 

@@ -4,6 +4,7 @@ import { readVersion } from "../admin/version.ts";
 import { OUTSIDER } from "../channel/homes.ts";
 import type { Config } from "../config/config.ts";
 import { isPresent, type MemberStore } from "../store/channels/members.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
 import type { Cluster } from "./channels.ts";
 
 /**
@@ -11,7 +12,7 @@ import type { Cluster } from "./channels.ts";
  * @returns undefined: it is alone
  */
 export async function openCluster(
-  { cluster: config, daemon }: Pick<Config, "cluster" | "daemon">,
+  { cluster: config, daemon, database }: Pick<Config, "cluster" | "daemon" | "database">,
   log: Logger,
 ): Promise<Cluster | undefined> {
   if (config === null) return undefined;
@@ -20,6 +21,7 @@ export async function openCluster(
   const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, log });
   const { NameTakenError } = await import("../cluster/own-name.ts");
   const { name } = homes.vitals();
+  const signer = fileSigner(database.dataDir);
   return {
     homes,
     name,
@@ -41,6 +43,8 @@ export async function openCluster(
         version: readVersion(),
         held,
         vitals: () => homes.vitals(),
+        // What is wrong with the file is told where it is used.
+        keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => homes.rest(isDrained),
         log,
       }),

@@ -1,7 +1,9 @@
 // proves: src/compose/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/cluster-report.ts, migrations/0057_members.sql
 // Real daemons on one Postgres and one RabbitMQ, and people who chat with them.
 import assert from "node:assert/strict";
+import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
@@ -93,6 +95,11 @@ class Scene implements AsyncDisposable {
       return areEven(shares);
     });
     return seen;
+  }
+
+  /** Where a daemon has its key. */
+  async keyFile(name: string): Promise<string> {
+    return path.join((await this.#home(name)).folder, "data", "signing.key");
   }
 
   async #home(name: string): Promise<MainHome> {
@@ -263,5 +270,51 @@ test(
     await world.say("room", "m2", "and now?");
     await world.untilAnswered();
     await world.assertAnsweredOnce();
+  },
+);
+
+test(
+  "a daemon without the key of the others makes none, and one with another key says so, until it has theirs",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const a = await scene.start("a");
+    const [ofA, ofB] = [await scene.keyFile("a"), await scene.keyFile("b")];
+    assert.doesNotMatch(a.stderr, /signing_key/, "the first makes one");
+
+    const without = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.match(without.stderr, / and a \(on .* signs with one.*signing_key_missing/);
+    assert.ok(!(await readdir(path.dirname(ofB))).includes("signing.key"));
+    assert.match(
+      (await scene.run("a", "cluster")).out,
+      /^Not all sign with the same key.* b \(on .*\) has none/m,
+    );
+    await copyFile(ofA, ofB);
+    await until("word of the copy", async () => !/Not all sign/.test((await scene.run("b", "cluster")).out));
+    without.signal("SIGTERM");
+    await without.ended;
+
+    await rm(ofB);
+    await writeFile(ofB, `${"0f".repeat(32)}\n`, { mode: 0o600 });
+    const other = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.match(other.stderr, / is another key than that of a \(on .*signing_key_differs/);
+    assert.match((await scene.run("a", "cluster")).out, /^Not all sign with the same key/m);
+    assert.match(
+      (await scene.run("b", "doctor")).out,
+      /^✗ signing key: .* is another key than that of a \(on/m,
+    );
+    other.signal("SIGTERM");
+    await other.ended;
+    await rm(ofB);
+    await copyFile(ofA, ofB);
+    const same = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.doesNotMatch(same.stderr, /signing_key/);
+    assert.match(
+      (await scene.run("b", "doctor")).out,
+      /^✓ signing key: the daemons that are there have the same$/m,
+    );
   },
 );
