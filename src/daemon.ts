@@ -186,6 +186,8 @@ function deferFirstSteps(
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
 const JOIN_MS = 5000;
+/** A database that says nothing for so long does not answer, ms. */
+const PROBE_MS = 2000;
 
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
 async function keepHomes(
@@ -197,8 +199,10 @@ async function keepHomes(
     approvals,
     clock,
     inForce,
+    opened,
     log,
   }: Pick<Base, "store" | "inForce" | "log"> &
+    Pick<Ground, "opened"> &
     Pick<Channels, "registry" | "approvals"> & {
       readonly platforms: readonly Platform[];
       readonly clock: { start(): void };
@@ -222,6 +226,10 @@ async function keepHomes(
     }),
   );
   const row = stack.use(cluster.present?.(store.members, () => registry.homes.held));
+  if (cluster.watchDatabase !== undefined) {
+    const probe = stack.use(opened.database.openProbe(PROBE_MS));
+    stack.use(cluster.watchDatabase(async () => probe.answers()));
+  }
   const kept = stack.move();
   return {
     async start() {

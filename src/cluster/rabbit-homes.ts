@@ -9,6 +9,7 @@ import type { ClusterConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
+import { type DatabaseView, DatabaseWatch, UNWATCHED } from "./database-watch.ts";
 import { Gains } from "./gains.ts";
 import type { Timing } from "./line.ts";
 import { Membership, type MembershipCounts, type MembershipParts } from "./membership.ts";
@@ -94,6 +95,7 @@ export class RabbitHomes implements Homes {
   /** The connection of who is about to be a member. */
   #joining: BrokerConnection | null = null;
   #named: Named | null = null;
+  #database: DatabaseView = UNWATCHED;
   #over: Promise<void> | null = null;
 
   constructor({ config, log, livingMs, ...timing }: RabbitHomesOptions) {
@@ -126,6 +128,17 @@ export class RabbitHomes implements Homes {
       if (error instanceof NameTakenError) throw error;
       this.#log.warn({ why: errorMessage(error) }, "name_not_taken");
     }
+  }
+
+  /**
+   * Asks from now on whether the database is there: who does not reach it leaves what it has to those that do. Call it before {@link start}.
+   * @param ask whether it has answered; must not reject, nor take longer than some seconds
+   * @returns ends that
+   */
+  watchDatabase(ask: () => Promise<boolean>): DatabaseView & AsyncDisposable {
+    const watch = new DatabaseWatch(ask);
+    this.#database = watch;
+    return watch;
   }
 
   /** Waits for a broker as long as there is none, and says so in the log; {@link leave} ends that. */
@@ -182,6 +195,9 @@ export class RabbitHomes implements Homes {
     const gains = new Gains(listener, this.#log);
     const { signal } = this.#leaving;
     for (let failures = 0; !signal.aborted;) {
+      // It could take up nothing.
+      await this.#database.untilBack(signal);
+      if (signal.aborted) return;
       const beganAt = steadyNow();
       const why = await this.#beMember(gains, listener, onJoined);
       this.#why = why;
@@ -212,6 +228,7 @@ export class RabbitHomes implements Homes {
         listener,
         counts: this.#counts,
         isResting: () => this.#isResting,
+        database: this.#database,
         timing: this.#timing,
         deleteQueue: async (partition) => this.#deleteQueue(partition),
         log: this.#log,

@@ -12,6 +12,8 @@ export interface Presence {
   readonly held: readonly Partition[];
   /** It counts for no share: it leaves, or cannot take up anything now. */
   readonly isOut: boolean;
+  /** The database has answered it for a while. */
+  readonly hasDatabase: boolean;
 }
 
 const presence = z.object({
@@ -20,6 +22,8 @@ const presence = z.object({
   since: z.number(),
   held: z.array(z.int().min(0).lt(PARTITIONS)).max(PARTITIONS),
   isOut: z.boolean(),
+  // Members of before do not tell.
+  hasDatabase: z.boolean().default(false),
 });
 
 /** @returns null: these bytes are no member's */
@@ -90,6 +94,11 @@ export class Roster {
     // Somebody has come or gone, and it is not known who: no share of one's own, and enough for all together.
     if (counted !== null && counted !== here) return largestShare(counted);
     return shareOf(this.#rank(now), here);
+  }
+
+  /** Whether the database answers another member. */
+  isDatabaseThere(now: number): boolean {
+    return this.#here(now).some(({ hasDatabase }) => hasDatabase);
   }
 
   size(now: number): number {

@@ -48,6 +48,8 @@ export interface Cluster {
    * @throws OperatorError that says who has it, if another daemon does that lives
    */
   readonly claim?: (members: MemberStore) => Promise<void>;
+  /** Has it see whether the database answers this daemon. Default: it does not look. */
+  readonly watchDatabase?: (ask: () => Promise<boolean>) => AsyncDisposable;
   /** How it fares there. Default: nothing is told of it. */
   readonly vitals?: () => ClusterVitals;
   /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */

@@ -34,6 +34,7 @@ export async function openCluster(
           : error;
       }
     },
+    watchDatabase: (ask) => homes.watchDatabase(ask),
     vitals: () => homes.vitals(),
     present: (members, held) =>
       new MemberRow({

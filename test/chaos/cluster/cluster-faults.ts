@@ -44,6 +44,7 @@ export const CLUSTER_FAULTS: readonly ClusterFault[] = [
   { name: "postgres.cut", run: async (scene) => disturb(scene, "postgres", "cut", [50, 1500]) },
   { name: "postgres.silence", run: async (scene) => disturb(scene, "postgres", "silence", [500, 4000]) },
   { name: "postgres.slow", run: async (scene) => disturb(scene, "postgres", "slow", [1000, 3000]) },
+  { name: "postgres.lost", run: loseDatabase },
   { name: "network.silence", run: isolate },
   { name: "broker.kill", ofBroker: true, run: killBroker },
 ];
@@ -138,6 +139,27 @@ async function disturb(
   if (how === "slow") way.slow(random.int(20, 200));
   else way[how]();
   await delay(random.int(from, to));
+  way.open();
+  await delay(AFTER_MS);
+  end();
+}
+
+/** Others that have reached Postgres for a while take over from who does not, ms; this long at most where some have just started. */
+const GIVEN_UP_MS = 30_000;
+
+/** A daemon does not reach Postgres, alone, until others have taken over all that it had. */
+async function loseDatabase(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  await scene.say(BURST / 2);
+  const end = scene.begin("postgres.lost", victim.name);
+  const way = victim.ways.postgres;
+  const lostAt = performance.now();
+  way[random.pick(["cut", "silence"] as const)]();
+  const isHome = async (): Promise<boolean> => (await scene.shares()).has(victim.name);
+  while ((await isHome()) && performance.now() - lostAt < GIVEN_UP_MS) await delay(100);
+  if (await isHome())
+    report.add("wrong", `${victim.name} did not reach Postgres for ${GIVEN_UP_MS} ms, and nobody took over`);
   way.open();
   await delay(AFTER_MS);
   end();
