@@ -3,7 +3,7 @@ import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform, GapStep, InboundMessage } from "../core/message.ts";
-import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts";
+import type { CatchUpLedger, CatchUpSharing, ChannelPolicy, Gap } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
@@ -13,8 +13,8 @@ import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
-  readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions">;
-  readonly registry: Pick<ChannelRegistry, "loaded" | "mention">;
+  readonly store: Pick<Store, "channels" | "gaps" | "catchUps" | "watermarks" | "gatewaySessions">;
+  readonly registry: Pick<ChannelRegistry, "homes" | "loaded" | "mention">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
@@ -27,9 +27,11 @@ const MAX_GAPS = 2000;
 /** Answers the adapters from the database. A channel that no binding answers has no gap. */
 export class BindingLedger implements CatchUpLedger {
   readonly #options: BindingLedgerOptions;
+  readonly sharing: CatchUpSharing | undefined;
 
   constructor(options: BindingLedgerOptions) {
     this.#options = options;
+    this.sharing = options.registry.homes.isAlone ? undefined : this.#share();
   }
 
   refuses(message: InboundMessage): boolean {
@@ -76,6 +78,7 @@ export class BindingLedger implements CatchUpLedger {
 
   async advanceGap(channel: ChannelAddress, step: GapStep): Promise<void> {
     await this.#options.store.gaps.advance(channel, step);
+    if (this.sharing !== undefined) await this.#options.store.catchUps.goOn(channel);
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
@@ -124,6 +127,24 @@ export class BindingLedger implements CatchUpLedger {
 
   async keepSession(platform: string, place: GatewayPlace): Promise<void> {
     await this.#options.store.gatewaySessions.keep(platform, place);
+  }
+
+  #share(): CatchUpSharing {
+    const { catchUps } = this.#options.store;
+    return {
+      clock: async () => catchUps.clock(),
+      claim: async (channel, since) => catchUps.claim(channel, since),
+      read: async (channel, isWhole) => catchUps.read(channel, isWhole),
+      leave: async (channel) => catchUps.leave(channel),
+      abandoned: async (platform) => {
+        const gaps: Gap[] = [];
+        for (const channel of await catchUps.abandoned(platform)) {
+          const gap = await this.gapOf(channel);
+          if (gap !== null) gaps.push(gap);
+        }
+        return gaps;
+      },
+    };
   }
 
   async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {
