@@ -45,7 +45,8 @@ export const CLUSTER_FAULTS: readonly ClusterFault[] = [
   { name: "postgres.silence", run: async (scene) => disturb(scene, "postgres", "silence", [500, 4000]) },
   { name: "postgres.slow", run: async (scene) => disturb(scene, "postgres", "slow", [1000, 3000]) },
   { name: "postgres.lost", run: loseDatabase },
-  { name: "network.silence", run: isolate },
+  { name: "network.silence", run: async (...args) => isolate("silence", ...args) },
+  { name: "network.vanish", run: async (...args) => isolate("vanish", ...args) },
   { name: "broker.kill", ofBroker: true, run: killBroker },
 ];
 
@@ -165,8 +166,13 @@ async function loseDatabase(scene: ClusterScene, report: ClusterReport): Promise
   end();
 }
 
-/** A daemon hears nothing of the broker nor of Postgres, until others are home; then all that it has asked comes through. */
+/**
+ * The broker and Postgres hear nothing of a daemon, or it hears nothing of them either, and no connection ends, until others are home; then
+ * all that was said comes through. No namespace of the network: a daemon takes a platform's address on its own machine alone, and what
+ * stands in between would be this proxy again.
+ */
 async function isolate(
+  how: "silence" | "vanish",
   scene: ClusterScene,
   _report: ClusterReport,
   { longestStopMs }: FaultLimits,
@@ -175,8 +181,8 @@ async function isolate(
   const victim = random.pick(scene.running);
   const saying = scene.say(2 * BURST);
   await delay(random.int(5, 120));
-  const end = scene.begin("network.silence", victim.name);
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way.silence();
+  const end = scene.begin(`network.${how}`, victim.name);
+  for (const way of [victim.ways.postgres, victim.ways.broker]) way[how]();
   await saying;
   await delay(random.int(1000, longestStopMs));
   for (const way of [victim.ways.postgres, victim.ways.broker]) way.open();
