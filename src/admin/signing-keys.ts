@@ -35,7 +35,7 @@ export function describeOwnKey(
   const theirs = listed(strangers);
   if (own === null)
     return {
-      detail: `there is no ${file}, and ${theirs} signs with one: this daemon believes nothing of what was learned of how to answer, and learns nothing`,
+      detail: `there is no ${file}, and others that are there sign with one, ${theirs}: this daemon believes nothing of what was learned of how to answer, and learns nothing`,
       todo: "copy signing.key from a data folder there into this one's, readable for its owner alone; this daemon need not be started again",
     };
   return {

@@ -14,7 +14,7 @@ test("a daemon has the key of the others that are there, or it is said what to c
   assert.equal(describeOwnKey(null, [holder("b", null)], FILE), null);
   assert.match(
     describeOwnKey(null, others, FILE)?.detail ?? "",
-    /^there is no data\/signing\.key, and a \(on host-of-a\) signs/,
+    /^there is no data\/signing\.key, and others that are there sign with one, a \(on host-of-a\):/,
   );
   const differs = describeOwnKey("k3", others, FILE);
   assert.match(differs?.detail ?? "", /^data\/signing\.key is another key than that of a \(on host-of-a\):/);

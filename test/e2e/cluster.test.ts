@@ -284,7 +284,7 @@ test(
 
     const without = await scene.start("b");
     await scene.untilEven("a", "b");
-    assert.match(without.stderr, / and a \(on .* signs with one.*signing_key_missing/);
+    assert.match(without.stderr, / sign with one, a \(on .*signing_key_missing/);
     assert.ok(!(await readdir(path.dirname(ofB))).includes("signing.key"));
     assert.match(
       (await scene.run("a", "cluster")).out,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -44,6 +44,9 @@ export class ChaosDaemon implements AsyncDisposable {
   static async make(name: string, shared: Shared): Promise<ChaosDaemon> {
     const folder = await mkdtemp(path.join(tmpdir(), "weir-cluster-"));
     await writeFile(path.join(folder, "config.toml"), configOf(name, shared));
+    // As an operator copies it: what they learn is theirs together.
+    await mkdir(path.join(folder, "data"), { mode: 0o700 });
+    await writeFile(path.join(folder, "data", "signing.key"), `${"5a".repeat(32)}\n`, { mode: 0o600 });
     const { postgres } = shared;
     const socket = path.join(postgres.host, `.s.PGSQL.${postgres.port}`);
     const ways = {
