@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
+import { reportCluster } from "../../src/admin/cluster-report.ts";
 import { readKnownVersion } from "../../src/store/database/migrate.ts";
-import { openStore } from "../store/open-store.ts";
+import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { areEven } from "../support/cluster/shares.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { openLoopbackWorld } from "../support/e2e-loopback.ts";
+import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo } from "../support/e2e-model.ts";
 import { startModelServer } from "../support/model-server.ts";
@@ -21,6 +21,28 @@ const broker = await findBroker();
 after(async () => broker?.[Symbol.asyncDispose]());
 const url = broker?.url ?? "";
 const ROOMS = Array.from({ length: 12 }, (_, number) => `room-${number}`);
+
+/** Says so many more things, in turn in each room. */
+function talker(world: LoopbackWorld): (count: number) => Promise<void> {
+  let said = 0;
+  return async (count) => {
+    for (let left = count; left > 0; left--) {
+      const room = ROOMS[said % ROOMS.length] ?? "";
+      said += 1;
+      await world.say(room, `m${said}`, `question ${said}?`);
+      // A person is slower than a loop.
+      await delay(20);
+    }
+  };
+}
+
+/** Resolves when these daemons, and no others, have even shares of all partitions. */
+async function untilShared({ store: { members } }: OpenStore, names: readonly string[]): Promise<void> {
+  await until(`even shares of ${names.join(" and ")}`, async () => {
+    const { partitions } = reportCluster(await members.all(), await members.partitions());
+    return areEven(names.map((name) => partitions.filter(({ homes }) => homes.join() === name).length));
+  });
+}
 
 test(
   "a newer version takes the place of an older one, daemon by daemon, while people chat: each question is answered once",
@@ -39,25 +61,8 @@ test(
     await using a = await openMainHome(`${config}name = "a"\n`, env);
     await using b = await openMainHome(`${config}name = "b"\n`, env);
 
-    let said = 0;
-    const talk = async (count: number): Promise<void> => {
-      for (let left = count; left > 0; left--) {
-        const room = ROOMS[said % ROOMS.length] ?? "";
-        said += 1;
-        await world.say(room, `m${said}`, `question ${said}?`);
-        await delay(20);
-      }
-    };
-    const untilEven = async (...names: readonly string[]): Promise<void> => {
-      const look = async (): Promise<ClusterReport> => {
-        const { members } = beside.store;
-        return reportCluster(await members.all(), await members.partitions());
-      };
-      await until(`even shares of ${names.join(" and ")}`, async () => {
-        const { partitions } = await look();
-        return areEven(names.map((name) => partitions.filter(({ homes }) => homes.join() === name).length));
-      });
-    };
+    const talk = talker(world);
+    const untilEven = async (...names: readonly string[]): Promise<void> => untilShared(beside, names);
     const upgraded = async (home: typeof a, old: TestProcess): Promise<TestProcess> => {
       old.signal("SIGTERM");
       assert.deepEqual(await old.ended, { code: 0, signal: null }, old.stderr);

@@ -4,8 +4,7 @@
  * is additive as all migrations are: it changes what statements return that the older one has prepared on its connections.
  */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { readKnownVersion } from "../../src/store/database/migrate.ts";

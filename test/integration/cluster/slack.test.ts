@@ -172,8 +172,9 @@ interface Room {
 }
 
 /** Rooms in which the bot has answered once, and in which something was said since that no event tells of. */
-async function missIn({ slack, start, cluster }: Scene, count: number): Promise<Room[]> {
-  await using _ = await start("before");
+async function missIn(scene: Scene, count: number): Promise<Room[]> {
+  const { slack, cluster } = scene;
+  await using _ = await scene.start("before");
   await cluster.give("before");
   const rooms = Array.from({ length: count }, (__, index): Room => {
     const user = slack.world.addUser(`ann-${index}`);
