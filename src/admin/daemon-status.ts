@@ -18,11 +18,12 @@ const connection = z.object({
   isOperators: z.boolean(),
   as: z.string().optional(),
 });
-/** How a daemon fares in its cluster: what `RabbitHomes.vitals` tells, as far as it is shown. */
+const clusterStates = z.enum(["joining", "member", "leaving", "left"]);
+/** How a daemon fares in its cluster: what `Cluster.vitals` tells, as far as it is shown. */
 const clusterSchema = z.object({
   name: z.string(),
   /** `joining`: there is no broker, or it is being asked. */
-  state: z.enum(["joining", "member", "leaving", "left"]),
+  state: clusterStates,
   /** It hands on what it has, and takes nothing. */
   isResting: z.boolean(),
   /** Of one that is joining: what has kept it from it last; null: nothing has. Daemons of before do not tell. */
@@ -34,6 +35,19 @@ const clusterSchema = z.object({
   /** Whether RabbitMQ takes what is published. */
   isPublishing: z.boolean(),
   wakes: z.object({ sent: z.number(), received: z.number(), dropped: z.number() }),
+  /** Of each platform whose connections are shared: those that it has. Daemons of before do not tell. */
+  shards: z
+    .array(
+      z.object({
+        platform: z.string(),
+        state: clusterStates,
+        of: z.number(),
+        held: z.array(z.number()).readonly(),
+        members: z.number().nullable(),
+      }),
+    )
+    .readonly()
+    .default([]),
 });
 /** 0 as a limit: none. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });

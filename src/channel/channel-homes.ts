@@ -81,6 +81,16 @@ export class ChannelHomes {
     return partition === HERE || this.#epochs.has(partition);
   }
 
+  /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
+  async isElsewhere(id: ChannelId): Promise<boolean> {
+    try {
+      return !(await this.isHome(id));
+    } catch (error) {
+      this.#parts?.log.warn({ id, why: errorMessage(error) }, "channel_home_unknown");
+      return true;
+    }
+  }
+
   /**
    * The epoch with which this daemon has taken a channel's partition; null: it needs none.
    * @throws NotHomeError if it has not, WeirError if that cannot be read

@@ -156,7 +156,8 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
     ]);
     const server = createEmbeddings(embeddings);
     const { model, origin } = server;
-    const [vector = []] = await server.embed(["ping"], signal);
+    const { vectors } = await server.embed(["ping"], signal);
+    const [vector = []] = vectors;
     const ms = Math.round(performance.now() - startedAt);
     const progress = await vectorProgress(io, config, model).catch(() => "");
     const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";

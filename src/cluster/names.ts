@@ -9,7 +9,7 @@ import type { Partition } from "../channel/homes.ts";
  */
 const DELIVERIES = 1_000_000_000;
 
-/** Holds the baton of a partition. Whoever is its single active consumer, and has the baton, is home. */
+/** Holds a baton. Whoever is its single active consumer, and has the baton, has what it is of. */
 export const BATON_QUEUE: Options.AssertQueue = {
   durable: true,
   // Never with a bound: one that drops the oldest would drop a baton that was given back.
@@ -40,8 +40,9 @@ export class Names {
     this.#prefix = prefix;
   }
 
-  baton(partition: Partition): string {
-    return `${this.#prefix}.baton.${partition}`;
+  /** Of a partition, or of a shard. */
+  baton(id: number): string {
+    return `${this.#prefix}.baton.${id}`;
   }
 
   wakes(partition: Partition): string {

@@ -37,7 +37,7 @@ export async function takeName(
   connection: BrokerConnection,
   names: Names,
   name: string,
-  { log, livingMs = LIVING_MS }: { readonly log: Logger; readonly livingMs?: number },
+  { log, livingMs = LIVING_MS }: { readonly log: Logger; readonly livingMs?: number | undefined },
 ): Promise<() => Promise<void>> {
   const queue = names.daemon(name);
   for (const askedAt = steadyNow(); ;) {

@@ -225,8 +225,12 @@ export interface CatchUpLedger {
   readonly sharing?: CatchUpSharing | undefined;
   /** How far a connection was heard last, where the platform replays what comes behind that; null: nobody knows. */
   keptSession(platform: string, shard: number): Promise<KeptSession | null>;
-  /** Replaces what is kept of that connection. Everything up to its sequence has to be in the log by then. */
-  keepSession(platform: string, place: GatewayPlace): Promise<void>;
+  /**
+   * Replaces what is kept of that connection. Everything up to its sequence has to be in the log by then.
+   * @param epoch with which this daemon has the connection; null: it belongs to no cluster
+   * @returns false: another daemon has it, and what that keeps stays
+   */
+  keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean>;
 }
 
 /**

@@ -1,4 +1,6 @@
+import type { ChannelHomes } from "../channel/channel-homes.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
@@ -14,7 +16,9 @@ import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
   readonly store: Pick<Store, "channels" | "gaps" | "catchUps" | "watermarks" | "gatewaySessions">;
-  readonly registry: Pick<ChannelRegistry, "homes" | "loaded" | "mention">;
+  readonly registry: Pick<ChannelRegistry, "loaded">;
+  readonly waker: Pick<Waker, "mention">;
+  readonly homes: Pick<ChannelHomes, "isAlone">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
@@ -31,7 +35,7 @@ export class BindingLedger implements CatchUpLedger {
 
   constructor(options: BindingLedgerOptions) {
     this.#options = options;
-    this.sharing = options.registry.homes.isAlone ? undefined : this.#share();
+    this.sharing = options.homes.isAlone ? undefined : this.#share();
   }
 
   refuses(message: InboundMessage): boolean {
@@ -87,14 +91,14 @@ export class BindingLedger implements CatchUpLedger {
 
   /** Also opens a channel that the log does not have yet. */
   async noteAbsence(where: ChannelOnPlatform, key: string, absence: Absence): Promise<void> {
-    const { store, registry, channelIds, bindingOf } = this.#options;
+    const { store, waker, channelIds, bindingOf } = this.#options;
     const binding = bindingOf(where);
     if (binding === undefined) return;
     const { result } = await retryWrite(async () => {
       const id = await channelIds.of(where, binding);
       return { id, seq: await store.gaps.noteAbsence(id, key, absence, new Date()) };
     });
-    await registry.mention(result.id, result.seq);
+    await waker.mention(result.id, result.seq);
   }
 
   async hasMessage({ platform, name }: ChannelAddress, id: string): Promise<boolean> {
@@ -125,8 +129,8 @@ export class BindingLedger implements CatchUpLedger {
     return (await this.#options.store.gatewaySessions.read(platform, shard)) ?? null;
   }
 
-  async keepSession(platform: string, place: GatewayPlace): Promise<void> {
-    await this.#options.store.gatewaySessions.keep(platform, place);
+  async keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean> {
+    return this.#options.store.gatewaySessions.keep(platform, place, epoch);
   }
 
   #share(): CatchUpSharing {

@@ -9,13 +9,14 @@ import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
-import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
+import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
 import { CatchUpStore } from "./channels/catch-ups.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -84,6 +85,7 @@ export interface Store {
   readonly catchUps: CatchUpStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
+  readonly gatewayShards: GatewayShardStore;
   readonly erasures: ErasureStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
@@ -94,6 +96,8 @@ export interface Store {
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
+  /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
+  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
   /** The summaries that a merged one was made of, as they were last. */
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
@@ -150,6 +154,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     catchUps: new CatchUpStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
+    gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
@@ -159,6 +164,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
+    currentSummaries: async (channel) => readSummaries(db, channel, "current"),
     mergedOf: async (channel, range) => readMerged(db, channel, range),
   };
 }

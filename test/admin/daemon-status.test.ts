@@ -68,6 +68,7 @@ test("how a daemon stands in its cluster is said in words", () => {
     members: 2,
     isPublishing: true,
     wakes: { sent: 1, received: 2, dropped: 0 },
+    shards: [],
   };
   assert.equal(describeCluster(state), "home of 32 partitions, among 2 daemons that take their share");
   const drained = describeCluster({ ...state, isResting: true, isPublishing: false, members: null });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes.ts";
-import { Answers, type DatabaseView } from "../../src/cluster/database-watch.ts";
+import { Answers, type DatabaseView, DatabaseWatch } from "../../src/cluster/database-watch.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { makeCluster, type RabbitMember } from "../support/cluster/rabbit-cluster.ts";
@@ -59,9 +59,10 @@ async function openScene(): Promise<Scene> {
     const way = { ...connection, host: "127.0.0.1", port: ways[name].port };
     const probe = stack.use(new Database(way, pino({ level: "silent" }))).openProbe(LIMIT_MS);
     stack.use(probe);
-    const member = cluster.add(name);
+    const view = stack.use(new DatabaseWatch(async () => probe.answers()));
+    const member = cluster.add(name, { database: () => view });
     members.push(member);
-    views.push(stack.use(member.homes.watchDatabase(async () => probe.answers())));
+    views.push(view);
     await member.started;
   }
   await until("shares of two", () => cluster.ledger.isEven("a", "b"));

@@ -37,9 +37,16 @@ function talker(world: LoopbackWorld): (count: number) => Promise<void> {
 }
 
 /** Resolves when these daemons, and no others, have even shares of all partitions. */
-async function untilShared({ store: { members } }: OpenStore, names: readonly string[]): Promise<void> {
+async function untilShared(
+  { store: { members, gatewayShards } }: OpenStore,
+  names: readonly string[],
+): Promise<void> {
   await until(`even shares of ${names.join(" and ")}`, async () => {
-    const { partitions } = reportCluster(await members.all(), await members.partitions());
+    const { partitions } = reportCluster(
+      await members.all(),
+      await members.partitions(),
+      await gatewayShards.all(),
+    );
     return areEven(names.map((name) => partitions.filter(({ homes }) => homes.join() === name).length));
   });
 }

@@ -82,8 +82,8 @@ class Scene implements AsyncDisposable {
   }
 
   async look(): Promise<ClusterReport> {
-    const { members } = this.beside.store;
-    return reportCluster(await members.all(), await members.partitions());
+    const { members, gatewayShards } = this.beside.store;
+    return reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
   }
 
   /** Resolves when these daemons, and no others, have even shares of all partitions. */
@@ -217,7 +217,7 @@ test("/stop ends an answer wherever it is typed, and an operator sees and drains
   const shown = await scene.run("b", "cluster");
   assert.match(
     shown.out,
-    /^daemon +on +version +since +heard +partitions +channels +due +state$/m,
+    /^daemon +on +version +since +heard +partitions +channels +due +shards +state$/m,
     shown.stderr,
   );
   assert.match(

@@ -17,8 +17,8 @@ import {
 export type OnTable = (table: string, of: number) => void;
 
 /**
- * What belongs to one database, and not to what was said: which migrations it has, which daemons run on it, and which partitions they have
- * taken. A connection goes on from a session only with the log that it was heard into.
+ * What belongs to one database, and not to what was said: which migrations it has, which daemons run on it, and which partitions and shards
+ * they have taken. A connection goes on from a session only with the log that it was heard into.
  */
 const OF_THE_DATABASE: readonly string[] = [
   "schema_migrations",
@@ -26,6 +26,9 @@ const OF_THE_DATABASE: readonly string[] = [
   "members",
   "catch_ups",
   "gateway_sessions",
+  "gateway_shard_counts",
+  "gateway_shards",
+  "gateway_logins",
 ];
 
 /**
