@@ -1,4 +1,5 @@
 import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import { partitionOf } from "../src/channel/homes.ts";
 import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
 import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
@@ -16,7 +17,7 @@ const SEED = 1;
 export const cluster: Figure = {
   name: "cluster",
   about:
-    "own time of a turn alone, at the home and across daemons; takeover after kill -9; turns a second with 1 to 3",
+    "own time of a turn alone, at the home and across daemons; takeover after kill -9; turns a second with 1 to 3, and what Postgres has of them",
   async run(bench: Bench): Promise<Row[]> {
     await using broker = await findBroker();
     if (broker === null) throw new UsageError(`cluster: ${NO_BROKER}`);
@@ -103,7 +104,7 @@ async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
   ];
 }
 
-/** Closed loop: each channel asks again once it is answered, and any daemon hears it. */
+/** Closed loop: each channel asks again once it is answered, and any daemon hears it. Then nobody says anything for as long. */
 async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const seconds = bench.isQuick ? 2 : 15;
   const rows: Row[] = [];
@@ -124,14 +125,55 @@ async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
     };
     await all(2000);
     answered = 0;
+    const before = await workOf(scene);
     const beganAt = performance.now();
     await all(seconds * 1000);
     const value = answered / ((performance.now() - beganAt) / 1000);
+    const busy = await workOf(scene);
+    await delay(seconds * 1000);
+    const idle = await workOf(scene);
     const what = isAlone ? "a daemon alone" : `${daemons} of a cluster`;
     bench.progress(`${what}: ${Math.round(value)} turns a second`);
-    rows.push({ what: `turns a second, ${CHANNELS} channels, ${what}`, value, unit: "" });
+    rows.push(
+      { what: `turns a second, ${CHANNELS} channels, ${what}`, value, unit: "" },
+      ...rowsOf(`a turn, ${what}`, before, busy, answered),
+      ...rowsOf(
+        `a second of an idle daemon, ${what}`,
+        busy,
+        idle,
+        (idle.atS - busy.atS) * Math.max(1, daemons),
+      ),
+    );
   }
   return rows;
+}
+
+/** What Postgres has done for a cluster's database so far. */
+interface Work {
+  /** Seconds. */
+  readonly atS: number;
+  readonly transactions: number;
+  readonly walBytes: number;
+}
+
+/** Connections tell of their transactions a second late. */
+const LATE_MS = 1500;
+
+async function workOf({ audit }: ClusterScene): Promise<Work> {
+  await delay(LATE_MS);
+  const [work] = await audit.rows<Omit<Work, "atS">>(
+    `select xact_commit + xact_rollback as transactions, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as "walBytes"
+       from pg_stat_database where datname = current_database()`,
+  );
+  if (work === undefined) throw new Error("Postgres knows nothing of its database");
+  return { ...work, atS: performance.now() / 1000 };
+}
+
+function rowsOf(what: string, from: Work, to: Work, count: number): Row[] {
+  return [
+    { what: `transactions, ${what}`, value: (to.transactions - from.transactions) / count, unit: "" },
+    { what: `write-ahead log, ${what}`, value: (to.walBytes - from.walBytes) / count / 1024, unit: "kB" },
+  ];
 }
 
 function sceneOf(broker: TestBroker, daemons: number): SceneOptions {

@@ -22,7 +22,7 @@ export const memory: Figure = {
       agents: [{ id: "main", model: "reply-0-8", summariser: "summary-0" }],
       daemon: "idle_evict_ms = 1000\nmax_loaded_channels = 100000",
     });
-    const { registry } = weir.daemon;
+    const { registry, eviction } = weir.daemon;
     const ids: ChannelId[] = [];
     for (let index = 0; index < channels + 20; index++) {
       ids.push(
@@ -45,7 +45,7 @@ export const memory: Figure = {
       for (let index = 20; index < channels + 20; index++) await ask(index);
       const talked = await heapUsed();
       await weir.daemon.registry.compactionsIdle();
-      registry.evictIdle();
+      eviction.evictIdle();
       const left = registry.size;
       return { before, loaded, talked, evicted: await heapUsed(), left };
     });

@@ -4,8 +4,8 @@ import type { ReloadAnswer } from "./admin/reload-answer.ts";
 import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
-import type { ChannelRegistry } from "./channel/registry.ts";
-import type { Retention } from "./channel/retention.ts";
+import type { LiveChannels } from "./channel/live-channels.ts";
+import { Retention } from "./channel/retention.ts";
 import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
@@ -44,14 +44,17 @@ export interface DaemonOptions extends GroundOptions {
 
 /** All parts of a running Weir, joined. */
 export interface Daemon
-  extends AsyncDisposable, Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
+  extends
+    AsyncDisposable,
+    Omit<LiveChannels, "drain">,
+    Pick<Channels, "subagents">,
+    Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   /** The configuration that holds now, with who answers where by it. */
   readonly inForce: Readonly<InForce>;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
-  readonly registry: ChannelRegistry;
   /** Asks the database which schema it has. */
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
@@ -90,23 +93,23 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const configuration = (): ConfigurationState | undefined => reloader?.state;
   const base = { ...ground, ...answering, platforms, events, now, memories, reminders, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
-  const { registry } = channels;
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload = async (): Promise<ReloadAnswer> => (await reloader?.reload()) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers what is still asked.
   const { status, vitals } = keeper;
-  const desk = stack.use(new RequestServer({ ...base, cluster, registry, sweepNotes, status, reload }));
+  const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepNotes, status, reload }));
   // What a reload has left to do is done once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
   const draining = { deadline: AbortSignal.abort() };
-  stack.defer(async () => registry.drain(draining.deadline));
+  stack.defer(async () => channels.drain(draining.deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
-  const clock = stack.use(createReminderClock({ ...base, setup: () => inForce.setup, registry }));
+  const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => inForce.setup }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
+  const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, clock };
+  const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
@@ -114,11 +117,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const kept = stack.move();
   return {
     ...base,
+    ...channels,
     inbox: router,
-    registry,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
-    retention: channels.retention,
+    retention,
     status,
     vitals,
     masked: secrets.masked,
@@ -126,13 +129,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
+      await cluster?.claim?.(store.members);
+      await home?.show();
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
-      for (const one of [...waiting, channels.retention, reloader]) one?.start();
+      for (const one of [...waiting, retention, reloader]) one?.start();
       keeper.enter("serving");
     },
-    takeUp: async (name) => takeUpPlatform({ ...inForce.setup, registry, log }, name, waiting),
+    takeUp: async (name) => takeUpPlatform({ ...inForce.setup, ...channels, log }, name, waiting),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
@@ -189,34 +194,47 @@ function deferFirstSteps(
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
 const JOIN_MS = 5000;
+/** A database that says nothing for so long does not answer, ms. */
+const PROBE_MS = 2000;
 
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
 async function keepHomes(
   { cluster }: DaemonOptions,
   {
     store,
-    registry,
+    homes,
+    handOver,
+    renewal,
+    takeUps,
+    waker,
     platforms,
     approvals,
     clock,
     inForce,
+    opened,
     log,
   }: Pick<Base, "store" | "inForce" | "log"> &
-    Pick<Channels, "registry" | "approvals"> & {
+    Pick<Ground, "opened"> &
+    Omit<LiveChannels, "drain"> &
+    Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
       readonly clock: { start(): void };
     },
-): Promise<(AsyncDisposable & { start(): Promise<void> }) | undefined> {
+): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
   const { HomeKeeper } = await import("./channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({
-      homes: cluster.homes,
+      cluster: cluster.homes,
       store,
-      registry,
+      homes,
+      handOver,
+      renewal,
+      takeUps,
+      waker,
       daemon: cluster.name,
-      platforms: platforms.filter(({ name }) => !registry.homes.isHere(name)).map(({ name }) => name),
+      platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(inForce.setup.config),
       onTakenUp: () => {
         for (const waiting of [approvals, clock]) waiting.start();
@@ -224,11 +242,16 @@ async function keepHomes(
       log,
     }),
   );
-  const row = stack.use(cluster.present?.(store.members, () => registry.homes.held));
+  const row = stack.use(cluster.present?.(store, () => homes.held));
+  if (cluster.watchDatabase !== undefined) {
+    const probe = stack.use(opened.database.openProbe(PROBE_MS));
+    stack.use(cluster.watchDatabase(async () => probe.answers()));
+  }
   const kept = stack.move();
   return {
+    // Before it takes a shard: who has one is there.
+    show: async () => row?.start(),
     async start() {
-      await row?.start();
       await whileStarting(async () => store.partitions.assertCount(PARTITIONS));
       // It goes on trying, and says so in the log.
       await withDeadline(keeper.start(), JOIN_MS);
@@ -240,7 +263,7 @@ async function keepHomes(
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
 async function openIntake(
   { config, log }: DaemonOptions,
-  { store, registry, budgets }: Pick<Channels, "registry" | "budgets"> & Pick<Ground, "store">,
+  { store, takeUps, budgets }: Pick<Channels, "takeUps" | "budgets"> & Pick<Ground, "store">,
   platforms: readonly Platform[],
   router: Router,
 ): Promise<void> {
@@ -248,6 +271,6 @@ async function openIntake(
   await whileStarting(async () => budgets.open());
   await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-  await takeUpWork({ config, log, registry }, platforms);
+  await takeUpWork({ config, log, takeUps }, platforms);
   router.erasures.begin();
 }

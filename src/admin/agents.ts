@@ -27,7 +27,7 @@ async function agents(parts: CommandParts, command: AskedCommand): Promise<strin
     return `No subagent ${number} is at work here. ${typed("agents")} lists those that are.`;
   if (!mayStop(parts, command, wanted))
     return `Subagent ${number} is for whoever asked for it, and for owners, to stop. ${howToOwn(channel.address.platform)}`;
-  const isStopped = await parts.registry.stopSubagent(channel.id, wanted.number);
+  const isStopped = await parts.subagents.stop(channel.id, wanted.number);
   return isStopped ? `Subagent ${number} is stopped.` : `Subagent ${number} has just ended.`;
 }
 
@@ -49,7 +49,7 @@ function list(
   const time = timeOf({ agentOf }, channel);
   const lines = running.map(({ number, task, startedAt, tokens, asker }) => {
     const who = asker === null ? "" : `, asked for by ${displayableLine(asker.name)}`;
-    return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${displayableLine(shortTask(task))}`;
+    return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${shortTask(task)}`;
   });
   return [
     `${counted(running.length, "subagent")} at work in ${placeName(channel)}:`,

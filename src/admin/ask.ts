@@ -18,7 +18,7 @@ export const askCommand: Command = {
  * router takes such a message for what it is, and this is only run for an agent that there is not.
  */
 async function ask(parts: CommandParts, command: AskedCommand): Promise<string> {
-  const { store, registry, guestsOf } = parts;
+  const { store, waker, guestsOf } = parts;
   const { channel, argument, typed } = command;
   const { team } = guestsOf(channel);
   if (team.length === 0) return `Only one agent answers in ${placeName(channel)}: just write to it.`;
@@ -35,7 +35,7 @@ async function ask(parts: CommandParts, command: AskedCommand): Promise<string> 
   const { result: appended } = await retryWrite(async () =>
     store.log.appendMessage(channel.id, { ...message, addressed: true, ...whom }),
   );
-  registry.announce(channel.id, appended);
+  waker.announce(channel.id, appended);
   return `${member.name} has your question.`;
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { withDeadline } from "../async/deadline.ts";
+import type { ChannelHomes } from "../channel/channel-homes.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { OperatorError } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
@@ -11,7 +12,8 @@ import { type CompactAnswer, forceCompaction, parseAnswer } from "./compact-answ
 /** What is needed to do in a channel what only its home can, here or there. */
 export interface AtHomeParts {
   readonly store: { readonly requests: RequestStore; readonly compactions: Pick<CompactionStore, "find"> };
-  readonly registry: Pick<ChannelRegistry, "homes" | "inMemory" | "get">;
+  readonly homes: Pick<ChannelHomes, "isHome">;
+  readonly registry: Pick<ChannelRegistry, "inMemory" | "get">;
 }
 
 /** No daemon was home of the channel for so long: it is being handed on. */
@@ -28,16 +30,16 @@ const Reset = z.object({ kind: z.literal("reset") });
 
 /** Ends the answer that is being written. @returns false: none is; null: nobody is home, or the home has not answered */
 export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean | null> {
-  const { registry } = parts;
-  if (await registry.homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
+  const { homes, registry } = parts;
+  if (await homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
   const answer = await askHome(parts, channel, { kind: "stop" }, DO_MS, readBy(Stopped));
   return answer?.isStopped ?? null;
 }
 
 /** Covers everything that was said without a text. @returns false: nobody is home, or the home has not answered */
 export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean> {
-  const { registry } = parts;
-  if (await registry.homes.isHome(channel)) {
+  const { homes, registry } = parts;
+  if (await homes.isHome(channel)) {
     await (await registry.get(channel)).reset();
     return true;
   }
@@ -56,8 +58,8 @@ export async function compactAtHome(
   focus: string,
   waitMs: number,
 ): Promise<CompactAnswer | null> {
-  const { registry, store } = parts;
-  if (await registry.homes.isHome(channel)) {
+  const { homes, registry, store } = parts;
+  if (await homes.isHome(channel)) {
     const { compactor } = await registry.get(channel);
     return withDeadline(forceCompaction(compactor, store.compactions, focus), waitMs);
   }

@@ -1,7 +1,11 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { Guests } from "../channel/guests.ts";
 import type { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
+import type { ChannelHomes } from "../channel/channel-homes.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Renewal } from "../channel/renewal.ts";
+import type { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
@@ -60,7 +64,11 @@ export function typedWith(prefix: string): Typed {
 /** What commands work with. */
 export interface CommandParts {
   readonly store: Store;
-  readonly registry: ChannelRegistry;
+  readonly homes: Pick<ChannelHomes, "isHome">;
+  readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;
+  readonly waker: Waker;
+  readonly renewal: Pick<Renewal, "restaff">;
+  readonly subagents: Pick<SubagentDesk, "stop">;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly reminders: ReminderDesk;

@@ -96,7 +96,7 @@ async function choose(
   if (problem !== null)
     return `${displayableLine(argument)} is too small for this agent, so nothing was changed. ${displayableLine(problem)}`;
   const before = parts.agentBy(channel);
-  await parts.registry.restaff(await parts.store.channelModels.choose(channel.id, chosen));
+  await parts.renewal.restaff(await parts.store.channelModels.choose(channel.id, chosen));
   const isSmaller = usableOf(agent) < usableOf(before);
   return (
     `From the next answer on, ${placeName(channel)} is answered with ${displayableLine(argument)} (${window}), until somebody changes it.` +
@@ -111,7 +111,7 @@ function usableOf(agent: Agent): number {
 
 async function unchoose(parts: CommandParts, { channel }: AskedCommand): Promise<string> {
   const row = await parts.store.channelModels.choose(channel.id, null);
-  await parts.registry.restaff(row);
+  await parts.renewal.restaff(row);
   const { model: own, id } = parts.agentBy(row).config;
   const which = `${displayableLine(own)}, the model of the agent ${id}`;
   return channel.model === null

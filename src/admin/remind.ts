@@ -41,12 +41,12 @@ async function remind(parts: CommandParts, command: AskedCommand): Promise<strin
   const { channel, argument, typed } = command;
   const request = parseRemind(argument);
   if (request === null) return howTo(typed);
-  const { registry, agentOf, now, reminders: desk } = parts;
+  const { waker, agentOf, now, reminders: desk } = parts;
   try {
     const plan = planReminder(request, zoneOf({ agentOf }, channel), now());
     const message = await keptMessage(parts, command, `/remind ${argument.replaceAll(/\s+/g, " ")}`);
     const { told, id, seq } = await desk.setByCommand(channel, message, plan);
-    void registry.mention(channel.id, seq);
+    void waker.mention(channel.id, seq);
     return `${told} ${typed(`reminders cancel ${id}`)} ends it.`;
   } catch (error) {
     if (error instanceof ReminderProblem) return displayableLine(error.message);

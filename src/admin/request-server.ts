@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { Looks } from "../async/looks.ts";
+import type { ChannelHomes } from "../channel/channel-homes.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelAddress, ChannelId } from "../core/ids.ts";
@@ -25,15 +26,15 @@ import {
   storableAnswer,
 } from "./compact-answer.ts";
 
-export interface RequestServerParts extends Omit<RedactionParts, "store" | "registry"> {
+export interface RequestServerParts extends Omit<RedactionParts, "store"> {
   readonly store: RedoStores &
     RedactionParts["store"] & {
       readonly requests: RequestStore;
       readonly compactions: CompactionStore;
       readonly channels: Pick<ChannelStore, "find">;
     };
-  readonly registry: RedactionParts["registry"] &
-    Pick<ChannelRegistry, "visit" | "homes" | "inMemory" | "get">;
+  readonly homes: Pick<ChannelHomes, "isHome" | "isHere">;
+  readonly registry: Pick<ChannelRegistry, "visit" | "inMemory" | "get">;
   /** See `GoneNotesSweeper`. */
   readonly sweepNotes: () => Promise<void>;
   /** This daemon's place in a cluster; default: it is alone. */
@@ -111,10 +112,10 @@ export class RequestServer implements AsyncDisposable {
 
   /** How long a request is left to others, ms; Infinity: it is its channel's home's. */
   async #waitMs(request: WaitingRequest): Promise<number> {
-    const { registry, serves } = this.#parts;
+    const { homes, serves } = this.#parts;
     if (request.channel === null) return this.#waitMsForDaemon(request);
-    if (!(await registry.homes.isHome(request.channel))) return Infinity;
-    const mayBeOthers = registry.homes.isHere(request.address.platform) && !serves(request.address);
+    if (!(await homes.isHome(request.channel))) return Infinity;
+    const mayBeOthers = homes.isHere(request.address.platform) && !serves(request.address);
     return mayBeOthers ? OTHERS_FIRST_MS - request.ageMs : 0;
   }
 

@@ -16,11 +16,11 @@ export const statusCommand: Command = {
 };
 
 async function describeStatus(
-  { registry, store, agentOf, daemon }: CommandParts,
+  { registry, homes, store, agentOf, daemon }: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const backlog = await store.gaps.backlogOf(channel.id);
-  const isHome = await registry.homes.isHome(channel.id);
+  const isHome = await homes.isHome(channel.id);
   const here = registry.loaded(channel.id)?.status;
   // What runs at another daemon stands in the rows.
   const status = isHome ? here : { ...(await store.partitions.status(channel.id)), delivering: false };

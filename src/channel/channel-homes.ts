@@ -40,6 +40,11 @@ export class ChannelHomes {
     this.#parts = parts ?? null;
   }
 
+  /** It belongs to no cluster. */
+  get isAlone(): boolean {
+    return this.#parts === null;
+  }
+
   /** Of a cluster: the partitions that this daemon is home of. */
   get held(): readonly Partition[] {
     return [...this.#epochs.keys()];
@@ -74,6 +79,16 @@ export class ChannelHomes {
     if (this.#parts === null) return true;
     const partition = await this.#partitionOf(this.#parts, id);
     return partition === HERE || this.#epochs.has(partition);
+  }
+
+  /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
+  async isElsewhere(id: ChannelId): Promise<boolean> {
+    try {
+      return !(await this.isHome(id));
+    } catch (error) {
+      this.#parts?.log.warn({ id, why: errorMessage(error) }, "channel_home_unknown");
+      return true;
+    }
   }
 
   /**

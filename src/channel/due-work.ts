@@ -3,7 +3,7 @@ import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
 import { OWN_AUTHOR } from "../core/message.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
-import type { ChannelRegistry } from "./registry.ts";
+import type { Waker } from "./waker.ts";
 
 /** Work of Weir's own that wants an answer in a channel: a reminder that is due, a subagent that has ended. */
 export interface DueWork {
@@ -22,11 +22,11 @@ export interface DueWork {
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
 export class DueWorkDesk {
   readonly #log: Pick<Store["log"], "appendMessage" | "delete">;
-  readonly #registry: ChannelRegistry;
+  readonly #waker: Pick<Waker, "announce" | "changed">;
 
-  constructor({ log }: Pick<Store, "log">, registry: ChannelRegistry) {
+  constructor({ log }: Pick<Store, "log">, waker: Pick<Waker, "announce" | "changed">) {
     this.#log = log;
-    this.#registry = registry;
+    this.#waker = waker;
   }
 
   /**
@@ -37,13 +37,13 @@ export class DueWorkDesk {
     const author = { id: by, name: title, isBot: true };
     const message = { id, author, text, at, addressed: true, ...(agent !== undefined && { agent }) };
     const { result: appended } = await retryWrite(async () => this.#log.appendMessage(channel, message));
-    this.#registry.announce(channel, appended);
+    this.#waker.announce(channel, appended);
     return appended.seq;
   }
 
   /** Takes it back, as a person takes a message back. @throws WeirError if the log cannot be written */
   async takeBack(channel: ChannelId, id: string, digester: Digester): Promise<void> {
     const { result: seq } = await retryWrite(async () => this.#log.delete(channel, id, digester));
-    if (seq !== undefined) await this.#registry.changed(channel, seq, null);
+    if (seq !== undefined) await this.#waker.changed(channel, seq, null);
   }
 }

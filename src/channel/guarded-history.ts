@@ -14,6 +14,7 @@ import {
 import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
+import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settled, Settlement } from "../store/turns/turns.ts";
@@ -138,11 +139,12 @@ export class GuardedHistory {
 
   /**
    * Commits a staged job, then swaps the head of the history. Idempotent.
+   * @param maker as for {@link JobStore.commit}
    */
-  async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
+  async commit(job: Pick<Job, "id" | "attempt">, maker?: SubstituteMaker): Promise<CommitOutcome> {
     return this.#mutex.runExclusive(async () => {
       const { channel } = this.#owner;
-      const outcome = await this.#store.jobs.commit(job);
+      const outcome = await this.#store.jobs.commit(job, maker);
       if (outcome === "committed") this.#history = cover(this.#history, await this.#store.coverage(channel));
       // Another attempt may have committed the job.
       if (outcome === "gone") this.#history = (await this.#store.load(channel)).history;

@@ -5,8 +5,12 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelStore } from "../store/channels/channels.ts";
 import type { PartitionStore } from "../store/channels/partitions.ts";
+import type { ChannelHomes } from "./channel-homes.ts";
+import type { HandOver } from "./hand-over.ts";
 import type { Homes, HomesListener, Partition } from "./homes.ts";
-import type { ChannelRegistry } from "./registry.ts";
+import type { Renewal } from "./renewal.ts";
+import type { TakeUps } from "./take-up.ts";
+import type { Waker } from "./waker.ts";
 
 /** How often it looks at what is due, ms. */
 const LOOK_MS = 1000;
@@ -14,15 +18,16 @@ const LOOK_MS = 1000;
 const OVERDUE_MS = 1000;
 
 export interface HomeKeeperParts {
-  readonly homes: Homes;
+  readonly cluster: Pick<Homes, "start">;
   readonly store: {
     readonly partitions: Pick<PartitionStore, "take" | "due">;
     readonly channels: Pick<ChannelStore, "withWorkIn">;
   };
-  readonly registry: Pick<
-    ChannelRegistry,
-    "homes" | "takeUp" | "remindDue" | "review" | "handOn" | "drop" | "woken"
-  >;
+  readonly homes: Pick<ChannelHomes, "held" | "hold" | "place" | "release">;
+  readonly handOver: Pick<HandOver, "handOn" | "drop">;
+  readonly renewal: Pick<Renewal, "review">;
+  readonly takeUps: Pick<TakeUps, "takeUp" | "remindDue">;
+  readonly waker: Pick<Waker, "woken">;
   /** This daemon's name in the cluster. */
   readonly daemon: string;
   /** Names of the platforms that are served. */
@@ -61,7 +66,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   /** Joins the cluster. */
   async start(): Promise<void> {
-    await this.#parts.homes.start(this);
+    await this.#parts.cluster.start(this);
     this.#looks.now();
   }
 
@@ -71,13 +76,13 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   }
 
   async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
-    const { store, registry, daemon, log } = this.#parts;
+    const { store, homes, daemon, log } = this.#parts;
     const taker = Symbol("taker");
     for (const partition of partitions) this.#taking.set(partition, taker);
     try {
       const { result: taken } = await retryWrite(async () => store.partitions.take(partitions, daemon));
       const held = taken.filter(({ id }) => this.#taking.get(id) === taker);
-      registry.homes.hold(held);
+      homes.hold(held);
       for (const { id } of held) this.#unread.add(id);
       if (held.length > 0) this.#looks.now();
       return held.map(({ id }) => id);
@@ -92,20 +97,20 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   async handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
     this.#letGo(partitions);
-    await this.#parts.registry.handOn(new Set(partitions), deadline);
+    await this.#parts.handOver.handOn(new Set(partitions), deadline);
   }
 
   lost(partitions: readonly Partition[]): void {
     this.#letGo(partitions);
-    this.#parts.registry.drop(new Set(partitions));
+    this.#parts.handOver.drop(new Set(partitions));
   }
 
   woken(channel: ChannelId, seq: Seq): void {
-    void this.#parts.registry.woken(channel, seq);
+    void this.#parts.waker.woken(channel, seq);
   }
 
   #letGo(partitions: readonly Partition[]): void {
-    this.#parts.registry.homes.release(partitions);
+    this.#parts.homes.release(partitions);
     for (const partition of partitions) {
       this.#taking.delete(partition);
       this.#unread.delete(partition);
@@ -117,7 +122,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     try {
       await this.#takeUpUnread();
       await this.#remindDue();
-      await this.#parts.registry.review();
+      await this.#parts.renewal.review();
       this.#warned = null;
     } catch (error) {
       this.#warn(error);
@@ -127,7 +132,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */
   async #takeUpUnread(): Promise<void> {
-    const { store, registry, platforms, rawEntries, onTakenUp, log } = this.#parts;
+    const { store, homes, takeUps, platforms, rawEntries, onTakenUp, log } = this.#parts;
     const partitions = [...this.#unread];
     if (partitions.length === 0) return;
     // First: one that is lost and taken anew meanwhile is to be read anew.
@@ -135,13 +140,13 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     const rows = await store.channels
       .withWorkIn(partitions, platforms, rawEntries())
       .catch((error: unknown) => {
-        const { held } = registry.homes;
+        const { held } = homes;
         for (const partition of partitions) if (held.includes(partition)) this.#unread.add(partition);
         throw error;
       });
     // What was lost meanwhile is refused there.
-    for (const { id, address } of rows) registry.homes.place(id, address);
-    void registry.takeUp(rows);
+    for (const { id, address } of rows) homes.place(id, address);
+    void takeUps.takeUp(rows);
     onTakenUp();
     if (rows.length > 0)
       log.info({ partitions: partitions.length, channels: rows.length }, "partitions_taken_up");
@@ -149,10 +154,10 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   /** Messages whose wakes were lost. */
   async #remindDue(): Promise<void> {
-    const { store, registry, platforms } = this.#parts;
-    const { held } = registry.homes;
+    const { store, homes, takeUps, platforms } = this.#parts;
+    const { held } = homes;
     if (held.length === 0) return;
-    registry.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
+    takeUps.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
   }
 
   #warn(error: unknown): void {

@@ -7,7 +7,9 @@ import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import type { Database } from "../store/database/database.ts";
-import { fileSigner } from "../store/database/signing-key.ts";
+import { fileSigner, signingKeyFile } from "../store/database/signing-key.ts";
+import { isPresent, MemberStore } from "../store/channels/members.ts";
+import { describeOwnKey } from "../admin/signing-keys.ts";
 import { createStore } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
@@ -81,7 +83,11 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
-    return [{ what, state: "ok", detail }, ...(await lookAtWishes(config, opened.database))];
+    return [
+      { what, state: "ok", detail },
+      ...(await lookAtKey(config, opened.database)),
+      ...(await lookAtWishes(config, opened.database)),
+    ];
   } catch (error) {
     // The first start, or the next one, mends it.
     if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
@@ -90,6 +96,21 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     const detail = errorMessage(error);
     return [{ what, state: "wrong", detail, todo: databaseRemedy(detail, config.database) }];
   }
+}
+
+/** Do the daemons of a cluster sign with the key of this one? */
+async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
+  const { cluster, database: files } = config;
+  if (cluster === null) return [];
+  const what = "signing key";
+  const own = await fileSigner(files.dataDir).keyId();
+  const others = await new MemberStore(database).all();
+  const problem = describeOwnKey(own, others, signingKeyFile(files.dataDir));
+  if (problem !== null) return [{ what, state: "wrong", ...problem }];
+  const isShared = others.some((member) => isPresent(member) && member.keyId === own);
+  return own === null || !isShared
+    ? []
+    : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
 }
 
 /** Are the signed rows those that Weir has written? */
@@ -135,7 +156,8 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
     ]);
     const server = createEmbeddings(embeddings);
     const { model, origin } = server;
-    const [vector = []] = await server.embed(["ping"], signal);
+    const { vectors } = await server.embed(["ping"], signal);
+    const [vector = []] = vectors;
     const ms = Math.round(performance.now() - startedAt);
     const progress = await vectorProgress(io, config, model).catch(() => "");
     const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";

@@ -329,7 +329,7 @@ export class ChannelCompactor {
         mustProgress: mustProgress(job, countLive(history)),
         focus: tier === "forced" && kind === "leaf" ? this.#asked.focus : "",
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
-        commit: async (staged) => target.history.commit(staged),
+        commit: async (staged, maker) => target.history.commit(staged, maker),
         stageAhead: async (written, result) => target.history.stageAhead(written, result),
       })
       .finally(() => (this.#job = null));

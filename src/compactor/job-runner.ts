@@ -6,6 +6,7 @@ import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
+import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
 import type { Circuit } from "./breaker.ts";
@@ -39,7 +40,7 @@ export type JobEnd =
   | { readonly kind: "left" };
 
 export interface JobRunnerParts {
-  readonly store: Pick<Store, "jobs" | "log" | "coverage" | "mergedOf" | "modelCalls" | "memories">;
+  readonly store: Pick<Store, "jobs" | "log" | "currentSummaries" | "mergedOf" | "modelCalls" | "memories">;
   readonly agent: Summariser;
   readonly breaker: Circuit;
   /** Called for each attempt that brought no summary. */
@@ -58,7 +59,7 @@ export interface JobRun {
   readonly focus?: string;
   readonly signal: AbortSignal;
   /** Commits the summary in one transaction and updates the history in memory. */
-  commit(job: Job): Promise<CommitOutcome>;
+  commit(job: Job, maker: SubstituteMaker): Promise<CommitOutcome>;
   /** Stores a summary that is written ahead. @returns false: its job has ended */
   stageAhead(job: Job, result: JobResult): Promise<boolean>;
 }
@@ -213,7 +214,7 @@ export class JobRunner {
    * the job's row was written, is voided by any later deletion.
    */
   async #summaries({ channel }: Job): Promise<readonly Summary[]> {
-    return (await this.#parts.store.coverage(channel)).summaries;
+    return this.#parts.store.currentSummaries(channel);
   }
 
   /** The sources of a merged summary may be older than an edit: the current texts are added as one more text. */
@@ -244,7 +245,8 @@ export class JobRunner {
   }
 
   async #commit(job: Job, result: JobResult, summary: SummaryDraft, run: JobRun): Promise<JobEnd> {
-    const outcome = await run.commit(job);
+    const { store, agent } = this.#parts;
+    const outcome = await run.commit(job, await store.jobs.makeReady({ ...job, result }, agent.digester));
     if (outcome !== "committed") return { kind: "stale", job };
     return { kind: "committed", job, summary, memories: result.memories.length, isCutShort: false };
   }

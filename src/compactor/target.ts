@@ -2,7 +2,7 @@ import type { CommitOutcome, Job, JobPlan, JobResult, Landed, SummaryDraft } fro
 import type { History } from "../core/history.ts";
 import type { Owner } from "../core/ids.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
-import type { JobStore } from "../store/compaction/jobs.ts";
+import type { JobStore, SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Circuit } from "./breaker.ts";
 import type { JobRunner } from "./job-runner.ts";
@@ -18,7 +18,7 @@ export interface CompactionTarget {
   readonly history: {
     readonly current: History;
     snapshot(): Promise<History>;
-    commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome>;
+    commit(job: Pick<Job, "id" | "attempt">, maker: SubstituteMaker): Promise<CommitOutcome>;
     /** Stores a summary that was written ahead. @returns false: its job has ended */
     stageAhead(job: Job, result: JobResult): Promise<boolean>;
     /** Commits what was written ahead, all together. @returns what has landed */

@@ -6,12 +6,12 @@ import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
-import { Retention } from "../channel/retention.ts";
-import { ChannelRegistry, type RegistryParts } from "../channel/registry.ts";
+import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
-import type { ClusterVitals } from "../cluster/rabbit-homes.ts";
+import type { HomesVitals } from "../cluster/rabbit-homes.ts";
+import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
 import { Breaker } from "../compactor/breaker.ts";
 import { CompactionQueue } from "../compactor/queue.ts";
 import { COMPACTOR_TIMING } from "../compactor/target.ts";
@@ -21,13 +21,15 @@ import type { Models } from "../llm/model-provider.ts";
 import type { Meaning } from "../memory/meaning.ts";
 import { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { MemberStore } from "../store/channels/members.ts";
+import type { ShardHomes } from "../platforms/shared/shard-homes.ts";
+import type { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { Store } from "../store/store.ts";
 import type { Answering, InForce } from "./setup.ts";
 
 /** What is there before anything acts in a channel. */
 export type Base = Pick<
-  RegistryParts,
+  LiveChannelsParts,
   "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories" | "log"
 > &
   Answering & {
@@ -38,30 +40,44 @@ export type Base = Pick<
     readonly names: ConfirmedNames;
   };
 
+/** How a daemon fares in its cluster. */
+export interface ClusterVitals extends HomesVitals {
+  /** Of each platform whose connections are shared. */
+  readonly shards: readonly ShardsVitals[];
+}
+
 /** How a daemon belongs to many on one database. */
 export interface Cluster {
   /** It is disposed of with the daemon. */
   readonly homes: Homes;
   /** This daemon's name among them. */
   readonly name: string;
+  /**
+   * Takes its name, before anything is heard. Default: it has none to take.
+   * @throws OperatorError that says who has it, if another daemon does that lives
+   */
+  readonly claim?: (members: MemberStore) => Promise<void>;
+  /** Has it see whether the database answers this daemon. Default: it does not look. */
+  readonly watchDatabase?: (ask: () => Promise<boolean>) => AsyncDisposable;
   /** How it fares there. Default: nothing is told of it. */
   readonly vitals?: () => ClusterVitals;
+  /** How it shares the connections to a platform with the others. Default: it has all of them. */
+  readonly shardsOf?: (platform: string) => ShardHomes;
   /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */
   readonly present?: (
-    members: MemberStore,
+    store: Pick<Store, "members" | "gatewayShards">,
     held: () => readonly number[],
   ) => AsyncDisposable & { start(): Promise<void> };
 }
 
 /** What acts in channels, and what it is told. */
-export interface Channels {
-  readonly registry: ChannelRegistry;
+export interface Channels extends LiveChannels {
+  readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
-  readonly retention: Retention;
 }
 
 function homesOf(
@@ -109,7 +125,7 @@ export function createChannels(
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const homes = homesOf(cluster, platforms, base, stack);
-  const registry = new ChannelRegistry({
+  const live = createLiveChannels({
     ...base,
     homes,
     subagents,
@@ -131,11 +147,11 @@ export function createChannels(
     onApprovals: (channel, what) =>
       what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),
   });
-  const dueWork = new DueWorkDesk(store, registry);
+  const dueWork = new DueWorkDesk(store, live.waker);
   subagents.tellBy(dueWork);
   const approvals = new ApprovalDesk({
     approvals: store.approvals,
-    registry,
+    ...live,
     dueWork,
     mayBeAsked: () => [...inForce.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
@@ -143,6 +159,5 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  const retention = stack.use(new Retention({ ...base, store: store.retention }, config.retention));
-  return { registry, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels, retention };
+  return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

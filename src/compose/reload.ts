@@ -4,12 +4,12 @@ import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
 import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
-import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Renewal } from "../channel/renewal.ts";
 import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
 import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
-import { mostRawMessages } from "../channel/take-up.ts";
+import { mostRawMessages, type TakeUps } from "../channel/take-up.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -32,7 +32,8 @@ import type { Store } from "../store/store.ts";
 export interface ReloadParts extends SetupParts {
   readonly inForce: InForce;
   readonly store: Pick<Store, "sharedMemories" | "channels">;
-  readonly registry: Pick<ChannelRegistry, "renew" | "resume">;
+  readonly renewal: Pick<Renewal, "renew">;
+  readonly takeUps: Pick<TakeUps, "resume">;
   readonly router: Pick<Router, "rebound" | "pairing">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
@@ -98,7 +99,7 @@ export class Reloading {
 
   /** Nothing here waits, and nothing fails. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { inForce, models, budgets, router, goneNotes, clock, lostModels, retention, registry } =
+    const { inForce, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
       this.#parts;
     const before = inForce.setup;
     models.configure(setup.config.llm.models);
@@ -113,7 +114,7 @@ export class Reloading {
     retention.configure(setup.config.retention);
     this.#parts.onConfigured(setup.config);
     this.#isOwed = false;
-    const renewed = registry.renew();
+    const renewed = renewal.renew();
     this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);
   }
 
@@ -124,14 +125,14 @@ export class Reloading {
 
   /** Must not throw. */
   async #finish(before: Setup, setup: Setup, renewed: Promise<void>): Promise<void> {
-    const { budgets, registry, router, platforms, store, log } = this.#parts;
+    const { budgets, takeUps, router, platforms, store, log } = this.#parts;
     try {
       // What was not counted so far, and what is due by the thresholds of now.
       await budgets.refresh();
       await router.pairing.open();
       const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
       if (!before.config.agents.every(isSame)) await tellOfLostAgents(setup.config, store, log);
-      await registry.resume(
+      await takeUps.resume(
         platforms.map(({ name }) => name),
         mostRawMessages(setup.config),
       );

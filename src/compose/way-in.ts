@@ -24,7 +24,20 @@ type Parts = Omit<Base, "indexer"> &
 
 /** The router, with the commands of people. What depends on the configuration is read from the setup in force, each time. */
 export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
-  const { store, registry, events, log, inForce, platformOf, models, names, digesterOf } = parts;
+  const {
+    store,
+    homes,
+    registry,
+    waker,
+    renewal,
+    events,
+    log,
+    inForce,
+    platformOf,
+    models,
+    names,
+    digesterOf,
+  } = parts;
   const setup = (): Setup => inForce.setup;
   const pairing = stack.use(createPairing({ ...parts, setup }));
   const speakers = new Speakers(store.speakers);
@@ -35,7 +48,10 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
   };
   const router = new Router({
     store,
+    homes,
     registry,
+    waker,
+    renewal,
     events,
     log,
     get bindings() {
@@ -68,12 +84,30 @@ function commandsOf(
     namesOf,
   }: { readonly speakers: Speakers; readonly pairing: Pairing; readonly namesOf: NamesOf },
 ): Commands {
-  const { store, registry, approvals, contexts, now, inForce, secrets, names, keeper } = parts;
+  const {
+    store,
+    homes,
+    registry,
+    waker,
+    renewal,
+    subagents,
+    approvals,
+    contexts,
+    now,
+    inForce,
+    secrets,
+    names,
+    keeper,
+  } = parts;
   const { staffOf, bindingOf, digesterOf, platformOf, models, memories, reminders } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
   return createCommands({
     store,
+    homes,
     registry,
+    waker,
+    renewal,
+    subagents,
     approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,

@@ -1,4 +1,5 @@
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelAddress, Seq } from "../core/ids.ts";
 import {
   type InboundDeletion,
@@ -22,7 +23,8 @@ import { writeThrough } from "./write-through.ts";
 
 export interface MessageChangesParts {
   readonly store: Store;
-  readonly registry: ChannelRegistry;
+  readonly registry: Pick<ChannelRegistry, "inMemory">;
+  readonly waker: Waker;
   /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly commands: Pick<Commands, "memoryIn">;
@@ -135,7 +137,7 @@ export class MessageChanges {
 
   async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {
     const result = await writeThrough(
-      this.#parts.registry,
+      this.#parts.waker,
       row.id,
       async () => write(row),
       (change) => (change.outcome === "accepted" ? [change.seq, change.notedSeq] : null),

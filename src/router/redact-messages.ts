@@ -1,4 +1,4 @@
-import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Blanked } from "../store/log/deletion.ts";
@@ -7,7 +7,7 @@ import { writeThrough } from "./write-through.ts";
 
 export interface RedactionParts {
   readonly store: Pick<Store, "people">;
-  readonly registry: Pick<ChannelRegistry, "changed" | "doubt" | "memoriesGone">;
+  readonly waker: Pick<Waker, "changed" | "doubt" | "memoriesGone">;
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 
@@ -48,14 +48,14 @@ export async function redactPerson(
 
 /** Blanks messages in the log, then in the memory of the channel's actor, like a deletion on the platform. */
 export async function redactMessages(
-  { store, registry, digesterOf }: RedactionParts,
+  { store, waker, digesterOf }: RedactionParts,
   channel: ChannelRow,
   ids: readonly string[],
 ): Promise<Blanked> {
   if (ids.length === 0) return { seqs: [], memories: 0 };
   const digester = digesterOf(channel);
   return writeThrough(
-    registry,
+    waker,
     channel.id,
     async () => store.people.blank(channel.id, ids, digester),
     // A turn that has read any of them has read the first.

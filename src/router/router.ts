@@ -1,6 +1,9 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
+import type { ChannelHomes } from "../channel/channel-homes.ts";
+import type { Renewal } from "../channel/renewal.ts";
+import type { Waker } from "../channel/waker.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";
@@ -39,7 +42,10 @@ import type { Notices } from "./notices.ts";
 
 export interface RouterParts {
   readonly store: Store;
-  readonly registry: ChannelRegistry;
+  readonly homes: Pick<ChannelHomes, "isAlone" | "place">;
+  readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory">;
+  readonly waker: Waker;
+  readonly renewal: Pick<Renewal, "follow">;
   readonly events: Events;
   readonly log: Logger;
   /** As they are now. */
@@ -109,10 +115,12 @@ export class Router implements PlatformInbox {
     this.#parts = parts;
     this.pairing = parts.pairing;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
-    this.#channelIds = new ChannelIds(parts.store.channels, parts.registry.homes);
+    this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
     this.ledger = new BindingLedger({
       store: parts.store,
+      homes: parts.homes,
       registry: parts.registry,
+      waker: parts.waker,
       channelIds: this.#channelIds,
       bindingOf: (where) => this.#find(where),
       findPaired: parts.pairing.find,
@@ -264,25 +272,27 @@ export class Router implements PlatformInbox {
   }
 
   async #append(message: InboundMessage & Meant, binding: Binding, role: TurnRole): Promise<Receipt> {
-    const { store, registry, events, notices, speakers, namesOf } = this.#parts;
+    const { store, waker, renewal, events, notices, speakers, namesOf } = this.#parts;
     const channel = formatAddress(message.channel);
     const { result: appended, isRepeated } = await retryWrite(async () => {
       const id = await this.#channelIds.of(message, binding);
-      registry.follow(id, binding.agent);
+      renewal.follow(id, binding.agent);
       // Before the message, whose turn may begin at once.
       if (message.images !== undefined) await this.#keepImages(message, message.images);
       const name = await speakers.nameIn(id, message.author, namesOf(binding.agent, binding.also));
       const said = { ...message, author: { ...message.author, name } };
       // A turn that begins with its message is the channel's own agent's.
       const isOwn = message.addressed && message.agent === undefined;
-      const beginner = isOwn ? registry.expect(id, message.text) : null;
+      const beginner = isOwn
+        ? waker.expect(id, { author: said.author, text: said.text, replyTo: said.replyTo ?? null })
+        : null;
       return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;
     // A duplicate that is still due: an attempt of ours or an earlier delivery may have committed it
     // unknowingly.
-    if (appended.duplicate && appended.due) void registry.remind(id, seq);
-    else if (appended.duplicate && isRepeated) void registry.mention(id, seq);
+    if (appended.duplicate && appended.due) void waker.remind(id, seq);
+    else if (appended.duplicate && isRepeated) void waker.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
     this.#noteCause(binding, message, { id, seq }, role);
@@ -293,7 +303,7 @@ export class Router implements PlatformInbox {
     const key = channelKey(binding, message.channel);
     if (addressed) this.#loadedFor.add(key);
     if (addressed && binding.also.length > 0) this.#meant.set(key, message.agent ?? null);
-    void registry.notify(id, appended.entry, appended.turn).finally(() => this.#loadedFor.delete(key));
+    void waker.notify(id, appended.entry, appended.turn).finally(() => this.#loadedFor.delete(key));
     return { outcome: "accepted", seq };
   }
 

@@ -1,4 +1,4 @@
-import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { retryWrite } from "../async/retry.ts";
 
@@ -12,7 +12,7 @@ export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
  * @param changedBy the first text that a result has changed; null: it has changed none
  */
 export async function writeThrough<Result>(
-  registry: Pick<ChannelRegistry, "changed" | "doubt" | "memoriesGone">,
+  waker: Pick<Waker, "changed" | "doubt" | "memoriesGone">,
   channel: ChannelId,
   write: () => Promise<Result>,
   changedBy: (result: Result) => ChangedText | null,
@@ -23,12 +23,12 @@ export async function writeThrough<Result>(
     isInDoubt = isRepeated;
     const changed = changedBy(result);
     if (changed !== null) {
-      await registry.changed(channel, ...changed);
-      await registry.memoriesGone(channel);
+      await waker.changed(channel, ...changed);
+      await waker.memoriesGone(channel);
     }
     return result;
   } finally {
     // After a commit that we did not hear of, memory may be outdated.
-    if (isInDoubt) await registry.doubt(channel);
+    if (isInDoubt) await waker.doubt(channel);
   }
 }

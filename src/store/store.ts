@@ -9,13 +9,15 @@ import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
-import { type Coverage, loadCoverage, readMerged } from "./compaction/summaries.ts";
+import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
+import { CatchUpStore } from "./channels/catch-ups.ts";
 import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -81,8 +83,10 @@ export interface Store {
   readonly answers: AnswerProvenanceStore;
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
+  readonly catchUps: CatchUpStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
+  readonly gatewayShards: GatewayShardStore;
   readonly erasures: ErasureStore;
   readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
@@ -94,6 +98,8 @@ export interface Store {
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
+  /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
+  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
   /** The summaries that a merged one was made of, as they were last. */
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
@@ -147,8 +153,10 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     answers: new AnswerProvenanceStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
+    catchUps: new CatchUpStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
+    gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),
     retention: new RetentionStore(db),
     reactions: new ReactionStore(db),
@@ -159,6 +167,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
+    currentSummaries: async (channel) => readSummaries(db, channel, "current"),
     mergedOf: async (channel, range) => readMerged(db, channel, range),
   };
 }

@@ -40,19 +40,14 @@ function openKeeper(): {
       },
     },
   };
-  const registry = {
-    homes,
-    takeUp: async () => undefined,
-    remindDue: () => undefined,
-    review: async () => undefined,
-    handOn: async () => undefined,
-    drop: () => undefined,
-    woken: async () => undefined,
-  };
   const parts = {
-    homes: OUTSIDER,
+    cluster: OUTSIDER,
     store,
-    registry,
+    homes,
+    handOver: { handOn: async () => undefined, drop: () => undefined },
+    renewal: { review: async () => undefined },
+    takeUps: { takeUp: async () => undefined, remindDue: () => undefined },
+    waker: { woken: async () => undefined },
     daemon: "a",
     platforms: ["test"],
     rawEntries: () => 100,

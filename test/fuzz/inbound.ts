@@ -1,6 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
+import { observeLastJob, type SummaryRow } from "./observe.ts";
 import { SECOND_AGENT } from "./profile.ts";
 import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
@@ -9,6 +10,13 @@ import type { World } from "./world.ts";
 
 /** What a job summarises last is what its summary names first. */
 const NEWEST_OF_JOB = 12;
+
+/** Newest messages of which one is edited. */
+const EDITED_AMONG = 60;
+/** Between the numbers of edits of one step: no step has as high a one. */
+const AGAIN = 36 ** 3;
+
+type Range = Pick<SummaryRow, "from_seq" | "to_seq">;
 
 /** What is said, without where. */
 export type Said = Pick<Extract<Step, { do: "say" }>, "n" | "who" | "size" | "reply" | "isForGuest">;
@@ -61,11 +69,24 @@ export class People {
     if (chosen !== undefined) await this.again(room, chosen, incarnation);
   }
 
+  /** People edit one of the newest messages, and others that were edited before: those say no more what they said since. */
   async edit(room: Room, pick: number, n: number, incarnation: Incarnation): Promise<void> {
-    const { ledger, address } = room;
-    const newest = ledger.said.slice(-60);
-    const chosen = newest[Math.floor(pick * newest.length)];
-    if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
+    const newest = room.ledger.said
+      .slice(-EDITED_AMONG)
+      .filter(({ marker }) => !room.ledger.leaving.has(marker));
+    const again = this.#editedBefore(room).map((edited) => edited[Math.floor(pick * edited.length)]);
+    await this.#reword(room, newest[Math.floor(pick * newest.length)], n, incarnation);
+    for (const [index, said] of again.entries())
+      await this.#reword(room, said, n + AGAIN * (index + 1), incarnation);
+  }
+
+  async #reword(
+    { ledger, address, ...room }: Room,
+    chosen: SaidMessage | undefined,
+    n: number,
+    incarnation: Incarnation,
+  ): Promise<void> {
+    if (chosen === undefined) return;
     chosen.markers.push(markerOf(n));
     ledger.own.add(markerOf(n));
     const event: InboundEdit = {
@@ -77,8 +98,26 @@ export class People {
       at: this.#world.now(),
     };
     ledger.editing.add(markerOf(n));
-    await this.#hand({ room, event }, incarnation);
+    await this.#hand({ room: { ledger, address, ...room }, event }, incarnation);
     ledger.editing.delete(markerOf(n));
+  }
+
+  /** What was edited before: what a summary of later messages tells, what is being summarised, and anything. */
+  #editedBefore({ ledger, state }: Room): SaidMessage[][] {
+    const edited = ledger.said.filter(
+      ({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker),
+    );
+    const within = (seq: number | null, { from_seq: from, to_seq: to }: Range): boolean =>
+      seq !== null && seq >= from && seq <= to;
+    const written = (state?.summaries ?? []).filter((one) => one.live);
+    const live = (state?.jobs ?? []).filter((job) => job.state === "running" || job.state === "staged");
+    return [
+      edited.filter(({ seq, markers }) =>
+        written.some((one) => one.text.includes(markers.at(-1) ?? "") && !within(seq, one)),
+      ),
+      edited.filter(({ seq }) => live.some((job) => within(seq, job))),
+      edited.slice(-EDITED_AMONG),
+    ];
   }
 
   async delete(room: Room, target: DeletionTarget, pick: number, incarnation: Incarnation): Promise<void> {
@@ -146,6 +185,17 @@ export class People {
     }
     if (receipt === "dead") this.#unacknowledged.push(handed);
     else if (event.type === "deletion") await this.#deleted(room, event, receipt);
+    else if (event.type === "edit") await this.#edited(room, event);
+  }
+
+  /** What the edits before it said is said no more. */
+  async #edited({ ledger, id }: Room, event: InboundEdit): Promise<void> {
+    const said = ledger.byMessageId.get(event.id);
+    if (said === undefined) return;
+    const lastJob = await observeLastJob(this.#world.probe, id);
+    const now = said.markers.findLastIndex((marker) => event.text.includes(marker));
+    for (const marker of said.markers.slice(1, now))
+      if (!ledger.editedAway.has(marker)) ledger.editedAway.set(marker, lastJob);
   }
 
   async #deleted({ ledger }: Room, { id }: InboundDeletion, receipt: Receipt): Promise<void> {

@@ -2,7 +2,11 @@ import { pino } from "pino";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ReminderClock, type ReminderClockParts } from "../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
-import { ChannelRegistry, type RegistryParts } from "../../src/channel/registry.ts";
+import {
+  createLiveChannels,
+  type LiveChannels,
+  type LiveChannelsParts,
+} from "../../src/channel/live-channels.ts";
 import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
 import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
@@ -105,7 +109,7 @@ function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
   return mutant?.store?.(plain, database) ?? plain;
 }
 
-/** One life of the daemon: its own registry, its own epoch, its own way to the database, the models and the chat. */
+/** One life of the daemon: its own channels, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
   readonly number: number;
   /** The configuration in force. */
@@ -113,7 +117,8 @@ export class Incarnation {
   readonly database: FreezableDatabase;
   readonly store: Store;
   readonly router: Router;
-  readonly registry: ChannelRegistry;
+  readonly channels: LiveChannels;
+  readonly subagents: SubagentDesk;
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly #clock: ReminderClock;
@@ -155,11 +160,12 @@ export class Incarnation {
     const platforms = [PLATFORM, ANNEX].map(
       (name) => new ChatFront(name, chat, parts.isStreaming, async (when) => this.gate("platform", when)),
     );
-    const platformOf: RegistryParts["platformOf"] = ({ platform }) =>
+    const platformOf: LiveChannelsParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
     const subagents = new SubagentDesk(store);
+    this.subagents = subagents;
     const reminders = new ReminderDesk(store.reminders, now);
-    this.registry = new ChannelRegistry({
+    this.channels = createLiveChannels({
       store,
       subagents,
       recall: new Recall({ search: store.search, now: Date.now }),
@@ -184,12 +190,11 @@ export class Incarnation {
       streams: () => true,
       platformOf,
     });
-    const dueWork = new DueWorkDesk(store, this.registry);
+    const dueWork = new DueWorkDesk(store, this.channels.waker);
     subagents.tellBy(dueWork);
-    const { registry } = this;
     this.approvals = new ApprovalDesk({
       approvals: store.approvals,
-      registry,
+      ...this.channels,
       dueWork,
       mayBeAsked: () => true,
       serves: () => true,
@@ -203,7 +208,7 @@ export class Incarnation {
     return new ReminderClock({
       ...parts,
       store: this.store,
-      registry: this.registry,
+      ...this.channels,
       schedules: () => [],
       platforms: [PLATFORM, ANNEX],
       serves: () => true,
@@ -217,12 +222,12 @@ export class Incarnation {
 
   #createRouter(
     agentOf: (of: { agent: AgentId }) => StaffedAgent,
-    parts: Pick<RegistryParts, "events" | "log" | "platformOf">,
+    parts: Pick<LiveChannelsParts, "events" | "log" | "platformOf">,
   ): Router {
     const { events, log, platformOf } = parts;
     return new Router({
       store: this.store,
-      registry: this.registry,
+      ...this.channels,
       events,
       log,
       bindings: BINDINGS,
@@ -282,7 +287,7 @@ export class Incarnation {
   }
 
   actor(channel: ChannelId): ChannelActor | undefined {
-    return this.registry.loaded(channel);
+    return this.channels.registry.loaded(channel);
   }
 
   /** It will die there. */
@@ -337,7 +342,7 @@ export class Incarnation {
 
   async start(): Promise<void> {
     await this.#indexer.start();
-    await this.registry.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
+    await this.channels.takeUps.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
     this.approvals.start();
     this.#clock.start();
   }
@@ -347,9 +352,9 @@ export class Incarnation {
     this.profile = profile;
     this.#staff = restaffed(profile, this.#staff, this.#mutant ?? {});
     this.#clock.replan();
-    void this.registry.renew();
+    void this.channels.renewal.renew();
     // Where the database is away, who comes next looks.
-    await this.registry
+    await this.channels.takeUps
       .resume([PLATFORM, ANNEX], profile.config.compaction.maxRawMessages)
       .catch(() => undefined);
   }
@@ -371,7 +376,7 @@ export class Incarnation {
     this.thaw();
     await this.#clock[Symbol.asyncDispose]();
     await this.approvals[Symbol.asyncDispose]();
-    await this.registry.drain(AbortSignal.abort());
+    await this.channels.drain(AbortSignal.abort());
     await this.#contexts[Symbol.asyncDispose]();
     await this.#indexer[Symbol.asyncDispose]();
     this.#isClosed = true;

@@ -83,6 +83,10 @@ export class Ledger {
   readonly answers = new Map<string, EntryRow>();
   /** Markers of edits that were handed in, and are not acknowledged. */
   readonly editing = new Set<string>();
+  /** Markers that an edit took whose acknowledgement has come, and the last job that had begun by then. */
+  readonly editedAway = new Map<string, number>();
+  /** … by the beginning of the last look. */
+  editedAwayBefore: ReadonlySet<string> = new Set();
   /** Markers of messages whose deletion has begun, and whose deletion was acknowledged. */
   readonly leaving = new Set<string>();
   readonly gone = new Set<string>();

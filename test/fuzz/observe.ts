@@ -54,6 +54,9 @@ export interface SummaryRow {
   readonly text: string;
   readonly live: boolean;
   readonly job_id: number | null;
+  readonly needs_redo: boolean;
+  /** What it becomes when no view shows it; null: it stays. */
+  readonly substitute: string | null;
 }
 
 export interface JobRow {
@@ -104,6 +107,8 @@ export interface ProofRow {
   readonly texts: readonly string[];
 }
 
+const SUMMARY =
+  "id, from_seq, to_seq, kind, text, live, job_id, needs_redo, substitute->>'text' as substitute";
 const TURN = "id, from_seq, to_seq, epoch, attempts, state, reason, agent";
 
 const QUERY = {
@@ -117,10 +122,10 @@ const QUERY = {
     'given_up', (select coalesce(json_agg(reason order by id), '[]') from turns
                   where channel_id = r.id and state = 'failed' and reason like 'gave up%'),
     'summaries', (select coalesce(json_agg(s order by s.from_seq, s.id), '[]') from (
-                    select id, from_seq, to_seq, kind, text, live, job_id from summaries
+                    select ${SUMMARY} from summaries
                      where channel_id = r.id and live
                     union all
-                    select id, from_seq, to_seq, kind, text, live, job_id from summaries
+                    select ${SUMMARY} from summaries
                      where channel_id = r.id and not live and id > r.summary) s),
     'subagents', (select coalesce(json_agg(s order by s.id), '[]') from (
                     select ${SUBAGENT} from subagents where channel_id = r.id) s),
@@ -195,7 +200,7 @@ export async function observeView(db: Database, channel: ChannelId): Promise<Vie
                     (select row_to_json(t) from (select ${TURN} from turns
                       where channel_id = c.id and state = 'running') t) as running,
                     (select coalesce(json_agg(s order by s.from_seq), '[]') from (
-                       select id, from_seq, to_seq, kind, text, live, job_id from summaries
+                       select ${SUMMARY} from summaries
                         where channel_id = c.id and live) s) as summaries
                from channels c where c.id = $1`,
     },
@@ -220,7 +225,7 @@ export async function observeJobs(db: Database, channels: readonly ChannelId[]):
   );
 }
 
-/** Reads the summaries that lie in the ranges of jobs: what a merge or a redo replaces, and what that was made of. */
+/** Reads the summaries that lie in the ranges of jobs, and what stands in for them: what a merge or a redo replaces, and what that was made of. */
 export async function observeReplaced(
   db: Database,
   jobs: readonly number[],
@@ -228,10 +233,20 @@ export async function observeReplaced(
   return db.query(
     {
       name: "fuzz_replaced",
-      text: `select j.id as job, s.from_seq, s.to_seq, s.text
+      text: `select j.id as job, s.from_seq, s.to_seq, shown.text
                from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
-              where j.id = any ($1) and s.kind <> 'reset'`,
+              cross join lateral (values (s.text), (s.substitute->>'text')) shown (text)
+              where j.id = any ($1) and s.kind <> 'reset' and shown.text is not null`,
     },
     [jobs],
   );
+}
+
+/** The last job of a channel. @returns 0: it had none */
+export async function observeLastJob(db: Database, channel: ChannelId): Promise<number> {
+  const [row] = await db.query<{ id: number }>(
+    { name: "fuzz_last_job", text: "select coalesce(max(id), 0) as id from jobs where channel_id = $1" },
+    [channel],
+  );
+  return row?.id ?? 0;
 }

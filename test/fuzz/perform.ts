@@ -126,7 +126,7 @@ export class Performer {
         void incarnation.actor(this.#room(step).id)?.compactor.force();
         return;
       case "evict":
-        incarnation.registry.evictIdle();
+        incarnation.channels.eviction.evictIdle();
         return;
       case "cancel":
         return this.#cancel(this.#room(step), step.pick, incarnation);
@@ -192,7 +192,7 @@ export class Performer {
     const open = state?.subagents.filter((one) => one.state === "running") ?? [];
     const chosen = open[Math.floor(pick * open.length)];
     if (chosen === undefined) return;
-    const stopped = incarnation.registry.stopSubagent(id, chosen.number).catch(() => undefined);
+    const stopped = incarnation.subagents.stop(id, chosen.number).catch(() => undefined);
     await Promise.race([stopped, incarnation.death]);
   }
 
@@ -239,7 +239,7 @@ export class Performer {
     for (const { address } of world.rooms) world.unaware.add(formatAddress(address));
     const [left] = world.awake();
     if (left === undefined) return;
-    left.registry.evictIdle();
+    left.channels.eviction.evictIdle();
     world.isRacing = false;
     await Promise.race([left.start(), left.death]);
     await Promise.race([this.#people.repeat(left), left.death]);

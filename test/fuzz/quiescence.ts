@@ -98,7 +98,10 @@ class Quiescence {
     );
     for (const room of evicted) {
       room.measured = null;
-      await Promise.race([incarnation.registry.get(room.id).catch(() => undefined), incarnation.death]);
+      await Promise.race([
+        incarnation.channels.registry.get(room.id).catch(() => undefined),
+        incarnation.death,
+      ]);
     }
     return evicted.length > 0;
   }

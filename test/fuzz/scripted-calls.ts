@@ -1,4 +1,5 @@
 import type { ToolCall } from "../../src/core/entry.ts";
+import type { ModelMessage } from "../../src/core/context.ts";
 import type { ModelAnswer } from "../../src/llm/model.ts";
 import { ACT } from "./deeds.ts";
 import { AGENT, NAME, SECOND_AGENT } from "./profile.ts";
@@ -6,7 +7,7 @@ import { isOwnLine, type Prompt } from "./prompt.ts";
 import { Random } from "./random.ts";
 import type { Reply } from "./schedule.ts";
 import { SLOWLY, taskOf } from "./scripted-subagent.ts";
-import { MARKER, markerNumber, query } from "./texts.ts";
+import { EDITED, MARKER, markerNumber, query } from "./texts.ts";
 
 type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
 
@@ -23,14 +24,13 @@ export function callOf(name: string, input: unknown, id: number): ToolCall {
 
 /** Side by side; some with the same id, some with arguments that do not fit, some that look for a word that somebody said. */
 export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
-  const said = prompt.history.flatMap(({ role, text }) =>
-    role === "user" ? (text.match(MARKER) ?? []) : [],
-  );
+  const { said, edited } = saidIn(prompt.history);
+  const known = edited.length > 0 && random.chance(0.5) ? edited : said;
   const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
     const limit = name === "search_history" ? { limit: 1 } : {};
-    const word = said.length > 0 && random.chance(0.5) ? `${random.pick(said)} ` : "";
+    const word = known.length > 0 && random.chance(0.5) ? `${random.pick(known)} ` : "";
     const input = name === "react" ? { emoji: "👍" } : { query: word + query(n + index), ...limit };
     return callOf(name, input, random.chance(0.1) ? 0 : index + n);
   });
@@ -65,11 +65,26 @@ function handOver(reply: "hand" | "hand_on", random: Random, n: number, prompt: 
   return { text: random.chance(0.3) ? "I ask." : "", calls: [...beside, call], finish: "tool_calls" };
 }
 
+/**
+ * Markers that people said, and of them those of edits. A model that is shown two edits of a message repeats nothing of the first: what it
+ * calls with that later, while it stands in view, is found by nobody.
+ */
+function saidIn(messages: readonly ModelMessage[]): { readonly said: string[]; readonly edited: string[] } {
+  const texts = messages.flatMap(({ role, text }) => (role === "user" ? text : []));
+  const newest = new Map<string, string>();
+  const outdated = new Set<string>();
+  for (const [, message = "", marker = ""] of texts.flatMap((text) => [...text.matchAll(EDITED)])) {
+    const before = newest.get(message);
+    if (before !== undefined && before !== marker) outdated.add(before);
+    newest.set(message, marker);
+  }
+  const said = texts.flatMap((text) => text.match(MARKER) ?? []).filter((marker) => !outdated.has(marker));
+  return { said, edited: [...newest.values()].filter((marker) => !outdated.has(marker)) };
+}
+
 /** It tells what somebody has asked, or has said before. */
 function retoldBy(random: Random, prompt: Prompt): string {
-  const said = [...prompt.history, ...prompt.newest].flatMap(({ role, text }) =>
-    role === "user" ? (text.match(MARKER) ?? []) : [],
-  );
+  const { said } = saidIn([...prompt.history, ...prompt.newest]);
   return (random.chance(0.6) ? askedBy(prompt).at(-1) : said.at(-random.int(1, 8))) ?? "it";
 }
 

@@ -4,7 +4,7 @@ import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/m
 import { SUMMARISER } from "./profile.ts";
 import { Random } from "./random.ts";
 import type { SummaryMode } from "./schedule.ts";
-import { badMarkerOf, MARKER, words } from "./texts.ts";
+import { badMarkerOf, EDITED, MARKER, words } from "./texts.ts";
 
 type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
 
@@ -41,14 +41,25 @@ function summariseWell(request: ModelRequest, random: Random, n: number): Said {
   return { text: summaryText(request, n), calls: [], finish: "stop" };
 }
 
-/** Names as many of the markers as fit, the newest first: what a deletion has to find. */
+/** How the summary before the range begins. */
+const BACKGROUND = "[System: background";
+const MOST_FIRST = 2;
+
+/**
+ * Names as many of the markers as fit, the newest first: what a deletion has to find. Two in three tell first of what was before their range,
+ * and then what edits have brought: what a further edit has to find.
+ */
 function summaryText(request: ModelRequest, n: number): string {
   const limit = (request.textLimit ?? 40) * 0.9;
-  const seen = request.messages.flatMap(({ role, text }) =>
-    role === "user" ? (text.match(MARKER) ?? []) : [],
-  );
+  const asked = request.messages.flatMap(({ role, text }) => (role === "user" ? text : []));
+  const markers = asked.flatMap((text) => text.match(MARKER) ?? []);
+  const before = asked
+    .filter((text) => text.startsWith(BACKGROUND))
+    .flatMap((text) => text.match(MARKER) ?? []);
+  const edited = asked.flatMap((text) => [...text.matchAll(EDITED)].flatMap(([, , marker]) => marker ?? []));
+  const first = n % 3 > 0 ? [...before.slice(0, MOST_FIRST), ...edited.slice(-MOST_FIRST)] : [];
   let text = `summary ${n}`;
-  for (const marker of new Set(seen.toReversed())) {
+  for (const marker of new Set([...first, ...markers.toReversed()])) {
     const longer = `${text} ${marker}`;
     if (estimateTokens(longer) > limit) break;
     text = longer;

@@ -39,6 +39,9 @@ export function textOf(n: number, size: Size, mention = ""): string {
   return `${markerOf(n)} ${mention}${body(random, size)}`;
 }
 
+/** The message of an edit, and the word that it has brought, in a text of it. */
+export const EDITED = /(zq[0-9a-z]{4}zq) (zq[0-9a-z]{4}zq) now it says/g;
+
 export function editOf(marker: string, n: number): string {
   return `${marker} ${markerOf(n)} now it says ${words(new Random(n), 6)}`;
 }

@@ -114,6 +114,7 @@ export class Witness {
     world.tally.summaryCalls++;
     const sayer = this.#roomOf(request);
     const gone = new Set(sayer?.ledger.gone);
+    const editedAway = new Map(sayer?.ledger.editedAway);
     const jobs = await observeJobs(
       probe,
       (sayer === undefined ? rooms : [sayer]).map(({ id }) => id),
@@ -124,7 +125,7 @@ export class Witness {
     if (room === undefined) return;
     const isSole = world.isSole(incarnation, room);
     const content = contentOf(request);
-    checkSummaryPrompt({ request, content, incarnation, job, isSole, gone }, room.ledger);
+    checkSummaryPrompt({ request, content, incarnation, job, isSole, gone, editedAway }, room.ledger);
   }
 
   /** Whose summary it is: what most of it was said in. Undefined: nothing tells. */

@@ -9,13 +9,15 @@ import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
 import type { ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import type { ChannelRegistry } from "../registry.ts";
+import type { Waker } from "../waker.ts";
 
 /** Between attempts where the database is away. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 export interface ApprovalDeskParts {
   readonly approvals: ApprovalStore;
-  readonly registry: Pick<ChannelRegistry, "loaded" | "showQuestions">;
+  readonly registry: Pick<ChannelRegistry, "loaded">;
+  readonly waker: Pick<Waker, "showQuestions">;
   readonly dueWork: Pick<DueWorkDesk, "add">;
   /** Whether an agent of the configuration may ask for approvals. */
   readonly mayBeAsked: () => boolean;
@@ -55,7 +57,7 @@ export class ApprovalDesk implements AsyncDisposable {
     this.#soon(async () => {
       if (!this.#parts.mayBeAsked()) this.#hasLeft = await this.#parts.approvals.hasAny();
       for (const { channel, address } of await this.#parts.approvals.channelsToShow())
-        if (this.#parts.serves(address)) void this.#parts.registry.showQuestions(channel);
+        if (this.#parts.serves(address)) void this.#parts.waker.showQuestions(channel);
     });
   }
 
@@ -70,7 +72,7 @@ export class ApprovalDesk implements AsyncDisposable {
     if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
     const look = async (): Promise<void> => {
       const shown = await this.#parts.approvals.toShow(channel);
-      if (shown.length > 0) await this.#parts.registry.showQuestions(channel);
+      if (shown.length > 0) await this.#parts.waker.showQuestions(channel);
     };
     this.#working = this.#working.then(async () => this.#try(look));
   }
@@ -80,7 +82,7 @@ export class ApprovalDesk implements AsyncDisposable {
     const { approvals } = this.#parts;
     const { result: isOurs } = await retryWrite(async () => approvals.decide(channel, id, decision));
     const approval = await approvals.find(channel, id);
-    this.#soon(async () => this.#parts.registry.showQuestions(channel));
+    this.#soon(async () => this.#parts.waker.showQuestions(channel));
     return { isOurs, approval };
   }
 
@@ -129,7 +131,7 @@ export class ApprovalDesk implements AsyncDisposable {
   }
 
   async #tell(approval: UntoldApproval): Promise<void> {
-    const { approvals, dueWork, registry, log } = this.#parts;
+    const { approvals, dueWork, waker, log } = this.#parts;
     const { id, channel, tool, state, address, decidedBy } = approval;
     const title = `approval #${id}, of ${tool}`;
     await dueWork.add(channel, {
@@ -143,7 +145,7 @@ export class ApprovalDesk implements AsyncDisposable {
     });
     await approvals.told(id);
     log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");
-    void registry.showQuestions(channel);
+    void waker.showQuestions(channel);
   }
 
   /** Waits for the next expiry. */

@@ -16,7 +16,7 @@ import type { TimeFormat } from "../../text/time.ts";
 import type { Config } from "../../config/config.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
-import type { ChannelRegistry } from "../registry.ts";
+import type { Waker } from "../waker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { reminderTitle } from "./reminder-title.ts";
@@ -38,7 +38,7 @@ export interface ConfiguredSchedule extends Schedule {
 export interface ReminderClockParts {
   readonly store: Pick<Store, "reminders" | "channels">;
   readonly desk: ReminderDesk;
-  readonly registry: Pick<ChannelRegistry, "announce">;
+  readonly waker: Pick<Waker, "announce">;
   readonly log: Logger;
   readonly now: () => Date;
   /** As they are now. */
@@ -62,7 +62,7 @@ type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
   };
   readonly reminders: ReminderDesk;
   readonly store: Store;
-  readonly registry: ChannelRegistry;
+  readonly waker: Waker;
   readonly platforms: readonly Platform[];
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
 };
@@ -76,7 +76,7 @@ export function createReminderClock({
   setup,
   store,
   reminders,
-  registry,
+  waker,
   platforms,
   platformOf,
   log,
@@ -87,7 +87,7 @@ export function createReminderClock({
     desk: reminders,
     log,
     now,
-    registry,
+    waker,
     schedules: () => schedulesOf(setup().config),
     platforms: platforms.map(({ name }) => name),
     serves: ({ address }) => platformOf(address) !== undefined,
@@ -212,7 +212,7 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   async #tell(reminder: DueReminder): Promise<void> {
-    const { store, registry, now, agentOf } = this.#parts;
+    const { store, waker, now, agentOf } = this.#parts;
     const { id, cron, timeZone, text, due, channel } = reminder;
     const at = now();
     const past = cron === null ? { last: due, before: 0 } : pastOccurrences({ cron, timeZone }, due, at);
@@ -235,7 +235,7 @@ export class ReminderClock implements AsyncDisposable {
     const { seq, hasFired, isDue } = fired;
     // Of what another daemon has told, that one has told its channel, too.
     if (seq === null || !(hasFired || isRepeated)) return;
-    registry.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
+    waker.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
   }
 
   async #placeAll(): Promise<void> {

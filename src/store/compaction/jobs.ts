@@ -8,9 +8,11 @@ import {
   MAX_LIVE_SUMMARIES,
   type Tier,
 } from "../../core/compaction.ts";
-import type { Stretch } from "../../core/history.ts";
 import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { readCurrentEntries } from "../log/entry-rows.ts";
+import { type Digester, type Extract, mostTokens } from "./extracts.ts";
+import { type EditedMeanwhile, renewWritten } from "./renewed-summaries.ts";
 import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
 interface RawJob {
@@ -138,14 +140,46 @@ export class JobStore {
     return rows.length === 1;
   }
 
-  /** The transaction that covers. Asked again after a commit whose answer was lost, it says the same. */
-  async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
-    const [row] = await this.#db.query<{ outcome: CommitOutcome }>(
-      { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
-      [job.id, job.attempt],
-    );
-    if (row === undefined) throw new Error("commit_job returned no row");
-    return row.outcome;
+  /**
+   * Does ahead what a commit need not do while others wait for it: if something in the job's range was edited meanwhile, makes the extract
+   * that its summary is to become as soon as no view shows it. That of a merge is made quickly, of summaries.
+   */
+  async makeReady(job: Job, digester: Digester): Promise<SubstituteMaker> {
+    const { summary } = job.result;
+    const edits = await readEdits(this.#db, job);
+    if (edits === undefined || !edits.isInRange || summary === null || job.level > 1) return { digester };
+    const entries = await readCurrentEntries(this.#db, job.channel, job.fromSeq, job.toSeq);
+    const extract = await digester.ofEntries(entries, mostTokens(summary));
+    return { digester, ready: { extract, edits: edits.count } };
+  }
+
+  /**
+   * The transaction that covers. Asked again after a commit whose answer was lost, it says the same.
+   * @param maker makes what the summary becomes later where it tells what was edited meanwhile; default: it stays
+   */
+  async commit(job: Pick<Job, "id" | "attempt">, maker?: SubstituteMaker): Promise<CommitOutcome> {
+    return this.#db.transaction(async (client) => {
+      // Behind this lock no edit comes in between.
+      await client.query(
+        {
+          name: "job_channel_lock",
+          text: "select from channels where id = (select channel_id from jobs where id = $1) for no key update",
+        },
+        [job.id],
+      );
+      const edits = await readEdits(client, job);
+      const [row] = await client.query<{ outcome: CommitOutcome }>(
+        { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
+        [job.id, job.attempt],
+      );
+      if (row === undefined) throw new Error("commit_job returned no row");
+      if (row.outcome === "committed" && edits !== undefined && maker !== undefined) {
+        const { digester, ready } = maker;
+        const made = ready?.edits === edits.count ? ready.extract : undefined;
+        await renewWritten(client, edits.channel, job.id, edits, digester, made);
+      }
+      return row.outcome;
+    });
   }
 
   /**
@@ -208,16 +242,32 @@ export class JobStore {
   }
 }
 
-/** What is written ahead and waits for its commit, by seq. */
-export async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
-  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
+/** Who makes the substitute of a summary that tells what was edited while it was written. */
+export interface SubstituteMaker {
+  readonly digester: Digester;
+  /** Made ahead, behind so many edits. */
+  readonly ready?: { readonly extract: Extract; readonly edits: number };
+}
+
+interface JobEdits extends EditedMeanwhile {
+  readonly channel: ChannelId;
+  /** Each that touched what the job reads makes it larger. */
+  readonly count: number;
+}
+
+/** What was edited since a job began. @returns undefined: nothing, or the job has ended */
+async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<JobEdits | undefined> {
+  const [row] = await client.query<{ channel: number; edited: boolean; terms: string[]; count: number }>(
     {
-      name: "jobs_ahead",
-      text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
+      name: "job_edits",
+      text: `select channel_id as channel, edited, edited_terms as terms, cardinality(edited_seqs) as count from jobs
+              where id = $1 and state in ('running', 'staged') and (edited or edited_terms <> '{}')`,
     },
-    [channel],
+    [id],
   );
-  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
+  if (row === undefined) return undefined;
+  const { channel, edited: isInRange, terms, count } = row;
+  return { channel: channelId(channel), isInRange, terms: new Set(terms), count };
 }
 
 /** What was begun in a channel, and is not over: of a compaction, and of its agent's subagents. */

@@ -1,14 +1,17 @@
-import type { History, Omission, Summary } from "../../core/history.ts";
+import type { History, Omission, Stretch, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { type ChannelRow, readChannel } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import type { WishReader } from "../memory/wishes.ts";
-import { readAhead } from "./jobs.ts";
+import { readRejections, type WishReader } from "../memory/wishes.ts";
+import type { Extract } from "./extracts.ts";
 
 /**
  * What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered.
  */
-export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">;
+export type Coverage = Pick<
+  History,
+  "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections"
+>;
 
 export async function loadCoverage(db: Database, id: ChannelId, wishes: WishReader): Promise<Coverage> {
   return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id), wishes));
@@ -24,7 +27,8 @@ export async function readCoverage(
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
   // They come with summaries; a thread has those of its channel, too.
   const wishes = coveredTo === 0 && kind !== "thread" ? [] : await readWishes(client, id);
-  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes };
+  const rejections = wishes.length === 0 ? [] : await readRejections(client, id);
+  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes, rejections };
 }
 
 interface RawSummary {
@@ -56,15 +60,22 @@ function toSummary({
   return { fromSeq, toSeq, span, needsRedo, ...rest };
 }
 
-async function readSummaries(client: Queryable, id: ChannelId): Promise<Summary[]> {
-  const rows = await client.query<RawSummary>(
+/** @param as as the view shows them; or as whoever summarises reads them, without what was edited since */
+export async function readSummaries(
+  client: Queryable,
+  id: ChannelId,
+  as: "shown" | "current" = "shown",
+): Promise<Summary[]> {
+  const rows = await client.query<RawSummary & { substitute: Extract | null }>(
     {
       name: "summaries_live",
-      text: `select ${COLUMNS} from summaries where channel_id = $1 and live order by from_seq`,
+      text: `select ${COLUMNS}, substitute from summaries where channel_id = $1 and live order by from_seq`,
     },
     [id],
   );
-  return rows.map(toSummary);
+  return rows.map(({ substitute, ...row }) =>
+    toSummary(as === "current" && substitute !== null ? { ...row, ...substitute } : row),
+  );
 }
 
 /**
@@ -117,4 +128,16 @@ async function readOmission(
   if (row === undefined || row.first_at === null || row.last_at === null) return null;
   const { count, tokens, first_at: firstAt, last_at: lastAt } = row;
   return { fromSeq: coveredTo + 1, toSeq, count, tokens, firstAt, lastAt };
+}
+
+/** What is written ahead and waits for its commit, by seq. */
+async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
+  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
+    {
+      name: "jobs_ahead",
+      text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
+    },
+    [channel],
+  );
+  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
 }

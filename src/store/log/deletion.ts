@@ -1,16 +1,7 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import { readMerged } from "../compaction/summaries.ts";
-import { readCurrentEntries } from "./entry-rows.ts";
-import {
-  type Digester,
-  type Extract,
-  mostTokens,
-  type ReadyExtracts,
-  readyExtracts,
-  stateOf,
-  type SummaryRange,
-} from "../compaction/extracts.ts";
+import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../compaction/extracts.ts";
+import { replaceSummaries } from "../compaction/renewed-summaries.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
   blankRetoldCalls,
@@ -22,20 +13,11 @@ import {
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
-/** Who makes the extracts of a deletion, and which are made already. */
-interface ExtractMakers {
+/** Who makes the extracts of a deletion, and what was done ahead of it. */
+interface DoneAhead {
   readonly digester: Digester;
   readonly ready: ReadyExtracts;
-}
-
-/** What was done ahead of a deletion. */
-interface DoneAhead extends ExtractMakers {
   readonly found: FoundCalls;
-}
-
-interface AffectedSummary extends SummaryRange {
-  readonly level: number;
-  readonly live: boolean;
 }
 
 /** What a deletion took. */
@@ -85,7 +67,7 @@ async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
-  { found, ...makers }: DoneAhead,
+  { digester, ready, found }: DoneAhead,
 ): Promise<Blanked> {
   const ids = messageIds.map(storableText);
   const texts = await client.query<{ seq: Seq; text: string }>(
@@ -116,13 +98,14 @@ async function blankMessages(
     },
     [channel, ids],
   );
-  for (const summary of await readAffected(client, channel, [...seqs, ...retold])) {
+  await replaceSummaries(client, channel, [...seqs, ...retold], digester, async (summary) => {
     // What was made ahead may be made of the words of such a call, or of such work.
-    const isRetold = retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq);
-    const ready = isRetold ? new Map() : makers.ready;
-    await replaceText(client, summary, await digestOf(client, channel, summary, { ...makers, ready }));
-  }
-  await takeShown(client, await goneOf(client, shown), unsaid.terms, makers.digester);
+    if (retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq)) return undefined;
+    const made = ready.get(summary.id);
+    if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
+    return made.extract;
+  });
+  await takeShown(client, await goneOf(client, shown), unsaid.terms, digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
     [proved],
@@ -154,12 +137,7 @@ export async function takeShown(
     const retold = [...due, ...called];
     if (retold.length === 0) continue;
     await takeRetoldMemories(client, channel, { seqs: retold, terms: told });
-    for (const summary of await readAffected(client, channel, retold))
-      await replaceText(
-        client,
-        summary,
-        await digestOf(client, channel, summary, { digester, ready: new Map() }),
-      );
+    await replaceSummaries(client, channel, retold, digester);
   }
 }
 
@@ -191,104 +169,4 @@ async function readProved(
     [channel, seqs],
   );
   return rows.map(({ id }) => id);
-}
-
-/**
- * What an edit took is to leave the summaries of it, too: those that no view shows become the extract of what their range says
- * now, and the others have it ready for when they are replaced.
- * @param client in the transaction of the edit
- * @param seq of the edited message
- */
-export async function renewSummaries(
-  client: Queryable,
-  channel: ChannelId,
-  seq: Seq,
-  digester: Digester,
-): Promise<void> {
-  const notes = await client.query<{ seq: Seq }>(
-    {
-      name: "notes_of_entry",
-      text: "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
-    },
-    [channel, seq],
-  );
-  const affected = await client.query<AffectedSummary & Record<string, unknown>>(
-    { name: "summaries_edited", text: selectAffected("from_seq") },
-    [channel, [seq, ...notes.map((note) => note.seq)]],
-  );
-  for (const summary of affected) {
-    const extract = await digestOf(client, channel, summary, { digester, ready: new Map() });
-    if (!summary.live) await replaceText(client, summary, extract);
-    else
-      await client.query(
-        { name: "summary_substitute", text: "update summaries set substitute = $2 where id = $1" },
-        [summary.id, JSON.stringify(extract)],
-      );
-  }
-}
-
-/** The shortest first: what a merged one was made of is without the text before it is read. */
-async function readAffected(
-  client: Queryable,
-  channel: ChannelId,
-  seqs: readonly Seq[],
-): Promise<AffectedSummary[]> {
-  return client.query<AffectedSummary & Record<string, unknown>>(
-    {
-      name: "summaries_affected",
-      text: selectAffected("coalesce(saw_from, from_seq)"),
-    },
-    [channel, seqs],
-  );
-}
-
-/** @param from expression: the first entry that counts */
-function selectAffected(from: string): string {
-  return `select id, from_seq, to_seq, level, tokens, live from summaries
-           where channel_id = $1 and kind <> 'reset' and exists (
-             select from unnest($2::bigint[]) seq where seq between ${from} and to_seq)
-           order by to_seq - from_seq, id`;
-}
-
-async function digestOf(
-  client: Queryable,
-  channel: ChannelId,
-  summary: AffectedSummary,
-  { digester, ready }: ExtractMakers,
-): Promise<Extract> {
-  const made = ready.get(summary.id);
-  if (made !== undefined && made.of === (await stateOf(client, channel, summary))) return made.extract;
-  const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
-  const maxTokens = mostTokens(summary);
-  const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
-  if (merged.length > 0)
-    return digester.ofTexts(
-      merged.map(({ text }) => text),
-      maxTokens,
-    );
-  return digester.ofEntries(await readCurrentEntries(client, channel, fromSeq, toSeq), maxTokens);
-}
-
-async function replaceText(
-  client: Queryable,
-  { id }: AffectedSummary,
-  { text, tokens }: Extract,
-): Promise<void> {
-  await client.query(
-    {
-      name: "summary_replace",
-      // It has seen no more than what it is made of now: a further deletion before that leaves it alone.
-      text: `update summaries s
-                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live, substitute = null,
-                    saw_from = least(
-                      from_seq,
-                      (select min((e.data->>'edits')::bigint) from entries e
-                        where e.channel_id = s.channel_id and e.seq between s.from_seq and s.to_seq and e.kind = 'notice'),
-                      (select min(coalesce(p.saw_from, p.from_seq)) from summaries p
-                        where p.channel_id = s.channel_id and p.from_seq >= s.from_seq and p.to_seq <= s.to_seq
-                          and p.kind <> 'reset' and p.to_seq - p.from_seq < s.to_seq - s.from_seq and s.level > 1))
-              where id = $1`,
-    },
-    [id, text, tokens],
-  );
 }

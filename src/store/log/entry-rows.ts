@@ -66,18 +66,33 @@ interface RawEntry {
  * `revised`: the last edit that came before any model had read the text. A later edit is shown by the notice that
  * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
  */
-const READ = readWhere("r.noted_seq is null", "note.text");
+const READ = readWhere({ revision: "r.noted_seq is null", noteText: "note.text", isTelling: "false" });
+const CURRENT = { revision: "true", noteText: "entry_text(note.channel_id, note.seq, note.text)" };
 /** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
-const READ_CURRENT = readWhere("true", "entry_text(note.channel_id, note.seq, note.text)");
+const READ_CURRENT = readWhere({ ...CURRENT, isTelling: "false" });
+/** … and of calls and results that stand in the view and tell an earlier one, nothing: covered ones have lost it. */
+const READ_WITHOUT_OUTDATED = readWhere({
+  ...CURRENT,
+  isTelling: `case when e.kind in ('tool_call', 'tool_result') and e.seq > (select covered_to from channels where id = e.channel_id)
+                   then tells_outdated(e.channel_id, e.seq, e.after_seq) else false end`,
+});
 
-function readWhere(revision: string, noteText: string): string {
+/** @param told.isTelling expression: an entry tells what was edited away */
+function readWhere(told: {
+  readonly revision: string;
+  readonly noteText: string;
+  readonly isTelling: string;
+}): string {
   return `
-  select e.seq, e.kind, e.at, e.text, e.tokens, e.addressed, e.author_id, e.author_name, e.author_bot, e.message_id,
-         e.reply_to, e.turn_id, e.after_seq, e.deleted_at is not null as deleted, e.data,
-         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${revision}
+  select e.seq, e.kind, e.at, case when is_telling then '' else e.text end as text, e.tokens, e.addressed, e.author_id, e.author_name,
+         e.author_bot, e.message_id, e.reply_to, e.turn_id, e.after_seq,
+         e.deleted_at is not null or (is_telling and e.kind = 'tool_result') as deleted,
+         case when is_telling and e.kind = 'tool_call' then without_arguments(e.data) else e.data end as data,
+         (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${told.revision}
            order by r.revision desc limit 1) as revised,
-         ${noteText} as note_text, noted.author_name as note_author, noted.at as noted_at
+         ${told.noteText} as note_text, noted.author_name as note_author, noted.at as noted_at
     from entries e
+    cross join lateral (select ${told.isTelling} as is_telling) telling
     left join revisions note on e.kind = 'notice' and note.channel_id = e.channel_id
           and note.seq = (e.data->>'edits')::bigint and note.noted_seq = e.seq
     left join entries noted on noted.channel_id = note.channel_id and noted.seq = note.seq`;
@@ -100,7 +115,10 @@ export async function readEntries(
   return resolve(client, channel, rows);
 }
 
-/** The same, with the texts that they have now: what a summary is made of. Notices of further edits may come behind it. */
+/**
+ * The same, with the texts that they have now, and nothing of calls that tell earlier ones: what a summary is made of. Notices of further
+ * edits may come behind it.
+ */
 export async function readCurrentEntries(
   client: Queryable,
   channel: ChannelId,
@@ -110,14 +128,14 @@ export async function readCurrentEntries(
   const rows = await client.query<RawEntry>(
     {
       name: "entries_read_current",
-      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+      text: `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
     },
     [channel, from, to],
   );
   return resolve(client, channel, rows);
 }
 
-/** Entries at some seqs, by seq, with the texts that they have now. */
+/** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
 export async function readEntriesAt(
   client: Queryable,
   channel: ChannelId,

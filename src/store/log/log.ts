@@ -5,9 +5,10 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, renewSummaries, takeShown } from "./deletion.ts";
+import { deleteMessage, takeShown } from "./deletion.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
+import { renewSummaries } from "../compaction/renewed-summaries.ts";
 import {
   estimateDraft,
   LINE_HEAD_TOKENS,
@@ -231,7 +232,6 @@ export async function editMessage(
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
-  if (digester !== undefined) await renewSummaries(client, channel, seq, digester);
   const shown = await readShown(client, channel);
   const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
   if (digester !== undefined)
@@ -272,14 +272,55 @@ async function takeRetold(
   const unsaid = { seqs: [seq], terms: termsGone(former, now) };
   const edited = { kind: "edited", seq, text: now } as const;
   const due = await takeRetoldDueWork(client, channel, unsaid, edited);
-  if (digester !== undefined) for (const one of due) await renewSummaries(client, channel, one, digester);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldBesideLog(client, channel, unsaid, edited);
-  await tellJobs(client, channel, { ...unsaid, seqs: [seq, ...due] });
   const { coveredTo } = await readChannel(client, channel);
-  if (seq <= coveredTo) await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
+  const called = await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
+  await noteTelling(
+    client,
+    channel,
+    seq,
+    called.filter((one) => one > coveredTo),
+  );
+  const telling = {
+    seqs: [seq, ...(await readNotes(client, channel, seq)), ...due, ...called],
+    terms: unsaid.terms,
+  };
+  await tellJobs(client, channel, telling);
+  if (digester !== undefined) await renewSummaries(client, channel, telling, digester);
   return unquoted.length + retold.length + due.length;
+}
+
+/** The notes of a message's edits. */
+async function readNotes(client: Queryable, channel: ChannelId, seq: Seq): Promise<Seq[]> {
+  const rows = await client.query<{ seq: Seq }>(
+    {
+      name: "notes_of_entry",
+      text: "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
+    },
+    [channel, seq],
+  );
+  return rows.map((row) => row.seq);
+}
+
+/** The view goes on showing these calls, and whoever summarises it reads nothing of them. */
+async function noteTelling(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  calls: readonly Seq[],
+): Promise<void> {
+  if (calls.length === 0) return;
+  await client.query(
+    {
+      name: "revision_told_by",
+      text: `update revisions set told_by = $3
+              where channel_id = $1 and seq = $2
+                and revision = (select max(revision) from revisions where channel_id = $1 and seq = $2)`,
+    },
+    [channel, seq, calls],
+  );
 }
 
 function toAskedRow({ callId, expireMs, ...asked }: AskedApproval): object {

@@ -237,7 +237,11 @@ export async function findRetoldCalls(
 async function readCalls(
   client: Queryable,
   channel: ChannelId,
-  { behind, to, among = null }: { behind: Seq; to: Seq; among?: FoundCalls | null },
+  {
+    behind,
+    to = Number.MAX_SAFE_INTEGER,
+    among = null,
+  }: { behind: Seq; to?: Seq; among?: FoundCalls | null },
 ): Promise<RawCalls[]> {
   return client.query<RawCalls & Record<string, unknown>>(
     {
@@ -265,10 +269,10 @@ function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean 
 /**
  * Blanks the arguments of tool calls, what the model said beside them, and the words of their results, where they tell what is said
  * no more: where they share a term with it that the messages which their turn answers do not have.
- * @param to the last entry that is looked at
+ * @param to the last entry that is blanked; default: all are
  * @param found what was found ahead of it
  * @param client as in {@link takeRetoldMemories}
- * @returns the entries whose words went
+ * @returns the entries that tell it, those that keep their words included
  */
 export async function blankRetoldCalls(
   client: Queryable,
@@ -279,12 +283,15 @@ export async function blankRetoldCalls(
   if (terms.size === 0) return [];
   // Somebody may have edited the message meanwhile.
   const among = found !== undefined && terms.isSubsetOf(found.terms) ? found : null;
-  const rows = await readCalls(client, channel, { behind: Math.min(...seqs), to, among });
-  const blanked: Seq[] = [];
+  const rows = await readCalls(client, channel, { behind: Math.min(...seqs), among });
+  const telling: Seq[] = [];
   for (const row of rows) {
-    if (shares(row, terms) && (await blankCalls(client, channel, row, terms))) blanked.push(row.seq);
+    const blanked = shares(row, terms) ? await withoutRetold(client, row, terms) : null;
+    if (blanked === null) continue;
+    telling.push(row.seq);
+    if (row.seq <= to) await blank(client, channel, row.seq, blanked);
   }
-  return blanked;
+  return telling;
 }
 
 /** What a turn answers, as it reads now. */
@@ -300,16 +307,29 @@ export async function readAsked(client: Queryable, turn: number): Promise<Said[]
   );
 }
 
-async function blankCalls(
+/** What is left of a row without what tells these terms; null: it tells none of them. */
+async function withoutRetold(
   client: Queryable,
-  channel: ChannelId,
-  { seq, text, calls, turn }: RawCalls,
+  { text, calls, turn }: RawCalls,
   terms: ReadonlySet<string>,
-): Promise<boolean> {
+): Promise<Pick<RawCalls, "text" | "calls"> | null> {
   const known = termsOf(await readAsked(client, turn));
   const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
-  if (calls === null) {
-    if (!retells(text)) return false;
+  if (calls === null) return retells(text) ? { text: "", calls } : null;
+  const blanked = calls.map((call) =>
+    retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
+  );
+  if (!retells(text) && blanked.every((call, index) => call === calls[index])) return null;
+  return { text: retells(text) ? "" : text, calls: blanked };
+}
+
+async function blank(
+  client: Queryable,
+  channel: ChannelId,
+  seq: Seq,
+  { text, calls }: Pick<RawCalls, "text" | "calls">,
+): Promise<void> {
+  if (calls === null)
     await client.query(
       {
         name: "result_blank",
@@ -317,23 +337,20 @@ async function blankCalls(
       },
       [channel, seq],
     );
-    return true;
-  }
-  const blanked = calls.map((call) =>
-    retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
-  );
-  if (!retells(text) && blanked.every((call, index) => call === calls[index])) return false;
-  await client.query(
-    {
-      name: "calls_blank",
-      text: "update entries set data = jsonb_set(data, '{calls}', $3::jsonb), text = $4 where channel_id = $1 and seq = $2",
-    },
-    [channel, seq, JSON.stringify(blanked), retells(text) ? "" : text],
-  );
-  return true;
+  else
+    await client.query(
+      {
+        name: "calls_blank",
+        text: "update entries set data = jsonb_set(data, '{calls}', $3::jsonb), text = $4 where channel_id = $1 and seq = $2",
+      },
+      [channel, seq, JSON.stringify(calls), text],
+    );
 }
 
-/** What jobs under way had read before an edit becomes no memory. */
+/**
+ * What jobs under way had read before an edit becomes no memory, and a summary that tells it is to be written again.
+ * @param seqs what was edited, with the notes of its edits and all that tells of it
+ */
 export async function tellJobs(
   client: Queryable,
   channel: ChannelId,
@@ -352,7 +369,9 @@ export async function tellJobs(
     await client.query(
       {
         name: "job_edited",
-        text: "update jobs set edited_seqs = edited_seqs || $2::bigint[], edited_terms = edited_terms || $3::text[] where id = $1",
+        text: `update jobs set edited_seqs = edited_seqs || $2::bigint[], edited_terms = edited_terms || $3::text[],
+                      edited = edited or exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq)
+                where id = $1`,
       },
       [id, seqs, [...terms.difference(left)]],
     );

@@ -10,6 +10,7 @@ import { checkI10 } from "./i10-output.ts";
 import { checkI11, keyOf } from "./i11-memories.ts";
 import { checkI12Rows } from "./i12-deleted.ts";
 import { checkI16 } from "./i16-ahead.ts";
+import { checkI17 } from "./i17-edited.ts";
 import { checkI19 } from "./i19-one-agent.ts";
 import { checkI20 } from "./i20-subagents.ts";
 import { checkI21 } from "./i21-approvals.ts";
@@ -27,6 +28,7 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I11", checkI11],
   ["I12", checkI12Rows],
   ["I16", checkI16],
+  ["I17", checkI17],
   ["I19", checkI19],
   ["I20", checkI20],
   ["I21", checkI21],

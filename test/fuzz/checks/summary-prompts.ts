@@ -17,6 +17,8 @@ export interface SummaryArrival {
   readonly isSole: boolean;
   /** Markers whose deletion was acknowledged before. */
   readonly gone: ReadonlySet<string>;
+  /** Markers that an edit took which was acknowledged before, and the last job that had begun by then. */
+  readonly editedAway: ReadonlyMap<string, number>;
 }
 
 /** How long a request may be under way that was put together before its window was found to be smaller, ms. */
@@ -57,9 +59,9 @@ function saidIn({ messages }: ModelRequest): ReadonlySet<string> {
   );
 }
 
-/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), nothing is paid for twice (I9), and attempts are bounded (I14). */
+/** It fits (I6), has its results behind its calls (I5), shows nothing deleted and nothing of another channel (I12), nothing that was edited away before its job began (I17), nothing is paid for twice (I9), and attempts are bounded (I14). */
 export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): void {
-  const { request, content, incarnation, job, isSole, gone } = arrival;
+  const { request, content, incarnation, job, isSole, gone, editedAway } = arrival;
   // A summariser's tools are counted without the names that a turn's have round them.
   const tokens = estimateRequest(request) - request.tools.length * 8 + request.maxOutputTokens;
   const window = believedWindow(incarnation, request.model);
@@ -81,6 +83,9 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
   const shown = ledger.shownTo(job.id);
   for (const marker of saidIn(request)) shown.markers.add(marker);
   if (!isSole) return;
+  const outdated = [...markers].filter((marker) => job.id > (editedAway.get(marker) ?? job.id));
+  if (outdated.length > 0)
+    ledger.violate("I17", `job ${job.id} reads what was edited away before it began: ${outdated.join(", ")}`);
   if (job.state === "staged" || ledger.staged.has(job.id))
     ledger.violate("I9", `job ${job.id} is finished, and its model is asked again`);
   const known = ledger.answeredTo.get(content);

@@ -3,6 +3,7 @@ import { APPROVAL_MUTANTS } from "./approvals.ts";
 import { COMMIT_MUTANTS } from "./commits.ts";
 import { CONTEXT_MUTANTS } from "./context.ts";
 import { DECISION_MUTANTS } from "./decisions.ts";
+import { EDIT_MUTANTS } from "./edits.ts";
 import { FENCE_MUTANTS } from "./fences.ts";
 import { LOG_MUTANTS } from "./log.ts";
 import type { Mutant } from "./mutant.ts";
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTPUT_MUTANTS,
   ...FENCE_MUTANTS,
   ...LOG_MUTANTS,
+  ...EDIT_MUTANTS,
   ...MEMORY_MUTANTS,
   ...CONTEXT_MUTANTS,
   ...SUMMARISER_MUTANTS,
@@ -41,6 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
 /** What must hold, by the names of the design. */
 export const INVARIANTS: readonly string[] = [
   ...Array.from({ length: 16 }, (_, index) => `I${index + 1}`),
+  "I17",
   "I19",
   "I20",
   "I21",

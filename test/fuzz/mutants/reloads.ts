@@ -1,5 +1,5 @@
 import { ChannelActor } from "../../../src/channel/actor.ts";
-import { ChannelRegistry } from "../../../src/channel/registry.ts";
+import { Renewal } from "../../../src/channel/renewal.ts";
 import type { Mutant } from "./mutant.ts";
 import { patched } from "./patched.ts";
 
@@ -51,6 +51,6 @@ export const RELOAD_MUTANTS: readonly Mutant[] = [
   {
     name: "a reload forgets who is in memory",
     breaks: ["I9"],
-    patch: () => patched(ChannelRegistry.prototype, "renew", () => async () => Promise.resolve()),
+    patch: () => patched(Renewal.prototype, "renew", () => async () => Promise.resolve()),
   },
 ];

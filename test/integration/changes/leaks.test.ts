@@ -153,7 +153,7 @@ function lookingFor(request: ChatRequest): Behaviour {
 
 /** Work of Weir's own of each kind, as what is made of a turn that has read the secret. */
 async function plantDueWork({ daemon, events }: TestWeir, ids: World["ids"]): Promise<void> {
-  const desk = new DueWorkDesk(daemon.store, daemon.registry);
+  const desk = new DueWorkDesk(daemon.store, daemon.waker);
   for (const channel of [ids.general, ids.thread])
     for (const kind of ["reminder", "subagent", "handoff", "approval"]) {
       const work = { title: `${kind} of Ann`, text: `tell ${SECRETS[0]}`, at: new Date() };

@@ -1,4 +1,4 @@
-// proves: src/admin/at-home.ts, src/admin/ask-daemon.ts, src/cli/compact.ts, src/cli/forget-user.ts, src/admin/request-server.ts, src/channel/registry.ts, src/channel/actor.ts
+// proves: src/admin/at-home.ts, src/admin/ask-daemon.ts, src/cli/compact.ts, src/cli/forget-user.ts, src/admin/request-server.ts, src/channel/registry.ts, src/channel/waker.ts, src/channel/actor.ts
 // What people and operators ask of a daemon that is not the channel's home is done by the home, or has its effect there.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -256,7 +256,7 @@ test(
     // The commands ask for longer than a daemon may be silent.
     const telling = setInterval(() => void tell(), 1000);
     const tell = async (): Promise<boolean> =>
-      members.tell({ ...member, startedAt: new Date(), held: [], vitals: {} });
+      members.tell({ ...member, startedAt: new Date(), held: [], keyId: null, vitals: {} });
     try {
       await tell();
       const before = server.requests.length;

@@ -1,4 +1,4 @@
-// proves: src/channel/registry.ts, src/channel/actor.ts, src/channel/guarded-history.ts, src/store/channels/partitions.ts, src/admin/model.ts
+// proves: src/channel/renewal.ts, src/channel/waker.ts, src/channel/actor.ts, src/channel/guarded-history.ts, src/store/channels/partitions.ts, src/admin/model.ts
 // What a daemon that is not home changes in a channel has its effect at the home, also where the wake that tells of it is lost.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -129,7 +129,7 @@ test("a turn goes on beside an edit that its home has noted, whatever its looks 
   const actor = b.daemon.registry.loaded(row.id);
   assert.ok(actor !== undefined);
   await until("the notice", () => actor.changesKnown === 1);
-  await b.daemon.registry.review();
+  await b.daemon.renewal.review();
   await actor.history.snapshot();
   gate.release(text("zxqpine"));
   await answers(scene, room, 2);

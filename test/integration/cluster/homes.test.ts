@@ -1,4 +1,4 @@
-// proves: src/channel/home-keeper.ts, src/channel/channel-homes.ts, src/channel/homes.ts, src/channel/registry.ts
+// proves: src/channel/home-keeper.ts, src/channel/channel-homes.ts, src/channel/homes.ts, src/channel/hand-over.ts, src/channel/waker.ts, src/channel/take-up.ts
 // Several daemons on one database, among which a test hands the channels about.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -138,7 +138,7 @@ test("a daemon that does not know that it has lost a partition takes no channel 
   await a.say("hello", { room });
   await answers(scene, room, 1);
   assert.deepEqual([turnsOf(a, room), turnsOf(b, room)], [0, 1]);
-  assert.deepEqual(a.daemon.registry.homes.held, []);
+  assert.deepEqual(a.daemon.homes.held, []);
   assert.equal(await epochIn(room), 1);
 });
 
@@ -242,7 +242,7 @@ test("a partition that is lost while it is being taken is not held", OPTIONS, as
   const taking = cluster.give("a", [one, other]);
   cluster.member("a").listener?.lost([one]);
   await taking;
-  assert.deepEqual(a.daemon.registry.homes.held, [other]);
+  assert.deepEqual(a.daemon.homes.held, [other]);
   assert.deepEqual([cluster.member("a").owns(one), cluster.member("a").owns(other)], [false, true]);
 });
 

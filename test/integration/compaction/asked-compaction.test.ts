@@ -286,17 +286,20 @@ test("an answer has the summary as a deletion has left it, whenever that came", 
 test("old requests are removed while the daemon runs", async () => {
   const { id: channel } = await beside.channel("cleaned");
   const registry: RequestServerParts["registry"] = {
-    homes: new ChannelHomes(),
     get: async () => Promise.reject(new Error("not here")),
-    changed: async () => Promise.resolve(),
-    doubt: async () => Promise.resolve(),
     visit: async () => Promise.reject(new Error("not here")),
     inMemory: async () => Promise.resolve(undefined),
+  };
+  const waker: RequestServerParts["waker"] = {
+    changed: async () => Promise.resolve(),
+    doubt: async () => Promise.resolve(),
     memoriesGone: async () => Promise.resolve(),
   };
   const parts = {
     store: beside.store,
+    homes: new ChannelHomes(),
     registry,
+    waker,
     digesterOf: () => TEST_DIGESTER,
     sweepNotes: async () => Promise.resolve(),
     serves: () => true,

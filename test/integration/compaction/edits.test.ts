@@ -1,4 +1,4 @@
-// proves: src/compactor/summary/transcript.ts, src/store/log/deletion.ts
+// proves: src/compactor/summary/transcript.ts, src/store/compaction/renewed-summaries.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -10,11 +10,13 @@ import {
   listen,
   openScene,
   quiet,
+  reading,
   said,
   script,
   summariserRequests,
 } from "../../support/compaction.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 import { text } from "../../support/model-behaviours.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -45,6 +47,33 @@ test("an edit of what a summary covers already: the summary is written again, fr
   assert.ok(said(summariserRequests(server)[1]).join("\n").includes(`Ann: ${words}`));
   const lines = said(await ask(weir, server, room, "and now?"));
   assert.equal(lines[1], "[Compaction Summary]: The river fell to zxqnew.");
+  await checkFold(weir, room);
+});
+
+test("what is summarised between an edit and the redo of its summary reads nothing of the old text", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, (_, index) => text(index === 0 ? `${SUMMARY} It fell to zxqold.` : SUMMARY));
+  const room = "between";
+  await fillTo(scene, room, BACKGROUND);
+  {
+    await using weir = await scene.start();
+    await ask(weir, server, room, "are you there?");
+    await compaction(weir, room, "committed");
+  }
+  const { id } = await open.channel(room);
+  await open.store.log.edit(id, `${room}-5`, "Never mind.", new Date(), TEST_DIGESTER);
+  // So much that a leaf is due, which comes before a redo.
+  for (let number = 101; number <= 140; number++)
+    await open.say(id, reading(number), { addressed: false, id: `${room}-${number}` });
+  await using weir = await scene.start();
+  await ask(weir, server, room, "and now?");
+  assert.equal((await compaction(weir, room, "committed")).kind, "leaf");
+  const leaf = said(summariserRequests(server)[1]).join("\n");
+  assert.ok(leaf.includes("digest of") && !leaf.includes("zxqold"), leaf);
+  await compaction(weir, room, "committed", 2);
+  await quiet(weir, room);
+  assert.deepEqual(await rowsWith(open, "zxqold"), []);
   await checkFold(weir, room);
 });
 

@@ -197,7 +197,7 @@ test("a message that comes after another daemon had its idle channel is answered
     await weir.say("hi", { room });
     await weir.event("reply_delivered", ({ channel }) => channel === `test:${room}`);
   }
-  weir.daemon.registry.evictIdle();
+  weir.daemon.eviction.evictIdle();
   const row = await outside.store.channels.find({ platform: "test", name: "lent" });
   assert.ok(row);
   await outside.store.channels.take(row.id);

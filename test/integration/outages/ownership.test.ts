@@ -1,4 +1,4 @@
-// proves: src/channel/takeover-watch.ts, src/channel/registry.ts
+// proves: src/channel/takeover-watch.ts, src/channel/actor-loader.ts, src/channel/eviction.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
@@ -92,7 +92,7 @@ test("an actor that is evicted comes back from the log as it was", async () => {
   await weir.event("reply_delivered", ({ channel }) => channel === "test:evicted");
   await weir.say("hello", { room: "other" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:other");
-  weir.daemon.registry.evictIdle();
+  weir.daemon.eviction.evictIdle();
   assert.equal(weir.daemon.registry.size, 1);
   await weir.say("what was it?", { room: "evicted" });
   await weir.platform.until(() => weir.platform.texts("evicted").length === 2);

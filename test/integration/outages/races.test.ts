@@ -1,4 +1,4 @@
-// proves: src/store/channels/channels.ts, src/channel/registry.ts
+// proves: src/store/channels/channels.ts, src/channel/registry.ts, src/channel/eviction.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { answerText } from "../../../src/core/card.ts";
@@ -141,7 +141,7 @@ test("evictions between messages lose none of them", async () => {
   const done = new AbortController();
   const evicting = (async () => {
     while (!done.signal.aborted) {
-      weir.daemon.registry.evictIdle();
+      weir.daemon.eviction.evictIdle();
       await new Promise((resolve) => setImmediate(resolve));
     }
   })();

@@ -251,7 +251,7 @@ test("a daemon that ends between the log and the answer leaves the answer to the
 /** A clock beside the daemon's that looks often, with a desk of its own. */
 function quickClock(
   world: World,
-  { daemon: { store, registry } }: TestWeir,
+  { daemon: { store, waker } }: TestWeir,
   now = (): Date => world.now,
   more: Partial<ReminderClockParts> = {},
 ): { desk: ReminderDesk; clock: ReminderClock } {
@@ -259,7 +259,7 @@ function quickClock(
   const clock = new ReminderClock({
     store,
     desk,
-    registry,
+    waker,
     log: SILENT,
     now,
     schedules: () => [],

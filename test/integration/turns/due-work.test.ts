@@ -19,13 +19,13 @@ test("work that is due is answered once, replies to nothing, and cannot be react
     modelUrl: server.url,
     config: `[[agents]]\nid = "main"\nmodel = "test-model"\n`,
   });
-  const { store, registry } = weir.daemon;
+  const { store, waker } = weir.daemon;
   await weir.say("hello");
   await weir.event("turn_settled");
   const channel = await store.channels.find({ platform: "test", name: "room" });
   assert.ok(channel !== undefined);
   server.reply(toolCalls([{ name: "react", arguments: { emoji: "👍" } }]), text("Time for the stand-up."));
-  const desk = new DueWorkDesk(store, registry);
+  const desk = new DueWorkDesk(store, waker);
   const at = new Date("2026-11-21T14:05:00Z");
   const work = { id: "reminder/3/1", title: "reminder 3, set by Ann", text: "stand-up", at };
   const seqs = await Promise.all([desk.add(channel.id, work), desk.add(channel.id, work)]);

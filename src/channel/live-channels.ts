@@ -1,0 +1,79 @@
+import { type ActorLoaderParts, ActorLoader } from "./actor-loader.ts";
+import { ChannelHomes } from "./channel-homes.ts";
+import { Eviction, type EvictionLimits } from "./eviction.ts";
+import { HandOver } from "./hand-over.ts";
+import { ChannelRegistry } from "./registry.ts";
+import { Renewal } from "./renewal.ts";
+import { TakeUps } from "./take-up.ts";
+import { TakeoverWatch } from "./takeover-watch.ts";
+import { Waker } from "./waker.ts";
+
+export interface LiveChannelsParts
+  extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
+  /** Default: this daemon is home of all channels. */
+  readonly homes?: ChannelHomes;
+  /** Time after which a channel that was lost is looked at, ms; default: a minute. */
+  readonly lostLookMs?: number;
+}
+
+/** What keeps the channels of a daemon going, each of which has one task. */
+export interface LiveChannels {
+  readonly homes: ChannelHomes;
+  readonly registry: ChannelRegistry;
+  readonly waker: Waker;
+  readonly renewal: Renewal;
+  readonly takeUps: TakeUps;
+  readonly handOver: HandOver;
+  readonly eviction: Eviction;
+  /** Loads nothing any more, waits for running work until the signal, then ends it. The log keeps what is left. */
+  drain(deadline: AbortSignal): Promise<void>;
+}
+
+export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
+  const { store, subagents, platformOf, log, homes = new ChannelHomes(), lostLookMs } = parts;
+  const loader = new ActorLoader({
+    ...parts,
+    homes,
+    onLost: (id) => {
+      registry.forget(id);
+      lost.add(id);
+    },
+    onPartitionsLost: (partitions) => handOver.drop(partitions),
+  });
+  const registry = new ChannelRegistry({
+    loader,
+    subagents,
+    log,
+    onLoaded: (id, { actor, made, begin }) => {
+      if (made !== null) renewal.loaded(id, actor, made);
+      begin();
+      eviction.loaded();
+    },
+  });
+  const handOver = new HandOver({ registry, loader, homes, subagents });
+  const eviction = new Eviction(registry, parts);
+  const wake: Waker["wake"] = async (id) => waker.wake(id);
+  const { partitions, channels } = store;
+  const renewal = new Renewal({ ...parts, registry, homes, partitions, wake });
+  const waker = new Waker({ ...parts, registry, homes, renewal });
+  const takeUps = new TakeUps({ channels, registry, homes, platformOf, renewal, waker });
+  const lost = new TakeoverWatch({
+    unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
+    take: wake,
+    log,
+    ...(lostLookMs !== undefined && { lookFromMs: lostLookMs }),
+  });
+  return {
+    homes,
+    registry,
+    waker,
+    renewal,
+    takeUps,
+    handOver,
+    eviction,
+    async drain(deadline) {
+      for (const one of [eviction, waker, lost]) one.close();
+      await registry.drain(deadline);
+    },
+  };
+}
