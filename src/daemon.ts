@@ -129,6 +129,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
+      await cluster?.claim?.(store.members);
       await home?.show();
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
@@ -193,6 +194,8 @@ function deferFirstSteps(
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
 const JOIN_MS = 5000;
+/** A database that says nothing for so long does not answer, ms. */
+const PROBE_MS = 2000;
 
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
 async function keepHomes(
@@ -208,8 +211,10 @@ async function keepHomes(
     approvals,
     clock,
     inForce,
+    opened,
     log,
   }: Pick<Base, "store" | "inForce" | "log"> &
+    Pick<Ground, "opened"> &
     Omit<LiveChannels, "drain"> &
     Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
@@ -238,6 +243,10 @@ async function keepHomes(
     }),
   );
   const row = stack.use(cluster.present?.(store, () => homes.held));
+  if (cluster.watchDatabase !== undefined) {
+    const probe = stack.use(opened.database.openProbe(PROBE_MS));
+    stack.use(cluster.watchDatabase(async () => probe.answers()));
+  }
   const kept = stack.move();
   return {
     // Before it takes a shard: who has one is there.

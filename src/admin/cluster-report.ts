@@ -5,6 +5,7 @@ import { displayableLine } from "../text/displayable.ts";
 import { formatNumber, formatRanges, formatSpan } from "../text/format.ts";
 import { counted } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
+import { describeKeys } from "./signing-keys.ts";
 import { type ClusterState, describeCluster, parseClusterState } from "./daemon-status.ts";
 
 /** A daemon of a cluster, as `weir cluster --json` prints it. */
@@ -106,6 +107,7 @@ export function formatCluster({ daemons, shards, homeless, due }: ClusterReport,
     due.channels === 0
       ? "No message waits for its turn."
       : `A message waits for its turn: ${describeDue(due)}.`,
+    ...describeKeys(daemons),
   ];
 }
 

@@ -26,6 +26,8 @@ const clusterSchema = z.object({
   state: clusterStates,
   /** It hands on what it has, and takes nothing. */
   isResting: z.boolean(),
+  /** Of one that is joining: what has kept it from it last; null: nothing has. Daemons of before do not tell. */
+  why: z.string().nullable().default(null),
   /** Partitions. */
   owned: z.number(),
   /** Daemons in the cluster, this one included where it takes its share; null: not known. */
@@ -241,14 +243,21 @@ export function describeRefusal({ refused }: ConfigurationState, at: (date: Date
 }
 
 /** How a daemon stands in its cluster, in words. Pure. */
-export function describeCluster({ state, isResting, owned, members, isPublishing }: ClusterState): string {
+export function describeCluster({
+  state,
+  isResting,
+  why,
+  owned,
+  members,
+  isPublishing,
+}: ClusterState): string {
   const has = `home of ${counted(owned, "partition")}`;
   const among = members === null ? "" : `, among ${counted(members, "daemon")} that take their share`;
   const drained = isResting ? "; it is drained: it takes no more while others are there" : "";
   const mute = isPublishing ? "" : "; RabbitMQ takes nothing from it now";
   switch (state) {
     case "joining":
-      return "not in the cluster: it has no connection to RabbitMQ, is home of no channel, and tries to join";
+      return `not in the cluster, home of no channel, and tries to join: ${why ?? "it has no connection to RabbitMQ"}`;
     case "member":
       return `${has}${among}${drained}${mute}`;
     case "leaving":

@@ -6,7 +6,10 @@ import { type Models, openModels } from "../llm/model-provider.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
-import { fileSigner } from "../store/database/signing-key.ts";
+import type { Database } from "../store/database/database.ts";
+import { fileSigner, signingKeyFile } from "../store/database/signing-key.ts";
+import { isPresent, MemberStore } from "../store/channels/members.ts";
+import { describeOwnKey } from "../admin/signing-keys.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
@@ -84,6 +87,7 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     const store = createStore(opened.database, { signer });
     return [
       { what, state: "ok", detail },
+      ...(await lookAtKey(config, opened.database)),
       ...(await lookAtWishes(store)),
       ...(await lookAtFingerprints(store)),
     ];
@@ -95,6 +99,21 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     const detail = errorMessage(error);
     return [{ what, state: "wrong", detail, todo: databaseRemedy(detail, config.database) }];
   }
+}
+
+/** Do the daemons of a cluster sign with the key of this one? */
+async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
+  const { cluster, database: files } = config;
+  if (cluster === null) return [];
+  const what = "signing key";
+  const own = await fileSigner(files.dataDir).keyId();
+  const others = await new MemberStore(database).all();
+  const problem = describeOwnKey(own, others, signingKeyFile(files.dataDir));
+  if (problem !== null) return [{ what, state: "wrong", ...problem }];
+  const isShared = others.some((member) => isPresent(member) && member.keyId === own);
+  return own === null || !isShared
+    ? []
+    : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
 }
 
 /** Are the signed rows those that Weir has written? */

@@ -6,10 +6,12 @@ import { withDeadline } from "../async/deadline.ts";
 import type { HomesListener } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
+import { type DatabaseView, UNWATCHED } from "./database-watch.ts";
 import { type BatonListener, Gains } from "./gains.ts";
 import type { Timing } from "./line.ts";
 import { Membership, type MembershipCounts, type MembershipParts } from "./membership.ts";
 import type { Names } from "./names.ts";
+import { NameTakenError, takeName } from "./own-name.ts";
 import { Sender } from "./sender.ts";
 
 /** Waits between attempts to join, ms. Short: meanwhile nobody may have what the batons are of. */
@@ -35,6 +37,12 @@ export interface BatonsOptions extends Partial<Timing> {
   /** One that is handed on for balance is waited for so long, ms. */
   readonly handOnMs: number;
   readonly listener: BatonListener;
+  /** It takes its name too, as long as it is connected, and is no member where another daemon has that. Default: names are not looked at. */
+  readonly holdsName?: boolean;
+  /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
+  readonly livingMs?: number | undefined;
+  /** Who does not reach the database leaves what it has to those that do. Default: nobody asks. */
+  readonly database?: () => DatabaseView;
   /** Told of each wake. Default: none is sent. */
   readonly woken?: HomesListener["woken"];
   /** It takes its share from now on. */
@@ -42,6 +50,12 @@ export interface BatonsOptions extends Partial<Timing> {
   /** It has nothing, and tries to join again. */
   readonly onLost: (why: string, waitMs: number) => void;
   readonly log: Logger;
+}
+
+/** A connection to the broker, under this daemon's name. */
+interface Named {
+  readonly connection: BrokerConnection;
+  readonly giveBackName: () => Promise<void>;
 }
 
 /** `joining`: there is no broker, or it is being asked. */
@@ -69,8 +83,11 @@ export class Batons {
   #isResting = false;
   #state: BatonsState = "joining";
   #membership: Membership | null = null;
+  /** What has ended the last attempt, or the last time as a member. */
+  #why: string | null = null;
   /** The connection of who is about to be a member. */
   #joining: BrokerConnection | null = null;
+  #named: Named | null = null;
   #over: Promise<void> | null = null;
 
   constructor(options: BatonsOptions) {
@@ -84,6 +101,11 @@ export class Batons {
 
   get state(): BatonsState {
     return this.#state;
+  }
+
+  /** Of one that is joining: what has kept it from it last; null: nothing has. */
+  get why(): string | null {
+    return this.#state === "joining" ? this.#why : null;
   }
 
   get isResting(): boolean {
@@ -102,6 +124,19 @@ export class Batons {
 
   owns(baton: number): boolean {
     return this.#membership?.owns(baton) === true;
+  }
+
+  /**
+   * Takes this daemon's name, before {@link start}. A broker that is not there is no reason not to start: whoever joins takes it then.
+   * @throws NameTakenError if another daemon has it, and lives
+   */
+  async claim(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      if (error instanceof NameTakenError) throw error;
+      this.#options.log.warn({ why: errorMessage(error) }, "name_not_taken");
+    }
   }
 
   /** Resolves when it is a member. Waits for a broker as long as there is none; {@link leave} ends that. */
@@ -125,8 +160,11 @@ export class Batons {
     this.#state = "leaving";
     this.#leaving.abort();
     this.#joining?.cut();
+    // Whoever comes in its place may start while it hands on what it has.
+    await this.#named?.giveBackName();
     await this.#membership?.leave(deadline);
     await this.#over;
+    await this.#named?.connection.close();
     await this.sender.close();
     this.#state = "left";
   }
@@ -137,8 +175,12 @@ export class Batons {
     const gains = new Gains(listener, log);
     const { signal } = this.#leaving;
     for (let failures = 0; !signal.aborted;) {
+      // It could take up nothing.
+      await this.#database.untilBack(signal);
+      if (signal.aborted) return;
       const beganAt = steadyNow();
       const why = await this.#beMember(gains, onJoined);
+      this.#why = why;
       if (signal.aborted) return;
       failures = steadyNow() - beganAt > LASTING_MS ? 0 : failures + 1;
       const waitMs = jittered(backoffMs(BACKOFF, failures));
@@ -150,10 +192,8 @@ export class Batons {
   /** @returns why it is over */
   async #beMember(gains: Gains, onJoined: () => void): Promise<string> {
     const { names, count, listener, woken = null, log } = this.#options;
-    let connection: BrokerConnection | null = null;
     try {
-      connection = await this.#connect(this.#options.purpose);
-      this.#joining = connection;
+      const connection = await this.#open();
       if (this.#leaving.signal.aborted) return "it leaves";
       // Queues that are empty are given batons by it.
       await this.sender.untilFlowing(FLOWING_MS);
@@ -168,6 +208,7 @@ export class Batons {
         woken,
         counts: this.counts,
         isResting: () => this.#isResting,
+        database: this.#database,
         timing: this.#timing,
         deleteQueue: async (baton) => this.#deleteQueue(baton),
         log,
@@ -177,7 +218,31 @@ export class Batons {
       return errorMessage(error);
     } finally {
       this.#joining = null;
-      await connection?.close();
+      const named = this.#named;
+      this.#named = null;
+      await named?.connection.close();
+    }
+  }
+
+  get #database(): DatabaseView {
+    return this.#options.database?.() ?? UNWATCHED;
+  }
+
+  /** @returns the connection that {@link claim} has opened, if it still stands @throws Error if the broker refuses */
+  async #open(): Promise<BrokerConnection> {
+    if (this.#named?.connection.isOpen === true) return this.#named.connection;
+    const { names, name, purpose, holdsName = false, livingMs, log } = this.#options;
+    const connection = await this.#connect(purpose);
+    this.#joining = connection;
+    try {
+      const giveBackName = holdsName
+        ? await takeName(connection, names, name, { log, livingMs })
+        : async (): Promise<void> => undefined;
+      this.#named = { connection, giveBackName };
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
     }
   }
 

@@ -2,6 +2,7 @@ import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
 import type { HomesListener } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
+import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
 import { Line, type LineCounts, type LineParts } from "./line.ts";
 import { MemberCount } from "./member-count.ts";
@@ -33,6 +34,7 @@ export interface MembershipParts extends Pick<
   readonly connection: BrokerConnection;
   readonly self: Pick<Presence, "id" | "name" | "since">;
   readonly counts: MembershipCounts;
+  readonly database: Pick<DatabaseView, "isAway" | "isSteady">;
   /** Deletes the queue of a baton, on a connection of its own. Never rejects. */
   readonly deleteQueue: (baton: number) => Promise<void>;
   /** Told of each wake; null: none is sent. */
@@ -226,6 +228,9 @@ export class Membership {
     // Also where the whole process stood still: it wakes without an answer.
     if (!this.#isProven()) return this.#over("RabbitMQ did not answer in time");
     const now = steadyNow();
+    // Where it answers nobody, whoever is home stays so: giving up would cost what runs there, and help nobody.
+    if (this.#parts.database.isAway && this.#roster.isDatabaseThere(now))
+      return this.#over("Postgres does not answer this daemon, and answers others");
     if (now - this.#toldAt >= TELL_MS) {
       this.#tell();
       void this.#askAndBalance();
@@ -258,7 +263,9 @@ export class Membership {
   #tell(): void {
     this.#toldAt = steadyNow();
     const { held } = this.#line;
-    this.#parts.sender.announce(presenceBytes({ ...this.#parts.self, held, isOut: this.#isOut }));
+    const { self, sender, database } = this.#parts;
+    const { isSteady: hasDatabase } = database;
+    sender.announce(presenceBytes({ ...self, held, isOut: this.#isOut, hasDatabase }));
   }
 
   #hear(message: ConsumeMessage | null): void {

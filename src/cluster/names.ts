@@ -53,6 +53,11 @@ export class Names {
     return `${this.#prefix}.members`;
   }
 
+  /** Is there while a daemon of that name is. */
+  daemon(name: string): string {
+    return `${this.#prefix}.daemon.${name}`;
+  }
+
   /** Is there while one of them makes the queues. */
   get setUp(): string {
     return `${this.#prefix}.set-up`;

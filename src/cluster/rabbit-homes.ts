@@ -5,6 +5,7 @@ import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../c
 import type { ClusterConfig } from "../config/config.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { Batons, type BatonsState } from "./batons.ts";
+import type { DatabaseView } from "./database-watch.ts";
 import type { Timing } from "./line.ts";
 import type { MembershipCounts } from "./membership.ts";
 import { Names } from "./names.ts";
@@ -15,6 +16,8 @@ export interface HomesVitals {
   readonly state: BatonsState;
   /** It hands on what it has, and takes nothing, as long as there are others. */
   readonly isResting: boolean;
+  /** Of one that is joining: what has kept it from it last; null: nothing has. */
+  readonly why: string | null;
   readonly owned: number;
   /** Daemons in the cluster, this one included; null: not known. */
   readonly members: number | null;
@@ -30,6 +33,10 @@ export interface RabbitHomesOptions extends Partial<Timing> {
   readonly config: ClusterConfig;
   /** Turns that run may go on for so long where a partition is handed on for balance, ms. */
   readonly handOnMs: number;
+  /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
+  readonly livingMs?: number;
+  /** Whether the database is there. Default: nobody asks. */
+  readonly database?: () => DatabaseView;
   readonly log: Logger;
 }
 
@@ -59,6 +66,7 @@ export class RabbitHomes implements Homes {
       count: PARTITIONS,
       name,
       purpose: "home",
+      holdsName: true,
       listener: {
         gained: async (partitions) => (await this.#listener?.gained(partitions)) ?? [],
         handingOn: async (partitions, deadline) => this.#listener?.handingOn(partitions, deadline),
@@ -78,6 +86,11 @@ export class RabbitHomes implements Homes {
 
   wake(partition: Partition, channel: ChannelId, seq: Seq): void {
     this.#batons.sender.wake(partition, { channel, seq });
+  }
+
+  /** See {@link Batons.claim}. */
+  async claim(): Promise<void> {
+    await this.#batons.claim();
   }
 
   /** Waits for a broker as long as there is none, and says so in the log; {@link leave} ends that. */
@@ -100,12 +113,13 @@ export class RabbitHomes implements Homes {
   }
 
   vitals(): HomesVitals {
-    const { state, isResting, owned, members, sender, counts } = this.#batons;
+    const { state, isResting, why, owned, members, sender, counts } = this.#batons;
     const { wakesReceived: received, foreign, ...partitions } = counts;
     return {
       name: this.#name,
       state,
       isResting,
+      why,
       owned: owned.length,
       members,
       isPublishing: sender.isFlowing,

@@ -7,6 +7,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { ShardHomes, ShardListener } from "../platforms/shared/shard-homes.ts";
 import type { GatewayShardStore } from "../store/channels/gateway-shards.ts";
 import { Batons, type BatonsState } from "./batons.ts";
+import type { DatabaseView } from "./database-watch.ts";
 import type { Timing } from "./line.ts";
 import { Names } from "./names.ts";
 import { nameIn } from "./rabbit-homes.ts";
@@ -29,6 +30,8 @@ export interface ShardsVitals {
 }
 
 export interface RabbitShardsOptions extends Partial<Timing> {
+  /** Whether the database is there. Default: nobody asks. */
+  readonly database?: () => DatabaseView;
   readonly config: ClusterConfig;
   readonly platform: string;
   readonly log: Logger;

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** What a member tells the others of itself. */
 export interface Presence {
-  /** Of one run of a daemon: names may be given twice. */
+  /** Of one run of a daemon. */
   readonly id: string;
   readonly name: string;
   /** When it joined, in ms since 1970 of its own clock: the one thing that the order of members comes from. */
@@ -11,6 +11,8 @@ export interface Presence {
   readonly held: readonly number[];
   /** It counts for no share: it leaves, or cannot take up anything now. */
   readonly isOut: boolean;
+  /** The database has answered it for a while. */
+  readonly hasDatabase: boolean;
 }
 
 const presence = z.object({
@@ -19,6 +21,8 @@ const presence = z.object({
   since: z.number(),
   held: z.array(z.int().min(0)),
   isOut: z.boolean(),
+  // Members of before do not tell.
+  hasDatabase: z.boolean().default(false),
 });
 
 /** @param count batons that there are. @returns null: these bytes are no member's */
@@ -91,6 +95,11 @@ export class Roster {
     // Somebody has come or gone, and it is not known who: no share of one's own, and enough for all together.
     if (counted !== null && counted !== here) return largestShare(counted, this.#heldAt.length);
     return shareOf(this.#rank(now), here, this.#heldAt.length);
+  }
+
+  /** Whether the database answers another member. */
+  isDatabaseThere(now: number): boolean {
+    return this.#here(now).some(({ hasDatabase }) => hasDatabase);
   }
 
   size(now: number): number {

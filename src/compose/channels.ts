@@ -21,6 +21,7 @@ import type { Models } from "../llm/model-provider.ts";
 import type { Meaning } from "../memory/meaning.ts";
 import { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
+import type { MemberStore } from "../store/channels/members.ts";
 import type { ShardHomes } from "../platforms/shared/shard-homes.ts";
 import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Store } from "../store/store.ts";
@@ -51,6 +52,13 @@ export interface Cluster {
   readonly homes: Homes;
   /** This daemon's name among them. */
   readonly name: string;
+  /**
+   * Takes its name, before anything is heard. Default: it has none to take.
+   * @throws OperatorError that says who has it, if another daemon does that lives
+   */
+  readonly claim?: (members: MemberStore) => Promise<void>;
+  /** Has it see whether the database answers this daemon. Default: it does not look. */
+  readonly watchDatabase?: (ask: () => Promise<boolean>) => AsyncDisposable;
   /** How it fares there. Default: nothing is told of it. */
   readonly vitals?: () => ClusterVitals;
   /** How it shares the connections to a platform with the others. Default: it has all of them. */

@@ -3,7 +3,10 @@ import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
 import { OUTSIDER } from "../channel/homes.ts";
 import type { RabbitShards, ShardsVitals } from "../cluster/rabbit-shards.ts";
+import type { DatabaseView } from "../cluster/database-watch.ts";
 import type { Config } from "../config/config.ts";
+import { isPresent, type MemberStore } from "../store/channels/members.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
 import type { Cluster, ClusterVitals } from "./channels.ts";
 
 /**
@@ -11,14 +14,19 @@ import type { Cluster, ClusterVitals } from "./channels.ts";
  * @returns undefined: it is alone
  */
 export async function openCluster(
-  { cluster: config, daemon }: Pick<Config, "cluster" | "daemon">,
+  { cluster: config, daemon, database }: Pick<Config, "cluster" | "daemon" | "database">,
   log: Logger,
 ): Promise<Cluster | undefined> {
   if (config === null) return undefined;
   const { openRabbitHomes } = await import("../cluster/rabbit-homes.ts");
   const { openRabbitShards } = await import("../cluster/rabbit-shards.ts");
   const { MemberRow } = await import("../cluster/member-row.ts");
-  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, log });
+  const { DatabaseWatch, UNWATCHED } = await import("../cluster/database-watch.ts");
+  const { NameTakenError } = await import("../cluster/own-name.ts");
+  let view: DatabaseView = UNWATCHED;
+  const seen = (): DatabaseView => view;
+  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, database: seen, log });
+  const signer = fileSigner(database.dataDir);
   const { name } = homes.vitals();
   const id = randomUUID();
   const shared: RabbitShards[] = [];
@@ -28,8 +36,22 @@ export async function openCluster(
     homes,
     name,
     vitals,
+    async claim(members) {
+      try {
+        await homes.claim();
+      } catch (error) {
+        throw error instanceof NameTakenError
+          ? new NameTakenError(name, await whereIs(name, members))
+          : error;
+      }
+    },
+    watchDatabase(ask) {
+      const watch = new DatabaseWatch(ask);
+      view = watch;
+      return watch;
+    },
     shardsOf(platform) {
-      const one = openRabbitShards({ config, platform, log });
+      const one = openRabbitShards({ config, platform, database: seen, log });
       shared.push(one);
       return one;
     },
@@ -42,6 +64,8 @@ export async function openCluster(
         version: readVersion(),
         held,
         vitals,
+        // What is wrong with the file is told where it is used.
+        keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => {
           for (const one of [homes, ...shared]) one.rest(isDrained);
         },
@@ -49,6 +73,13 @@ export async function openCluster(
       });
     },
   };
+}
+
+/** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */
+async function whereIs(name: string, members: MemberStore): Promise<string | null> {
+  const all = await members.all().catch(() => []);
+  const found = all.find((member) => member.name === name && isPresent(member));
+  return found === undefined ? null : `on ${found.host}, process ${found.pid}`;
 }
 
 /** A Weir beside the daemons of a cluster, such as that of a chat: it serves the channels that only it can reach, and no others. */

@@ -18,6 +18,7 @@ function member(name: string, held: readonly number[], more: Partial<Member> = {
     silentMs: 0,
     isDrained: false,
     held: [],
+    keyId: null,
     vitals: {
       name,
       state: "member",

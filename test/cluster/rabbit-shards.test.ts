@@ -101,7 +101,15 @@ class Member {
 
   /** As its row of members would be kept. */
   async tell(): Promise<void> {
-    const rest = { version: "1", host: "host", pid: 7, startedAt: new Date(), held: [], vitals: {} };
+    const rest = {
+      version: "1",
+      host: "host",
+      pid: 7,
+      startedAt: new Date(),
+      held: [],
+      keyId: null,
+      vitals: {},
+    };
     await this.#scene.weir.store.members.tell({ id: this.#id, name: this.#name, ...rest });
   }
 

@@ -12,7 +12,7 @@ import {
 } from "../../src/cluster/roster.ts";
 
 function presence(id: string, since: number, more: Partial<Presence> = {}): Presence {
-  return { id, name: id, since, held: [], isOut: false, ...more };
+  return { id, name: id, since, held: [], isOut: false, hasDatabase: false, ...more };
 }
 
 test("what a member tells of itself is read as it was written, and foreign bytes are nothing", () => {
@@ -21,6 +21,18 @@ test("what a member tells of itself is read as it was written, and foreign bytes
   const foreign = ["", "null", "{}", "[]", "\u0000\u00ff", JSON.stringify({ ...told, held: [64] })];
   for (const text of foreign) assert.equal(parsePresence(Buffer.from(text), PARTITIONS), null, text);
   assert.equal(parsePresence(Buffer.from([0xff, 0xfe, 0x00]), PARTITIONS), null);
+});
+
+test("whether others reach the database is heard of those that are there, and of none that does not tell", () => {
+  const roster = new Roster(presence("a", 1), PARTITIONS, 0);
+  const { hasDatabase: _, ...before } = presence("b", 2);
+  const heard = parsePresence(Buffer.from(JSON.stringify(before)), PARTITIONS);
+  assert.deepEqual(heard, presence("b", 2));
+  roster.hear(presence("b", 2), 0);
+  assert.equal(roster.isDatabaseThere(0), false);
+  roster.hear(presence("c", 3, { hasDatabase: true }), 0);
+  assert.equal(roster.isDatabaseThere(0), true);
+  assert.equal(roster.isDatabaseThere(3001), false);
 });
 
 test("the order of joining says whose share is larger, and all members say the same", () => {

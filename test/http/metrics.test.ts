@@ -190,6 +190,7 @@ test("a daemon of a cluster tells how it stands there, and one that is alone tel
     name: "a",
     state: "member",
     isResting: false,
+    why: null,
     owned: 21,
     members: 3,
     isPublishing: true,

@@ -18,7 +18,15 @@ interface Daemon {
 
 async function daemon(owner: string): Promise<Daemon> {
   const member = randomUUID();
-  const rest = { version: "1", host: "host", pid: 7, startedAt: new Date(), held: [], vitals: {} };
+  const rest = {
+    version: "1",
+    host: "host",
+    pid: 7,
+    startedAt: new Date(),
+    held: [],
+    keyId: null,
+    vitals: {},
+  };
   await members.tell({ id: member, name: owner, ...rest });
   return { owner, member };
 }
