@@ -86,10 +86,10 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
       const channel = await connection.model.createChannel();
       const isFirst = opened === 0;
       opened += 1;
-      const { assertQueue } = channel;
+      const assertQueue = channel.assertQueue.bind(channel);
       channel.assertQueue = async (...args) => {
         if (isFirst) await gate.promise;
-        const queue = await assertQueue.apply(channel, args);
+        const queue = await assertQueue(...args);
         made += 1;
         return queue;
       };

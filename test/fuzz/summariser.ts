@@ -46,7 +46,7 @@ const BACKGROUND = "[System: background";
 const MOST_FIRST = 2;
 
 /**
- * Names as many of the markers as fit, the newest first: what a deletion has to find. One in two tells first of what was before its range,
+ * Names as many of the markers as fit, the newest first: what a deletion has to find. Two in three tell first of what was before their range,
  * and then what edits have brought: what a further edit has to find.
  */
 function summaryText(request: ModelRequest, n: number): string {
@@ -57,7 +57,7 @@ function summaryText(request: ModelRequest, n: number): string {
     .filter((text) => text.startsWith(BACKGROUND))
     .flatMap((text) => text.match(MARKER) ?? []);
   const edited = asked.flatMap((text) => [...text.matchAll(EDITED)].flatMap(([, , marker]) => marker ?? []));
-  const first = n % 2 === 0 ? [...before.slice(0, MOST_FIRST), ...edited.slice(-MOST_FIRST)] : [];
+  const first = n % 3 > 0 ? [...before.slice(0, MOST_FIRST), ...edited.slice(-MOST_FIRST)] : [];
   let text = `summary ${n}`;
   for (const marker of new Set([...first, ...markers.toReversed()])) {
     const longer = `${text} ${marker}`;

@@ -67,13 +67,12 @@ interface RawEntry {
  * it appended, whose text is that revision: one row holds it, so a deletion blanks one row.
  */
 const READ = readWhere({ revision: "r.noted_seq is null", noteText: "note.text", isTelling: "false" });
-/**
- * The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. Of calls and results in the
- * view that tell an earlier one nothing is read: covered ones have lost it.
- */
-const READ_CURRENT = readWhere({
-  revision: "true",
-  noteText: "entry_text(note.channel_id, note.seq, note.text)",
+const CURRENT = { revision: "true", noteText: "entry_text(note.channel_id, note.seq, note.text)" };
+/** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
+const READ_CURRENT = readWhere({ ...CURRENT, isTelling: "false" });
+/** … and of calls and results that stand in the view and tell an earlier one, nothing: covered ones have lost it. */
+const READ_WITHOUT_OUTDATED = readWhere({
+  ...CURRENT,
   isTelling: `case when e.kind in ('tool_call', 'tool_result') and e.seq > (select covered_to from channels where id = e.channel_id)
                    then tells_outdated(e.channel_id, e.seq, e.after_seq) else false end`,
 });
@@ -116,7 +115,10 @@ export async function readEntries(
   return resolve(client, channel, rows);
 }
 
-/** The same, with the texts that they have now: what a summary is made of. Notices of further edits may come behind it. */
+/**
+ * The same, with the texts that they have now, and nothing of calls that tell earlier ones: what a summary is made of. Notices of further
+ * edits may come behind it.
+ */
 export async function readCurrentEntries(
   client: Queryable,
   channel: ChannelId,
@@ -126,14 +128,14 @@ export async function readCurrentEntries(
   const rows = await client.query<RawEntry>(
     {
       name: "entries_read_current",
-      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
+      text: `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
     },
     [channel, from, to],
   );
   return resolve(client, channel, rows);
 }
 
-/** Entries at some seqs, by seq, with the texts that they have now. */
+/** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
 export async function readEntriesAt(
   client: Queryable,
   channel: ChannelId,

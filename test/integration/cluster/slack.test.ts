@@ -1,4 +1,4 @@
-// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/connection/http-session.ts, src/store/channels/catch-ups.ts, src/platforms/intake/gaps.ts, src/platforms/intake/abandoned-gaps.ts, migrations/0064_catch_ups.sql
+// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/connection/http-session.ts, src/store/channels/catch-ups.ts, src/platforms/intake/gaps.ts, src/platforms/intake/abandoned-gaps.ts, migrations/0062_catch_ups.sql
 // Two daemons on one database and one Slack app: each hears a part, one is home of the channels.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

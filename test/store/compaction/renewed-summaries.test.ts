@@ -173,6 +173,12 @@ test("whoever summarises what a model has read reads no calls that tell of it fr
   const left = [["", "{}"], null, kept, "it rains"];
   assert.deepEqual(await readCalls(id, "readCurrent"), left, "no more than what tells of it");
   assert.equal(JSON.stringify(await readCalls(id, "read")).split("885533").length, 4, "the view");
+  const shown = await store.log.read(id, 3, 6);
+  assert.deepEqual(
+    await store.log.readAt(id, [3, 4, 5, 6]),
+    shown,
+    "also where it renders some of them anew",
+  );
   // The model that was asked before the edit calls once more.
   await call();
   assert.deepEqual(
