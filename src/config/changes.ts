@@ -15,8 +15,8 @@ export interface Changes {
 
 /** What a configuration has under another name than the file, with the keys of that table that it is made of. */
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
-  host: ["listen"],
-  port: ["listen"],
+  host: [".listen"],
+  port: [".listen"],
   // Those of a platform once more, as a list: each is an option of its own.
   secrets: [],
   ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries(row.madeOf ?? {}))),
@@ -51,12 +51,12 @@ function keepMarked<Table extends object>(path: KeyPath, started: Table, next: T
 }
 
 function isKept(path: KeyPath, key: string): boolean {
-  return keysOf(key).every((option) => isForStart([...path, option]));
+  return keysOf(key).every((option) => isForStart([...path, option.slice(1)]));
 }
 
 /** Under which keys of its table the file has it. */
 function keysOf(name: string): readonly string[] {
-  return MADE_OF[name] ?? [camelToSnake(name)];
+  return MADE_OF[name] ?? [`.${camelToSnake(name)}`];
 }
 
 /** What was said of a model at the start holds on where nothing is said of it any more. */
@@ -113,7 +113,7 @@ function valuesOf({
     for (const [name, value] of Object.entries(table)) {
       const [option] = keysOf(name);
       if (option === undefined) continue;
-      const place = path === "" ? option : `${path}.${option}`;
+      const place = `${path}${option}`.replace(/^\./, "");
       // An option may be a table of names that people choose.
       const isOption = IN_AN_AGENT.test(path) || (!(name in MADE_OF) && isForStart(place.split(".")));
       if (isTable(value) && !isOption) {

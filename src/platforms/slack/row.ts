@@ -48,7 +48,7 @@ export const slack = {
     if (mode === "http") return signingSecret === null ? { option: "signing_secret" } : null;
     return appToken === null ? { option: "app_token", or: 'mode = "http" under [platforms.slack]' } : null;
   },
-  madeOf: { intake: ["mode", "app_token", "signing_secret", "listen"] },
+  madeOf: { intake: [".mode", ".app_token", ".signing_secret", ".listen"] },
   describe: ({ intake }) =>
     intake.mode === "socket" ? "by Socket Mode" : `by HTTP on ${intake.host}:${intake.port}`,
   async open(config, parts) {
