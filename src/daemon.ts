@@ -5,6 +5,7 @@ import { RequestServer } from "./admin/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { LiveChannels } from "./channel/live-channels.ts";
+import { Retention } from "./channel/retention.ts";
 import { PARTITIONS } from "./channel/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
@@ -58,6 +59,8 @@ export interface Daemon
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
+  /** See `Retention`. */
+  readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration anew, and puts it in force. Never rejects. */
   reload(): Promise<ReloadAnswer>;
   /** Takes all secrets that it was ever told of out of a text. */
@@ -104,8 +107,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // Disposed of before the registry drains: nothing comes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => inForce.setup }));
   const router = createWayIn({ ...base, ...channels, keeper }, stack);
+  const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, clock };
+  const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
@@ -117,6 +121,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     inbox: router,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
+    retention,
     status,
     vitals,
     masked: secrets.masked,
@@ -124,10 +129,12 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     lost: opened.lost,
     async open() {
       await whileStarting(startIndexing);
+      await cluster?.claim?.(store.members);
+      await home?.show();
       await openIntake(options, { ...channels, store }, platforms, router);
       desk.open();
       await home?.start();
-      for (const one of [...waiting, reloader]) one?.start();
+      for (const one of [...waiting, retention, reloader]) one?.start();
       keeper.enter("serving");
     },
     takeUp: async (name) => takeUpPlatform({ ...inForce.setup, ...channels, log }, name, waiting),
@@ -187,6 +194,8 @@ function deferFirstSteps(
 
 /** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
 const JOIN_MS = 5000;
+/** A database that says nothing for so long does not answer, ms. */
+const PROBE_MS = 2000;
 
 /** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
 async function keepHomes(
@@ -202,14 +211,16 @@ async function keepHomes(
     approvals,
     clock,
     inForce,
+    opened,
     log,
   }: Pick<Base, "store" | "inForce" | "log"> &
+    Pick<Ground, "opened"> &
     Omit<LiveChannels, "drain"> &
     Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
       readonly clock: { start(): void };
     },
-): Promise<(AsyncDisposable & { start(): Promise<void> }) | undefined> {
+): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
   const { HomeKeeper } = await import("./channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
@@ -231,11 +242,16 @@ async function keepHomes(
       log,
     }),
   );
-  const row = stack.use(cluster.present?.(store.members, () => homes.held));
+  const row = stack.use(cluster.present?.(store, () => homes.held));
+  if (cluster.watchDatabase !== undefined) {
+    const probe = stack.use(opened.database.openProbe(PROBE_MS));
+    stack.use(cluster.watchDatabase(async () => probe.answers()));
+  }
   const kept = stack.move();
   return {
+    // Before it takes a shard: who has one is there.
+    show: async () => row?.start(),
     async start() {
-      await row?.start();
       await whileStarting(async () => store.partitions.assertCount(PARTITIONS));
       // It goes on trying, and says so in the log.
       await withDeadline(keeper.start(), JOIN_MS);

@@ -49,7 +49,7 @@ function list(
   const time = timeOf({ agentOf }, channel);
   const lines = running.map(({ number, task, startedAt, tokens, asker }) => {
     const who = asker === null ? "" : `, asked for by ${displayableLine(asker.name)}`;
-    return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${displayableLine(shortTask(task))}`;
+    return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${shortTask(task)}`;
   });
   return [
     `${counted(running.length, "subagent")} at work in ${placeName(channel)}:`,

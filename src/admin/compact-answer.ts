@@ -62,7 +62,7 @@ export async function forceCompaction(
 /** What a redo needs of the store. */
 export interface RedoStores {
   readonly compactions: Pick<CompactionStore, "find" | "covering">;
-  readonly log: Pick<LogStore, "tokensLeft">;
+  readonly log: Pick<LogStore, "tokensLeft" | "hasExpired">;
 }
 
 /**
@@ -81,6 +81,9 @@ export async function redoCompaction(
   const covering = record.summary?.live === false ? await compactions.covering(channel, record) : null;
   const reason =
     reasonAgainst(record, covering) ??
+    ((await log.hasExpired(channel, record.fromSeq, record.toSeq))
+      ? "texts of its messages are no longer kept, so it stays as it is"
+      : null) ??
     ((await log.tokensLeft(channel, record.fromSeq, record.toSeq)) < MIN_SOURCE_TOKENS
       ? "next to nothing is left of its messages: they were deleted"
       : null);

@@ -18,13 +18,16 @@ const connection = z.object({
   isOperators: z.boolean(),
   as: z.string().optional(),
 });
-/** How a daemon fares in its cluster: what `RabbitHomes.vitals` tells, as far as it is shown. */
+const clusterStates = z.enum(["joining", "member", "leaving", "left"]);
+/** How a daemon fares in its cluster: what `Cluster.vitals` tells, as far as it is shown. */
 const clusterSchema = z.object({
   name: z.string(),
   /** `joining`: there is no broker, or it is being asked. */
-  state: z.enum(["joining", "member", "leaving", "left"]),
+  state: clusterStates,
   /** It hands on what it has, and takes nothing. */
   isResting: z.boolean(),
+  /** Of one that is joining: what has kept it from it last; null: nothing has. Daemons of before do not tell. */
+  why: z.string().nullable().default(null),
   /** Partitions. */
   owned: z.number(),
   /** Daemons in the cluster, this one included where it takes its share; null: not known. */
@@ -32,6 +35,19 @@ const clusterSchema = z.object({
   /** Whether RabbitMQ takes what is published. */
   isPublishing: z.boolean(),
   wakes: z.object({ sent: z.number(), received: z.number(), dropped: z.number() }),
+  /** Of each platform whose connections are shared: those that it has. Daemons of before do not tell. */
+  shards: z
+    .array(
+      z.object({
+        platform: z.string(),
+        state: clusterStates,
+        of: z.number(),
+        held: z.array(z.number()).readonly(),
+        members: z.number().nullable(),
+      }),
+    )
+    .readonly()
+    .default([]),
 });
 /** 0 as a limit: none. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });
@@ -227,14 +243,21 @@ export function describeRefusal({ refused }: ConfigurationState, at: (date: Date
 }
 
 /** How a daemon stands in its cluster, in words. Pure. */
-export function describeCluster({ state, isResting, owned, members, isPublishing }: ClusterState): string {
+export function describeCluster({
+  state,
+  isResting,
+  why,
+  owned,
+  members,
+  isPublishing,
+}: ClusterState): string {
   const has = `home of ${counted(owned, "partition")}`;
   const among = members === null ? "" : `, among ${counted(members, "daemon")} that take their share`;
   const drained = isResting ? "; it is drained: it takes no more while others are there" : "";
   const mute = isPublishing ? "" : "; RabbitMQ takes nothing from it now";
   switch (state) {
     case "joining":
-      return "not in the cluster: it has no connection to RabbitMQ, is home of no channel, and tries to join";
+      return `not in the cluster, home of no channel, and tries to join: ${why ?? "it has no connection to RabbitMQ"}`;
     case "member":
       return `${has}${among}${drained}${mute}`;
     case "leaving":

@@ -16,9 +16,10 @@ import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../core/forget-me.ts";
-import { memoryId } from "../core/ids.ts";
+import { type MemoryId, memoryId } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { counted } from "../text/text.ts";
+import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { counted, normalForm, plainDigits, withoutUnseen } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { displayableLine } from "../text/displayable.ts";
 
@@ -86,14 +87,36 @@ async function forgetFitting(parts: CommandParts, command: AskedCommand): Promis
   return forgetSeveral(parts, command, fitting);
 }
 
-/** Memories whose statement, subject or speaker has each word of the query. Pure. */
+/**
+ * Memories whose statement, subject or speaker has each word of the query, however it is written, and each emoji. Where words have
+ * no edges, or an article sticks to them, a part of a word does. Pure.
+ */
 export function memoriesWith(query: string, memories: readonly Memory[]): Memory[] {
-  const asked = questionTerms(query);
+  const looked = asTyped(query);
+  const asked = [...questionTerms(looked), ...(looked.match(/\p{Extended_Pictographic}/gu) ?? [])];
   if (asked.length === 0) return [];
   return memories.filter(({ subject, assertedBy, statement }) => {
-    const has = new Set(terms(`${subject} ${assertedBy} ${statement}`));
-    return asked.every((term) => has.has(term));
+    const text = asTyped(`${subject} ${assertedBy} ${statement}`);
+    const has = new Set(terms(text));
+    return asked.every((term) => has.has(term) || (IS_PART.test(term) && text.includes(term)));
   });
+}
+
+/** A single character of a script without spaces, an emoji, a word to which others stick. */
+const IS_PART = new RegExp(
+  `^(?:[${EDGELESS_SCRIPTS}]|\\p{Extended_Pictographic}|[\\p{Script=Arabic}\\p{Script=Hebrew}]{2,})$`,
+  "u",
+);
+/** Accents, Hebrew points, what stands above and below Arabic letters or stretches them; not what makes another kana of one. */
+const ACCENTS = /(?!\u3099|\u309a)(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]|\u0640/gu;
+
+/** As somebody types it who is in a hurry: without accents, in small letters. */
+function asTyped(text: string): string {
+  const plain = plainDigits(withoutUnseen(normalForm(text, "NFKC")));
+  return normalForm(plain.toLowerCase().normalize("NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
+    "ß",
+    "ss",
+  );
 }
 
 async function forgetSeveral(
@@ -186,12 +209,14 @@ async function takeOne(parts: CommandParts, command: AskedCommand, memory: Owned
     channel,
     messages.map(({ id }) => id),
   );
-  const isLeft = await takeMemory(parts, channel, memory);
+  // What said the same in other words would show in its place.
+  let gone = 0;
+  for (const id of [memory.id, ...memory.standsFor]) if (!(await takeMemory(parts, channel, id))) gone++;
   return {
     messages: redacted.messages,
     others: memory.messages.length - messages.length,
-    // If no other message proved the memory, `redacted` has counted it.
-    otherMemories: Math.max(0, redacted.memories - (isLeft ? 0 : 1)),
+    // What no other message proved has been counted as gone with its messages.
+    otherMemories: Math.max(0, redacted.memories - gone),
   };
 }
 
@@ -214,7 +239,7 @@ async function redactEverywhere(
 }
 
 /** @returns whether the memory was still there, by other proofs */
-async function takeMemory(parts: CommandParts, channel: ChannelRow, { id }: OwnedMemory): Promise<boolean> {
+async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId): Promise<boolean> {
   const { result, isRepeated } = await retryWrite(async () =>
     parts.store.people.forgetMemory(channel.id, id),
   );

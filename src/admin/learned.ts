@@ -29,9 +29,9 @@ async function describeLearned(
   parts: CommandParts,
   { channel, typed, isNamedOwner }: AskedCommand,
 ): Promise<string> {
-  const { believed, doubted } = await parts.store.wishes.of(channel.id);
+  const { believed, doubted, rejections } = await parts.store.wishes.of(channel.id);
   const answeredAt = believed.length === 0 ? null : await parts.store.wishes.answeredAt(channel.id);
-  const candidates = candidatesOf(believed, parts.now(), answeredAt);
+  const candidates = candidatesOf(believed, parts.now(), answeredAt, rejections);
   return formatLearned(candidates, timeOf(parts, channel), {
     doubted: isNamedOwner ? doubted : [],
     place: placeName(channel),
@@ -123,14 +123,18 @@ function toShow(candidates: readonly Candidate[]): Candidate[] {
 }
 
 function learnedLines(candidate: Candidate, time: TimeFormat): string {
-  const { id, wish, topic, person, state, score, evidence, corrections, wishes } = candidate;
+  const { id, wish, topic, person, state, score, evidence, corrections, failures, wishes } = candidate;
   const whom = person === null ? "for everybody here" : `for ${namesOf(candidate)} alone`;
   const proofs = `${counted(evidence, "message")}, score ${score.toFixed(2)}`;
   const corrected = corrections === 0 ? "" : `, corrected ${counted(corrections, "time")}`;
+  const failed =
+    failures === 0
+      ? ""
+      : `, ${person === null ? `answers rejected by ${counted(failures, "person", "people")}` : `${counted(failures, "answer")} rejected`}`;
   const said = wishes.slice(-2).map(({ askerName, at, quote }) => {
     return `\n  ${displayableLine(askerName)}, ${time.day(at)}: "${displayableLine(quote)}"`;
   });
-  return `- L${id} ${displayableLine(wish)}\n  ${MEANING[state]} · ${topic}, ${whom} · ${proofs}${corrected}${said.join("")}`;
+  return `- L${id} ${displayableLine(wish)}\n  ${MEANING[state]} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${said.join("")}`;
 }
 
 /** Why rows are not used, one line for each reason; with their numbers, and without their words. */

@@ -3,6 +3,7 @@ import type { Memory, MemoryDraft } from "../core/memory.ts";
 import { counted, displayName, storableText } from "../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../memory/gates.ts";
 import { normalWords } from "../text/normal-text.ts";
+import { asksOfSelf } from "../memory/own-words.ts";
 import { hasRelativeDate } from "../memory/relative-dates.ts";
 import { retryWrite } from "../async/retry.ts";
 import { parseTextCommand, type ProvingMessage } from "../router/text-commands.ts";
@@ -70,7 +71,13 @@ async function describeFound(
   { channel, argument, asker, typed }: AskedCommand,
 ): Promise<string> {
   const asking = askingChannel(parts, channel);
-  const found = await parts.recall.find({ ...asking, askers: [asker.id], text: argument, limit: FOUND });
+  const found = await parts.recall.find({
+    ...asking,
+    askers: [asker.id],
+    self: asksOfSelf(argument, [asker.name]),
+    text: argument,
+    limit: FOUND,
+  });
   const cited = await parts.store.cited.visible(
     asking,
     found.map(({ id }) => id),
@@ -289,9 +296,13 @@ export function memoryLines(
     const { id, type, statement, assertedBy, at, refers, until, proofs, from = "here" } = memory;
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
     const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${dissent(memory, time)}`;
+    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${same(memory)}${dissent(memory, time)}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
+}
+
+function same({ sameAs }: Pick<Memory, "sameAs">): string {
+  return sameAs === undefined ? "" : ` · says the same as #${sameAs}`;
 }
 
 function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat): string {
@@ -312,7 +323,7 @@ export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${dissent(memory, time)}`;
+  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${same(memory)}${dissent(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

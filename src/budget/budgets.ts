@@ -174,7 +174,9 @@ export class Budgets implements Disposable {
       for (const { scope, key } of this.#keysOf({ ...row, agent: config.id })) {
         const of = { agent: config.id, channel: row.address, person: row.person ?? "" }[scope];
         const sum = sums.get(key) ?? { agent: config.id, scope, of, spent: NOTHING };
-        sum.spent = added(sum.spent, this.#amountOf(row));
+        const amount = this.#amountOf(row);
+        // The texts of a whole log, embedded on one day, are to silence nobody: they cost money, and little of it.
+        sum.spent = added(sum.spent, row.isEmbedding ? { ...amount, tokens: 0 } : amount);
         sums.set(key, sum);
       }
     }

@@ -8,6 +8,7 @@ import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { AskingMessage } from "../turn/first-recall.ts";
 import type { ActorParts, ActorStatus } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
 import type { QuestionBoard } from "./approvals/question-board.ts";
@@ -121,9 +122,9 @@ export class ChannelActor {
    * Prepares the turn of a message that is about to be appended, if the channel has nothing else to do.
    * @returns the claim with which the append begins the turn; null: the turn begins later
    */
-  expect(text: string): TurnClaim | null {
+  expect(message: AskingMessage): TurnClaim | null {
     if (!this.#mayBegin || this.#isInDoubt || this.#noticing > 0 || this.#leftBehind !== null) return null;
-    return dueMessages(this.history.current).length === 0 ? this.#runner.expect(text) : null;
+    return dueMessages(this.history.current).length === 0 ? this.#runner.expect(message) : null;
   }
 
   /** Adds an appended entry to the history, with the turn that began with it. A message that wants an answer wakes the actor. */

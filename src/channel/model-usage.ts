@@ -134,7 +134,7 @@ export function storeBillLine(
   { store, address, log }: Pick<ActorParts, "store" | "address" | "log">,
   line: ModelCallRow,
 ): void {
-  store.modelCalls.add(line).catch((error: unknown) => {
+  store.modelCalls.add([line]).catch((error: unknown) => {
     log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");
   });
 }

@@ -6,6 +6,7 @@ import type { Indexer } from "../memory/indexer.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
+import type { AskingMessage } from "../turn/first-recall.ts";
 import type { ChannelActor } from "./actor.ts";
 import { NotServedError } from "./actor-loader.ts";
 import type { SharedParts } from "./channel-context.ts";
@@ -48,9 +49,9 @@ export class Waker {
    * Prepares the turn of a message that is about to be appended, if its channel is in memory.
    * @returns the claim with which the append begins the turn; null: the turn begins later
    */
-  expect(id: ChannelId, text: string): TurnClaim | null {
+  expect(id: ChannelId, message: AskingMessage): TurnClaim | null {
     const { registry, homes } = this.#parts;
-    return homes.holds(id) ? (registry.loaded(id)?.expect(text) ?? null) : null;
+    return homes.holds(id) ? (registry.loaded(id)?.expect(message) ?? null) : null;
   }
 
   /** Tells a channel of a message that was appended, or stands in its log already and is still due. Returns at once. */

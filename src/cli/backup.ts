@@ -9,7 +9,8 @@ import { checkBackup, type OnTable, restoreBackup, writeBackup } from "../store/
 import { BackupReader, type RowCounts } from "../store/backup/backup-file.ts";
 import { migrate, readSchemaState } from "../store/database/migrate.ts";
 import { openDatabase, openForRestore } from "../store/database/open.ts";
-import { keepSigningKey, readSigningKey } from "../store/database/signing-key.ts";
+import { fileSigner, keepSigningKey, readSigningKey } from "../store/database/signing-key.ts";
+import { createStore } from "../store/store.ts";
 import { counted } from "../text/text.ts";
 import { type CommonOptions, type Io, say } from "./io.ts";
 import { openLog, readConfig } from "./open.ts";
@@ -81,6 +82,9 @@ export async function restore(io: Io, file: string, options: BackupOptions): Pro
   // Its rows are believed only with the key that they were signed with.
   if (head.signingKey !== null) await keepSigningKey(config.database.dataDir, head.signingKey);
   await migrate(opened.database, log);
+  const { retention } = createStore(opened.database, { signer: fileSigner(config.database.dataDir) });
+  const strange = await retention.countStrange();
+  if (strange > 0) log.warn({ messages: strange }, "fingerprints_of_another_key: see weir doctor");
   say(
     io,
     `${describe(rows)} restored into ${opened.where}. Start Weir: it goes on where the backup was made.`,

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { commandTable } from "../admin/commands.ts";
+import type { Cluster } from "../compose/channels.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -11,13 +12,20 @@ import { type Binding, bindPlatform } from "../router/bindings.ts";
 /**
  * The adapters of the platforms that have a token. Their clients are read only where they are used: half a second and
  * some 50 MB that a chat in the terminal need not pay.
+ * @param shardsOf how daemons share the connections to a platform; default: this one has all of them
  */
-export async function openChatPlatforms({ platforms }: Config, log: Logger): Promise<Platform[]> {
+export async function openChatPlatforms(
+  { platforms }: Config,
+  log: Logger,
+  shardsOf?: Cluster["shardsOf"],
+): Promise<Platform[]> {
   const commands = commandTable();
   const opened: Platform[] = [];
   for (const row of PLATFORM_ROWS) {
     const config = platforms[row.key];
-    if (config !== null) opened.push(await row.open(config, { log, commands }));
+    if (config === null) continue;
+    const shardHomes = shardsOf?.(row.key);
+    opened.push(await row.open(config, { log, commands, ...(shardHomes && { shardHomes }) }));
   }
   return opened;
 }

@@ -17,19 +17,19 @@ export type DrainOptions = CommonOptions & { readonly undo?: boolean };
 /** How often is looked whether a daemon has handed on all that it had, ms. */
 const LOOK_MS = 500;
 
-/** `weir cluster`: the daemons, what they are home of, and what waits. It asks the database, and no daemon. */
+/** `weir cluster`: the daemons, what they are home of, which shards they have, and what waits. It asks the database, and no daemon. */
 export async function showCluster(io: Io, options: ClusterOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await assertHasRun(config);
-  await withStore(io, config, async ({ members }) => {
-    const report = reportCluster(await members.all(), await members.partitions());
+  await withStore(io, config, async ({ members, gatewayShards }) => {
+    const report = reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
     if (options.json === true) sayJson(io, report, 2);
     else for (const line of formatCluster(report, firstTimeFormat(config))) say(io, line);
   });
 }
 
 /**
- * `weir cluster drain NAME`: a daemon hands on all that it is home of, and takes nothing until that is taken back or it starts anew.
+ * `weir cluster drain NAME`: a daemon hands on all that it has, and takes nothing until that is taken back or it starts anew.
  * Resolves when it has nothing any more.
  * @throws OperatorError if there is no such daemon, or it goes away meanwhile
  */
@@ -63,12 +63,13 @@ async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
     const of = (await store.members.all()).filter((one) => one.name === name && isPresent(one));
     if (of.length === 0) throw new OperatorError(`${name} is gone.`);
     const held = of.reduce((sum, one) => sum + one.held.length, 0);
+    const shards = of.reduce((sum, one) => sum + shardsOf(one), 0);
     if (of.every(isAlone))
       return say(
         io,
         `${name} is asked, but no other daemon takes partitions: it goes on with ${counted(held, "partition")} until one does.`,
       );
-    if (held === 0 && of.every(isResting))
+    if (held === 0 && shards === 0 && of.every(isResting))
       return say(io, `${name} is home of nothing any more, and takes nothing.`);
     await pause(LOOK_MS, io.shutdown);
   }
@@ -76,6 +77,12 @@ async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
 
 function isResting({ vitals }: Member): boolean {
   return parseClusterState(vitals)?.isResting === true;
+}
+
+/** Those that it has, and that another could take. */
+function shardsOf({ vitals }: Member): number {
+  const shared = parseClusterState(vitals)?.shards.filter(({ members }) => members !== 0) ?? [];
+  return shared.reduce((sum, { held }) => sum + held.length, 0);
 }
 
 function isAlone(member: Member): boolean {

@@ -7,8 +7,10 @@ import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import type { Database } from "../store/database/database.ts";
-import { fileSigner } from "../store/database/signing-key.ts";
-import { createStore } from "../store/store.ts";
+import { fileSigner, signingKeyFile } from "../store/database/signing-key.ts";
+import { isPresent, MemberStore } from "../store/channels/members.ts";
+import { describeOwnKey } from "../admin/signing-keys.ts";
+import { createStore, type Store } from "../store/store.ts";
 import { openDatabase } from "../store/database/open.ts";
 import { doubtedLines } from "../admin/learned.ts";
 import { counted } from "../text/text.ts";
@@ -81,7 +83,14 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
-    return [{ what, state: "ok", detail }, ...(await lookAtWishes(config, opened.database))];
+    const signer = fileSigner(config.database.dataDir);
+    const store = createStore(opened.database, { signer });
+    return [
+      { what, state: "ok", detail },
+      ...(await lookAtKey(config, opened.database)),
+      ...(await lookAtWishes(store)),
+      ...(await lookAtFingerprints(store)),
+    ];
   } catch (error) {
     // The first start, or the next one, mends it.
     if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
@@ -92,11 +101,25 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
   }
 }
 
+/** Do the daemons of a cluster sign with the key of this one? */
+async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
+  const { cluster, database: files } = config;
+  if (cluster === null) return [];
+  const what = "signing key";
+  const own = await fileSigner(files.dataDir).keyId();
+  const others = await new MemberStore(database).all();
+  const problem = describeOwnKey(own, others, signingKeyFile(files.dataDir));
+  if (problem !== null) return [{ what, state: "wrong", ...problem }];
+  const isShared = others.some((member) => isPresent(member) && member.keyId === own);
+  return own === null || !isShared
+    ? []
+    : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
+}
+
 /** Are the signed rows those that Weir has written? */
-async function lookAtWishes(config: Config, database: Database): Promise<readonly Finding[]> {
+async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly Finding[]> {
   const what = "wishes";
-  const signer = fileSigner(config.database.dataDir);
-  const { believed, doubted } = await createStore(database, { signer }).wishes.all();
+  const { believed, doubted } = await wishes.all();
   const detail = doubtedLines(doubted).join(" ");
   const todo =
     "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
@@ -104,6 +127,18 @@ async function lookAtWishes(config: Config, database: Database): Promise<readonl
   if (detail !== "") return [{ what, state: "wrong", detail, todo }];
   const all = `${counted(believed.length, "row")}, signed by this Weir`;
   return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
+}
+
+/** Can a deletion still find what tells of texts that are no longer kept? */
+async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
+  const strange = await retention.countStrange();
+  if (strange === 0) return [];
+  const detail =
+    `of ${counted(strange, "message")} whose text is no longer kept nobody can say what they told: ` +
+    "their fingerprints were made with another signing.key";
+  const todo =
+    "bring back the signing.key of then: without it, deleting one of them takes all that may tell of it, also whole summaries";
+  return [{ what: "fingerprints", state: "wrong", detail, todo }];
 }
 
 /** Asks each model for one word. */
@@ -135,7 +170,8 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
     ]);
     const server = createEmbeddings(embeddings);
     const { model, origin } = server;
-    const [vector = []] = await server.embed(["ping"], signal);
+    const { vectors } = await server.embed(["ping"], signal);
+    const [vector = []] = vectors;
     const ms = Math.round(performance.now() - startedAt);
     const progress = await vectorProgress(io, config, model).catch(() => "");
     const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";

@@ -25,7 +25,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /no connection left|too many (?:clients|connections)|remaining connection slots/i,
-    "raise max_connections of the server, or end programs that hold its connections; Weir takes 15 at most",
+    "raise max_connections of the server, or end programs that hold its connections; Weir takes 15 at most, and one more in a cluster",
   ],
   [
     /ECONNREFUSED|could not be reached|ENOTFOUND|EHOSTUNREACH/,

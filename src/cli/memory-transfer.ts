@@ -171,7 +171,10 @@ class Importer {
     if (memory.scope === "dm" && channel.kind !== "dm")
       return { refused: "it was told in private, and this channel is none" };
     const erasedAt = await transfer.erasedAt(channel.id);
-    if (erasedAt !== null && erasedAt >= new Date(memory.exportedAt)) await this.#look(channel, erasedAt);
+    const now = new Date();
+    const exportedAt = new Date(memory.exportedAt);
+    if (erasedAt !== null && (erasedAt >= exportedAt || exportedAt > now))
+      await this.#look(channel, erasedAt);
     const agentName = this.#config.agents.find(({ id }) => id === channel.agent)?.name ?? channel.agent;
     const limits = { scope: memory.scope, until: memory.until === undefined ? null : new Date(memory.until) };
     return transfer.take(channel, memory.sources, limits, (messages, erased) =>
@@ -179,6 +182,7 @@ class Importer {
         agentName,
         erasedAt: erased,
         left: this.#left.get(channel.id) ?? null,
+        now,
       }),
     );
   }
@@ -198,7 +202,7 @@ class Importer {
     for (let from = 1; from <= channel.lastSeq; from += PAGE) {
       const to = Math.min(channel.lastSeq, from + PAGE - 1);
       for (const entry of await this.#store.log.readCurrent(channel.id, from, to)) {
-        if (entry.kind !== "user" || entry.author.isBot || entry.deleted) continue;
+        if (entry.kind !== "user" || entry.author.isBot || entry.deleted || entry.expired === true) continue;
         for (const term of tellingTerms(`${entry.author.name}\n${entry.text}`)) terms.add(term);
       }
     }

@@ -80,7 +80,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const logPlace = hasFile ? logFileOf(config).path : "the standard error of the process";
   const explain = (reason: string): string => secrets.masked(explainFailure(reason, logPlace));
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
-  const served = isDaemon ? await openChatPlatforms(config, log) : [];
+  const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
+  const served = isDaemon ? await openChatPlatforms(config, log, cluster?.shardsOf) : [];
   const platforms = (events: Events): Platform[] => {
     const { loopback } = config.platforms;
     const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
@@ -103,7 +104,6 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
   const bindings = bindingsBy(config);
   const found = { config, bindings, source, secrets };
-  const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
   await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   reload = () => void daemon.reload();
   http?.watch(daemon);

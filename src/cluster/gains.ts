@@ -1,26 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { HomesListener, Partition } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes.ts";
 
-/** One partition whose baton has come. */
+/** Who takes up what batons are of: partitions, or shards of a platform. What is said of partitions there holds for both. */
+export type BatonListener = Pick<HomesListener, "gained" | "handingOn" | "lost">;
+
+/** What a baton is of that has come. */
 interface Gain {
-  readonly partition: Partition;
+  readonly id: number;
   /** The baton is gone again. */
   readonly isStale: () => boolean;
   readonly done: (isTaken: boolean) => void;
 }
 
 /**
- * Has the listener take up partitions: all that came meanwhile at once, and never two of its calls side by side. So what was lost while
+ * Has the listener take up what came: all that came meanwhile at once, and never two of its calls side by side. So what was lost while
  * it was being taken up is told as lost before anybody is told that it has come again.
  */
 export class Gains {
-  readonly #listener: HomesListener;
+  readonly #listener: BatonListener;
   readonly #log: Logger;
   #next: Gain[] = [];
   #running: Promise<void> | null = null;
 
-  constructor(listener: HomesListener, log: Logger) {
+  constructor(listener: BatonListener, log: Logger) {
     this.#listener = listener;
     this.#log = log;
   }
@@ -47,17 +50,17 @@ export class Gains {
   }
 
   async #take(batch: readonly Gain[]): Promise<void> {
-    const taken = new Set(await this.#gained(batch.map(({ partition }) => partition)));
-    const stale = batch.filter(({ partition, isStale }) => isStale() && taken.has(partition));
-    if (stale.length > 0) this.#listener.lost(stale.map(({ partition }) => partition));
-    for (const { partition, isStale, done } of batch) if (!isStale()) done(taken.has(partition));
+    const taken = new Set(await this.#gained(batch.map(({ id }) => id)));
+    const stale = batch.filter(({ id, isStale }) => isStale() && taken.has(id));
+    if (stale.length > 0) this.#listener.lost(stale.map(({ id }) => id));
+    for (const { id, isStale, done } of batch) if (!isStale()) done(taken.has(id));
   }
 
-  async #gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
+  async #gained(ids: readonly number[]): Promise<readonly number[]> {
     try {
-      return await this.#listener.gained(partitions);
+      return await this.#listener.gained(ids);
     } catch (err) {
-      this.#log.error({ err, partitions }, "Partitions could not be taken up");
+      this.#log.error({ err, batons: ids }, "Batons have come, and what they are of could not be taken up");
       return [];
     }
   }

@@ -3,18 +3,17 @@ import type { Logger } from "pino";
 import { jittered } from "../async/backoff.ts";
 import { steadyNow } from "../async/clock.ts";
 import { abortedAfter, unlessAborted, withDeadline } from "../async/deadline.ts";
-import { type HomesListener, type Partition, PARTITIONS } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
-import type { Gains } from "./gains.ts";
+import type { BatonListener, Gains } from "./gains.ts";
 import { BATON_QUEUE, type Names } from "./names.ts";
 import { HAS_BATON, IS_KEPT, IS_TOLD, newSeat, type Seat, type SeatState } from "./seat.ts";
 import type { Sender } from "./sender.ts";
 import type { WakeReader } from "./wakes.ts";
 
 /*
- * Each partition has a queue of which the broker serves one consumer at a time, and in it a baton that is never acknowledged: whoever
- * is sent it is home. All members stand in line at all queues, so a baton whose holder is gone comes to the next within milliseconds. A
- * member that has its share passes a baton on; one that has more gives back, a few partitions at a time.
+ * Each partition, and each shard of a platform, has a queue of which the broker serves one consumer at a time, and in it a baton that is
+ * never acknowledged: whoever is sent it has what it is of. All members stand in line at all queues, so a baton whose holder is gone comes
+ * to the next within milliseconds. A member that has its share passes a baton on; one that has more gives back, a few at a time.
  *
  * A baton is made for a queue that has neither a message nor a consumer, and where none of the members has had one for a while. Two who
  * do that at once leave two batons, which is no harm: a queue serves one consumer, so whoever holds one is sent the other as well, and
@@ -30,19 +29,19 @@ export interface Timing {
   readonly proofMs: number;
   /** A baton that no member has had for so long is made anew. */
   readonly orphanMs: number;
-  /** Turns that run may go on for so long where a partition is handed on for balance. */
+  /** Turns that run may go on for so long where one is handed on for balance. */
   readonly handOnMs: number;
 }
 
 /** A baton that comes back to who has just passed it on is taken, whatever the share: all others have passed it on too, ms. */
 const ROUND_MS = 1000;
-/** A partition that could not be taken up goes to the next after this, ms. */
+/** What could not be taken up goes to the next after this, ms. */
 const REFUSED_MS = 1000;
 /** A queue takes a baton within this, or nobody can reach it, ms. */
 const MADE_MS = 5000;
 /** One that nobody can reach is tried again after this, ms. */
 const STUCK_MS = 3000;
-/** So many partitions are handed on at the same time. */
+/** So many are handed on at the same time. */
 const STEP = 8;
 /** Calls on one channel wait for one another. */
 const CHANNELS = 8;
@@ -61,28 +60,31 @@ export interface LineCounts {
 
 export interface LineParts {
   readonly names: Names;
+  /** How many batons there are; they are numbered from 0. */
+  readonly count: number;
   /** What is put into a queue as a baton: nobody reads it but people who look there. */
   readonly baton: Buffer;
   readonly sender: Pick<Sender, "baton">;
   readonly gains: Gains;
-  readonly listener: HomesListener;
-  readonly wakes: WakeReader;
+  readonly listener: BatonListener;
+  /** Reads what is sent to whoever has a baton; null: nothing is. */
+  readonly wakes: Pick<WakeReader, "add" | "remove"> | null;
   readonly counts: LineCounts;
   readonly timing: Timing;
   readonly log: Logger;
   /** Opens a channel whose end is the end of all. */
   readonly openChannel: () => Promise<Channel>;
-  /** How many partitions are this member's; null: it has not asked yet. */
+  /** How many batons are this member's; null: it has not asked yet. */
   readonly share: () => number | null;
   /** Asks the broker who is here. @throws Error if the connection is over */
   readonly ask: () => Promise<void>;
-  /** A partition was taken up, or could not be. */
+  /** Something was taken up, or could not be. */
   readonly onTaken: (isTaken: boolean) => void;
   /** The broker has refused something, and nothing here can be relied on. */
   readonly fail: (why: string) => void;
 }
 
-/** One member's places in the lines of all partitions, for as long as a connection lasts. */
+/** One member's places in all lines, for as long as a connection lasts. */
 export class Line {
   readonly #parts: LineParts;
   readonly #seats: Seat[] = [];
@@ -96,25 +98,26 @@ export class Line {
 
   /** Gets in line everywhere. @throws Error if the broker refuses */
   async enter(): Promise<void> {
-    const { names, openChannel } = this.#parts;
-    const channels = await Promise.all(Array.from({ length: CHANNELS }, openChannel));
+    const { names, count, openChannel } = this.#parts;
+    const length = Math.min(CHANNELS, count);
+    const channels = await Promise.all(Array.from({ length }, openChannel));
     const entered = channels.map(async (channel, first) => {
       const empty: boolean[] = [];
       await channel.prefetch(PREFETCH);
-      for (let partition = first; partition < PARTITIONS; partition += CHANNELS) {
-        const queue = await channel.assertQueue(names.baton(partition), BATON_QUEUE);
-        this.#seats[partition] = newSeat(partition, channel);
-        empty[partition] = queue.messageCount === 0 && queue.consumerCount === 0;
+      for (let id = first; id < count; id += CHANNELS) {
+        const queue = await channel.assertQueue(names.baton(id), BATON_QUEUE);
+        this.#seats[id] = newSeat(id, channel);
+        empty[id] = queue.messageCount === 0 && queue.consumerCount === 0;
       }
       const seats = this.#seats.filter((seat) => seat.channel === channel);
-      await Promise.all(seats.map(async (seat) => this.#enterFirst(seat, empty[seat.partition] === true)));
+      await Promise.all(seats.map(async (seat) => this.#enterFirst(seat, empty[seat.id] === true)));
     });
     await Promise.all(entered);
   }
 
-  /** Partitions whose queues nobody can reach: a broker that was killed while it made one has it, and cannot serve it. */
-  get stuck(): Partition[] {
-    return this.#seatsIn("stuck").map(({ partition }) => partition);
+  /** Those whose queues nobody can reach: a broker that was killed while it made one has it, and cannot serve it. */
+  get stuck(): number[] {
+    return this.#seatsIn("stuck").map(({ id }) => id);
   }
 
   /** Gets in line where that was not possible before. */
@@ -124,33 +127,33 @@ export class Line {
       if (now < seat.retryAt) continue;
       seat.retryAt = Number.POSITIVE_INFINITY;
       void this.#guarded(async () => {
-        await seat.channel.assertQueue(this.#parts.names.baton(seat.partition), BATON_QUEUE);
+        await seat.channel.assertQueue(this.#parts.names.baton(seat.id), BATON_QUEUE);
         await this.#enterFirst(seat, true);
       });
     }
   }
 
-  owns(partition: Partition): boolean {
-    return this.#seats[partition]?.state === "owned";
+  owns(id: number): boolean {
+    return this.#seats[id]?.state === "owned";
   }
 
-  get owned(): number {
-    return this.#seatsIn("owned").length;
+  get owned(): readonly number[] {
+    return this.#seatsIn("owned").map(({ id }) => id);
   }
 
-  /** The partitions whose batons are here. */
-  get held(): Partition[] {
-    return this.#seats.flatMap(({ state, partition }) => (HAS_BATON.has(state) ? [partition] : []));
+  /** Those whose batons are here. */
+  get held(): number[] {
+    return this.#seats.flatMap(({ state, id }) => (HAS_BATON.has(state) ? [id] : []));
   }
 
   /** Makes a baton for a queue that has none, as far as is known. */
-  make(partition: Partition): void {
-    void this.#made(partition);
+  make(id: number): void {
+    void this.#made(id);
   }
 
   /** Resolves when the broker has it, or where there is none to give it to: not at all where the queue is out of reach. */
-  async #made(partition: Partition): Promise<boolean> {
-    const isThere = await this.#parts.sender.baton(partition, this.#parts.baton);
+  async #made(id: number): Promise<boolean> {
+    const isThere = await this.#parts.sender.baton(id, this.#parts.baton);
     if (isThere) this.#parts.counts.made += 1;
     return isThere;
   }
@@ -162,11 +165,11 @@ export class Line {
   }
 
   /** Another says that it has these batons: a renewal shows which of the two the broker means. */
-  contest(partitions: readonly Partition[]): void {
+  contest(ids: readonly number[]): void {
     // What was just handed on is told of by both for a moment.
     const settled = steadyNow() - this.#parts.timing.proofMs;
-    for (const partition of partitions) {
-      const seat = this.#seats[partition];
+    for (const id of ids) {
+      const seat = this.#seats[id];
       if (seat?.state === "owned" && seat.gainedAt < settled) void this.#renew(seat);
     }
   }
@@ -204,19 +207,20 @@ export class Line {
     await Promise.all(Array.from({ length: STEP }, handOnInTurn));
   }
 
-  /** It is all over: whatever the channels' side was told of is lost. */
+  /** It is all over: whatever the listener was told of is lost. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ partition }) => partition);
-    for (const seat of this.#seats) seat.state = "away";
+    const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ id }) => id);
+    // Who is still getting in line has no seat in some.
+    for (const seat of Object.values(this.#seats)) seat.state = "away";
     this.#lose(lost);
   }
 
-  #lose(partitions: readonly Partition[]): void {
-    if (partitions.length === 0) return;
-    this.#parts.counts.lost += partitions.length;
-    this.#parts.listener.lost(partitions);
+  #lose(ids: readonly number[]): void {
+    if (ids.length === 0) return;
+    this.#parts.counts.lost += ids.length;
+    this.#parts.listener.lost(ids);
   }
 
   #seatsIn(state: SeatState): Seat[] {
@@ -237,7 +241,7 @@ export class Line {
    * close the connection.
    */
   async #enterFirst(seat: Seat, isEmpty: boolean): Promise<void> {
-    if (isEmpty && (await withDeadline(this.#made(seat.partition), MADE_MS)) === null) {
+    if (isEmpty && (await withDeadline(this.#made(seat.id), MADE_MS)) === null) {
       if (this.#isOver) return;
       seat.state = "stuck";
       seat.retryAt = steadyNow() + STUCK_MS;
@@ -246,15 +250,16 @@ export class Line {
 
   async #enter(seat: Seat): Promise<void> {
     this.#tags += 1;
-    seat.tag = `baton-${seat.partition}-${this.#tags}`;
+    seat.tag = `baton-${seat.id}-${this.#tags}`;
     seat.state = "waiting";
-    const queue = this.#parts.names.baton(seat.partition);
+    const queue = this.#parts.names.baton(seat.id);
     await seat.channel.consume(queue, (message) => this.#receive(seat, message), { consumerTag: seat.tag });
   }
 
   #receive(seat: Seat, message: ConsumeMessage | null): void {
     if (this.#isOver) return;
-    if (message === null) return this.#parts.fail(`the queue of partition ${seat.partition} was deleted`);
+    if (message === null)
+      return this.#parts.fail(`the queue ${this.#parts.names.baton(seat.id)} was deleted`);
     seat.batons.push(message);
     if (seat.state === "waiting") {
       seat.state = "deciding";
@@ -288,7 +293,7 @@ export class Line {
   #take(seat: Seat): void {
     seat.state = "taking";
     this.#parts.gains.add({
-      partition: seat.partition,
+      id: seat.id,
       isStale: () => seat.state !== "taking",
       done: (isTaken) => {
         this.#parts.onTaken(isTaken);
@@ -303,7 +308,7 @@ export class Line {
     seat.gainedAt = steadyNow();
     seat.renewAt = this.#nextRenewal();
     this.#parts.counts.gained += 1;
-    this.#parts.wakes.add(seat.partition);
+    this.#parts.wakes?.add(seat.id);
     this.balance();
   }
 
@@ -318,8 +323,8 @@ export class Line {
   async #handOn(seat: Seat, deadline: AbortSignal): Promise<void> {
     if (seat.state !== "owned") return this.#pass(seat);
     seat.state = "handingOn";
-    this.#parts.wakes.remove(seat.partition);
-    await unlessAborted(this.#parts.listener.handingOn([seat.partition], deadline), deadline);
+    this.#parts.wakes?.remove(seat.id);
+    await unlessAborted(this.#parts.listener.handingOn([seat.id], deadline), deadline);
     if (seat.state !== "handingOn") return;
     this.#parts.counts.handedOn += 1;
     await this.#pass(seat);
@@ -343,7 +348,7 @@ export class Line {
     if (seat.renewal !== null) return;
     const renewal = {};
     seat.renewal = renewal;
-    const isThere = await this.#parts.sender.baton(seat.partition, this.#parts.baton);
+    const isThere = await this.#parts.sender.baton(seat.id, this.#parts.baton);
     if (seat.renewal !== renewal) return;
     const { proofMs } = this.#parts.timing;
     if (isThere) return void setTimeout(() => this.#prove(seat, renewal), proofMs).unref();
@@ -355,11 +360,14 @@ export class Line {
   /** A second baton that did not come is with another, whom the broker serves. */
   #prove(seat: Seat, renewal: object): void {
     if (this.#isOver || seat.renewal !== renewal || seat.state !== "owned") return;
-    const { partition } = seat;
-    this.#parts.log.warn({ partition }, "A baton was renewed and did not come: another daemon has it");
-    this.#parts.wakes.remove(partition);
+    const { id } = seat;
+    this.#parts.log.warn(
+      { baton: this.#parts.names.baton(id) },
+      "A baton was renewed and did not come: another daemon has it",
+    );
+    this.#parts.wakes?.remove(id);
     void this.#guarded(async () => this.#pass(seat));
-    this.#lose([partition]);
+    this.#lose([id]);
   }
 
   /** What the broker refuses ends the channel, and with it everything here. */

@@ -16,6 +16,8 @@ export interface MemberRowParts {
   /** The partitions that it is home of. */
   readonly held: () => readonly number[];
   readonly vitals: () => object;
+  /** Which key it signs with. Must not reject. */
+  readonly keyId: () => Promise<string | null>;
   /** Somebody wants it to hand on its partitions, or no longer. Must not throw. */
   readonly rest: (isDrained: boolean) => void;
   readonly log: Logger;
@@ -55,10 +57,11 @@ export class MemberRow implements AsyncDisposable {
   }
 
   async #tell(): Promise<void> {
-    const { members, id, name, version, held, vitals, rest, log, everyMs = TELL_MS } = this.#parts;
+    const { members, id, name, version, held, vitals, keyId, rest, log, everyMs = TELL_MS } = this.#parts;
     try {
       const presence = { id, name, version, host: hostname(), pid: process.pid, startedAt: this.#startedAt };
-      const isDrained = await members.tell({ ...presence, held: held(), vitals: vitals() });
+      const told = { ...presence, held: held(), keyId: await keyId(), vitals: vitals() };
+      const isDrained = await members.tell(told);
       this.#warned = false;
       if (isDrained !== this.#isDrained) {
         this.#isDrained = isDrained;

@@ -1,7 +1,8 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
-import { type Partition, PARTITIONS } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes.ts";
 import { errorMessage } from "../core/errors.ts";
+import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
 import { Line, type LineCounts, type LineParts } from "./line.ts";
 import { MemberCount } from "./member-count.ts";
@@ -16,7 +17,7 @@ const TELL_MS = 1000;
 const LOOK_MS = 250;
 /** Joining takes so long at most, waiting for others that join included, ms. */
 const JOIN_MS = 30_000;
-/** Who could not take up a partition leaves them to the others for so long, ms. */
+/** Who could not take up something leaves all to the others for so long, ms. */
 const OUT_MS = 5000;
 
 export interface MembershipCounts extends LineCounts {
@@ -25,13 +26,19 @@ export interface MembershipCounts extends LineCounts {
   foreign: number;
 }
 
-export interface MembershipParts extends Pick<LineParts, "names" | "gains" | "listener" | "timing" | "log"> {
+export interface MembershipParts extends Pick<
+  LineParts,
+  "names" | "count" | "gains" | "listener" | "timing" | "log"
+> {
   readonly sender: Sender;
   readonly connection: BrokerConnection;
   readonly self: Pick<Presence, "id" | "name" | "since">;
   readonly counts: MembershipCounts;
+  readonly database: Pick<DatabaseView, "isAway" | "isSteady">;
   /** Deletes the queue of a baton, on a connection of its own. Never rejects. */
-  readonly deleteQueue: (partition: Partition) => Promise<void>;
+  readonly deleteQueue: (baton: number) => Promise<void>;
+  /** Told of each wake; null: none is sent. */
+  readonly woken: HomesListener["woken"] | null;
   /** Whether all is to be handed on to the others. */
   readonly isResting: () => boolean;
 }
@@ -58,18 +65,18 @@ export class Membership {
   #provenAt = steadyNow();
   #toldAt = 0;
   #isAsking = false;
-  readonly #remaking = new Set<Partition>();
+  readonly #remaking = new Set<number>();
   #looking: NodeJS.Timeout | null = null;
 
   private constructor(parts: MembershipParts) {
     this.#parts = parts;
-    const { connection, names, self } = parts;
+    const { connection, names, count, self, woken } = parts;
     this.#count = new MemberCount(connection, names);
-    this.#roster = new Roster(self, steadyNow());
+    this.#roster = new Roster(self, count, steadyNow());
     this.#line = new Line({
       ...parts,
       baton: Buffer.from(`made by ${self.name}`),
-      wakes: new WakeReader(connection, names, (content) => this.#readWake(content)),
+      wakes: woken && new WakeReader(connection, names, (content) => this.#readWake(content, woken)),
       openChannel: async () => this.#openChannel(),
       share: () => this.#share(),
       ask: async () => this.#ask(),
@@ -102,11 +109,11 @@ export class Membership {
     return membership;
   }
 
-  owns(partition: Partition): boolean {
-    return this.#line.owns(partition) && this.#isProven();
+  owns(baton: number): boolean {
+    return this.#line.owns(baton) && this.#isProven();
   }
 
-  get owned(): number {
+  get owned(): readonly number[] {
     return this.#line.owned;
   }
 
@@ -163,7 +170,7 @@ export class Membership {
   #share(): number | null {
     if (this.#outUntil > 0 || this.#counted === undefined) return null;
     // Who is alone goes on: nobody else would.
-    if (this.#parts.isResting()) return this.#counted === 0 ? PARTITIONS : 0;
+    if (this.#parts.isResting()) return this.#counted === 0 ? this.#parts.count : 0;
     return this.#roster.share(this.#counted, steadyNow());
   }
 
@@ -221,6 +228,9 @@ export class Membership {
     // Also where the whole process stood still: it wakes without an answer.
     if (!this.#isProven()) return this.#over("RabbitMQ did not answer in time");
     const now = steadyNow();
+    // Where it answers nobody, whoever is home stays so: giving up would cost what runs there, and help nobody.
+    if (this.#parts.database.isAway && this.#roster.isDatabaseThere(now))
+      return this.#over("Postgres does not answer this daemon, and answers others");
     if (now - this.#toldAt >= TELL_MS) {
       this.#tell();
       void this.#askAndBalance();
@@ -228,37 +238,40 @@ export class Membership {
     if (this.#outUntil > 0 && now >= this.#outUntil) this.#sitOut(0);
     this.#line.renewOld();
     this.#line.retryStuck();
-    for (const partition of this.#line.held) this.#roster.holds(partition, now);
+    for (const baton of this.#line.held) this.#roster.holds(baton, now);
     if (!this.#roster.isFirst(now) || this.#isLeaving) return;
-    for (const partition of this.#roster.orphans(this.#parts.timing.orphanMs, now)) {
-      this.#roster.holds(partition, now);
-      this.#line.make(partition);
+    for (const baton of this.#roster.orphans(this.#parts.timing.orphanMs, now)) {
+      this.#roster.holds(baton, now);
+      this.#line.make(baton);
     }
-    for (const partition of this.#line.stuck) void this.#remake(partition);
+    for (const baton of this.#line.stuck) void this.#remake(baton);
   }
 
   /** A baton is nothing that could be lost with its queue. */
-  async #remake(partition: Partition): Promise<void> {
-    if (this.#remaking.has(partition)) return;
-    this.#remaking.add(partition);
-    this.#parts.log.error(
-      { partition },
-      "The queue of a partition is out of reach: it is deleted, and made anew",
+  async #remake(baton: number): Promise<void> {
+    if (this.#remaking.has(baton)) return;
+    this.#remaking.add(baton);
+    const { names, log, deleteQueue } = this.#parts;
+    log.error(
+      { baton: names.baton(baton) },
+      "The queue of a baton is out of reach: it is deleted, and made anew",
     );
-    await this.#parts.deleteQueue(partition);
-    this.#remaking.delete(partition);
+    await deleteQueue(baton);
+    this.#remaking.delete(baton);
   }
 
   #tell(): void {
     this.#toldAt = steadyNow();
     const { held } = this.#line;
-    this.#parts.sender.announce(presenceBytes({ ...this.#parts.self, held, isOut: this.#isOut }));
+    const { self, sender, database } = this.#parts;
+    const { isSteady: hasDatabase } = database;
+    sender.announce(presenceBytes({ ...self, held, isOut: this.#isOut, hasDatabase }));
   }
 
   #hear(message: ConsumeMessage | null): void {
     if (message === null) return this.#over("the queue of its own was deleted");
     if (this.#isOver) return;
-    const heard = parsePresence(message.content);
+    const heard = parsePresence(message.content, this.#parts.count);
     if (heard === null) {
       this.#parts.counts.foreign += 1;
       return;
@@ -272,13 +285,13 @@ export class Membership {
     void this.#askAndBalance();
   }
 
-  #readWake(content: Buffer): void {
+  #readWake(content: Buffer, woken: HomesListener["woken"]): void {
     const wake = parseWake(content);
     if (wake === null) {
       this.#parts.counts.foreign += 1;
       return;
     }
     this.#parts.counts.wakesReceived += 1;
-    this.#parts.listener.woken(wake.channel, wake.seq);
+    woken(wake.channel, wake.seq);
   }
 }

@@ -9,7 +9,7 @@ import type { Partition } from "../channel/homes.ts";
  */
 const DELIVERIES = 1_000_000_000;
 
-/** Holds the baton of a partition. Whoever is its single active consumer, and has the baton, is home. */
+/** Holds a baton. Whoever is its single active consumer, and has the baton, has what it is of. */
 export const BATON_QUEUE: Options.AssertQueue = {
   durable: true,
   // Never with a bound: one that drops the oldest would drop a baton that was given back.
@@ -40,8 +40,9 @@ export class Names {
     this.#prefix = prefix;
   }
 
-  baton(partition: Partition): string {
-    return `${this.#prefix}.baton.${partition}`;
+  /** Of a partition, or of a shard. */
+  baton(id: number): string {
+    return `${this.#prefix}.baton.${id}`;
   }
 
   wakes(partition: Partition): string {
@@ -50,6 +51,11 @@ export class Names {
 
   get members(): string {
     return `${this.#prefix}.members`;
+  }
+
+  /** Is there while a daemon of that name is. */
+  daemon(name: string): string {
+    return `${this.#prefix}.daemon.${name}`;
   }
 
   /** Is there while one of them makes the queues. */

@@ -1,31 +1,35 @@
 import { z } from "zod";
-import { type Partition, PARTITIONS } from "../channel/homes.ts";
 
 /** What a member tells the others of itself. */
 export interface Presence {
-  /** Of one run of a daemon: names may be given twice. */
+  /** Of one run of a daemon. */
   readonly id: string;
   readonly name: string;
   /** When it joined, in ms since 1970 of its own clock: the one thing that the order of members comes from. */
   readonly since: number;
-  /** The partitions whose batons it has. */
-  readonly held: readonly Partition[];
+  /** The batons that it has. */
+  readonly held: readonly number[];
   /** It counts for no share: it leaves, or cannot take up anything now. */
   readonly isOut: boolean;
+  /** The database has answered it for a while. */
+  readonly hasDatabase: boolean;
 }
 
 const presence = z.object({
   id: z.string().min(1).max(64),
   name: z.string().max(200),
   since: z.number(),
-  held: z.array(z.int().min(0).lt(PARTITIONS)).max(PARTITIONS),
+  held: z.array(z.int().min(0)),
   isOut: z.boolean(),
+  // Members of before do not tell.
+  hasDatabase: z.boolean().default(false),
 });
 
-/** @returns null: these bytes are no member's */
-export function parsePresence(content: Buffer): Presence | null {
+/** @param count batons that there are. @returns null: these bytes are no member's */
+export function parsePresence(content: Buffer, count: number): Presence | null {
   try {
-    return presence.parse(JSON.parse(content.toString("utf8")));
+    const read = presence.parse(JSON.parse(content.toString("utf8")));
+    return read.held.length <= count && read.held.every((id) => id < count) ? read : null;
   } catch {
     return null;
   }
@@ -35,14 +39,14 @@ export function presenceBytes(of: Presence): Buffer {
   return Buffer.from(JSON.stringify(of));
 }
 
-/** How many partitions a member holds of right: the shares differ by one at most, and are all together. Pure. @param rank from 0 */
-export function shareOf(rank: number, members: number): number {
-  return Math.floor(PARTITIONS / members) + (rank < PARTITIONS % members ? 1 : 0);
+/** How many of all batons a member holds of right: the shares differ by one at most, and are all together. Pure. @param rank from 0 */
+export function shareOf(rank: number, members: number, count: number): number {
+  return Math.floor(count / members) + (rank < count % members ? 1 : 0);
 }
 
 /** The same while it is known how many members there are, and not who they are: all shares together are enough. Pure. */
-export function largestShare(members: number): number {
-  return shareOf(0, Math.max(1, members));
+export function largestShare(members: number, count: number): number {
+  return shareOf(0, Math.max(1, members), count);
 }
 
 /** Each tells of itself once a second; who was not heard for so long is not here, ms. */
@@ -54,29 +58,30 @@ export class Roster {
   readonly #others = new Map<string, { readonly presence: Presence; readonly heardAt: number }>();
   readonly #heldAt: number[];
 
-  constructor(self: Pick<Presence, "id" | "since">, now: number) {
+  /** @param count batons that there are */
+  constructor(self: Pick<Presence, "id" | "since">, count: number, now: number) {
     this.#self = self;
-    this.#heldAt = Array.from({ length: PARTITIONS }, () => now);
+    this.#heldAt = Array.from({ length: count }, () => now);
   }
 
   /** @returns whether the shares change: it is new here, or goes */
   hear(heard: Presence, now: number): boolean {
     if (heard.id === this.#self.id) return false;
-    for (const partition of heard.held) this.holds(partition, now);
+    for (const id of heard.held) this.holds(id, now);
     const isKnown = this.#others.has(heard.id);
     if (heard.isOut) return this.#others.delete(heard.id);
     this.#others.set(heard.id, { presence: heard, heardAt: now });
     return !isKnown;
   }
 
-  /** Somebody has its baton. */
-  holds(partition: Partition, now: number): void {
-    this.#heldAt[partition] = now;
+  /** Somebody has this baton. */
+  holds(id: number, now: number): void {
+    this.#heldAt[id] = now;
   }
 
-  /** Partitions whose batons nobody has had for so long. */
-  orphans(forMs: number, now: number): Partition[] {
-    return this.#heldAt.flatMap((at, partition) => (now - at > forMs ? [partition] : []));
+  /** Batons that nobody has had for so long. */
+  orphans(forMs: number, now: number): number[] {
+    return this.#heldAt.flatMap((at, id) => (now - at > forMs ? [id] : []));
   }
 
   /** The first of all: what one of them has to do falls to it. */
@@ -88,8 +93,13 @@ export class Roster {
   share(counted: number | null, now: number): number {
     const here = this.#here(now).length + 1;
     // Somebody has come or gone, and it is not known who: no share of one's own, and enough for all together.
-    if (counted !== null && counted !== here) return largestShare(counted);
-    return shareOf(this.#rank(now), here);
+    if (counted !== null && counted !== here) return largestShare(counted, this.#heldAt.length);
+    return shareOf(this.#rank(now), here, this.#heldAt.length);
+  }
+
+  /** Whether the database answers another member. */
+  isDatabaseThere(now: number): boolean {
+    return this.#here(now).some(({ hasDatabase }) => hasDatabase);
   }
 
   size(now: number): number {

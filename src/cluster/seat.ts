@@ -1,5 +1,4 @@
 import type { Channel, ConsumeMessage } from "amqplib";
-import type { Partition } from "../channel/homes.ts";
 
 /**
  * away ──enter──► waiting ──baton──► deciding ──► taking ──► owned ──► handingOn
@@ -17,9 +16,10 @@ export type SeatState =
   | "handingOn"
   | "passing";
 
-/** The place of this member in the line of one partition. */
+/** The place of this member in the line for one baton. */
 export interface Seat {
-  readonly partition: Partition;
+  /** Of the partition or the shard that the baton is of. */
+  readonly id: number;
   readonly channel: Channel;
   state: SeatState;
   tag: string;
@@ -40,14 +40,14 @@ export const HAS_BATON: ReadonlySet<SeatState> = new Set<SeatState>([
   "owned",
   "handingOn",
 ]);
-/** The channels' side has been told of it, or is about to be. */
+/** The listener has been told of it, or is about to be. */
 export const IS_TOLD: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned", "handingOn"]);
 /** Counts for the share. */
 export const IS_KEPT: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned"]);
 
-export function newSeat(partition: Partition, channel: Channel): Seat {
+export function newSeat(id: number, channel: Channel): Seat {
   return {
-    partition,
+    id,
     channel,
     state: "away",
     tag: "",

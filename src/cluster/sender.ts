@@ -85,15 +85,15 @@ export class Sender {
   }
 
   /**
-   * Puts a baton into a partition's queue. One too many does no harm: whoever has the other is sent this one too, and gives one up.
+   * Puts a baton into its queue. One too many does no harm: whoever has the other is sent this one too, and gives one up.
    * @returns whether the broker has it for sure
    */
-  async baton(partition: Partition, content: Buffer): Promise<boolean> {
+  async baton(id: number, content: Buffer): Promise<boolean> {
     const confirmed = this.#line?.confirmed;
     if (confirmed === undefined) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     try {
-      confirmed.sendToQueue(this.#names.baton(partition), content, { persistent: true }, (error) =>
+      confirmed.sendToQueue(this.#names.baton(id), content, { persistent: true }, (error) =>
         resolve(error === null),
       );
     } catch {

@@ -181,7 +181,7 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text if it fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
+  /** Merges and redos are written from the raw text if all of it is kept and fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
@@ -193,13 +193,13 @@ export class JobRunner {
       : summaries.find((one) => one.toSeq === fromSeq - 1 && one.kind !== "reset");
     const replaced = within(job, summaries);
     const common = { kind, neighbour: neighbour ?? null };
-    const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1);
+    const isKept = async (): Promise<boolean> => !(await store.log.hasExpired(job.channel, fromSeq, toSeq));
+    const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1 && (await isKept()));
     // Where summaries are written ahead, each message is read by a summariser once.
     const isOfSummaries = kind === "merge" && this.#parts.agent.compaction.writeAhead;
-    if (
-      isRaw ||
-      (!isOfSummaries && (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE)
-    ) {
+    const fits = async (): Promise<boolean> =>
+      (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE && (await isKept());
+    if (isRaw || (!isOfSummaries && (await fits()))) {
       const entries = await store.log.readCurrent(job.channel, fromSeq, toSeq);
       return { ...common, entries, summaries: kind === "leaf" ? [] : replaced };
     }

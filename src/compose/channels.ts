@@ -10,7 +10,8 @@ import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from ".
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
-import type { ClusterVitals } from "../cluster/rabbit-homes.ts";
+import type { HomesVitals } from "../cluster/rabbit-homes.ts";
+import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
 import { Breaker } from "../compactor/breaker.ts";
 import { CompactionQueue } from "../compactor/queue.ts";
 import { COMPACTOR_TIMING } from "../compactor/target.ts";
@@ -20,8 +21,10 @@ import type { Models } from "../llm/model-provider.ts";
 import type { Meaning } from "../memory/meaning.ts";
 import { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { MemberStore } from "../store/channels/members.ts";
+import type { ShardHomes } from "../platforms/shared/shard-homes.ts";
+import type { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { Store } from "../store/store.ts";
 import type { Answering, InForce } from "./setup.ts";
 
 /** What is there before anything acts in a channel. */
@@ -37,17 +40,32 @@ export type Base = Pick<
     readonly names: ConfirmedNames;
   };
 
+/** How a daemon fares in its cluster. */
+export interface ClusterVitals extends HomesVitals {
+  /** Of each platform whose connections are shared. */
+  readonly shards: readonly ShardsVitals[];
+}
+
 /** How a daemon belongs to many on one database. */
 export interface Cluster {
   /** It is disposed of with the daemon. */
   readonly homes: Homes;
   /** This daemon's name among them. */
   readonly name: string;
+  /**
+   * Takes its name, before anything is heard. Default: it has none to take.
+   * @throws OperatorError that says who has it, if another daemon does that lives
+   */
+  readonly claim?: (members: MemberStore) => Promise<void>;
+  /** Has it see whether the database answers this daemon. Default: it does not look. */
+  readonly watchDatabase?: (ask: () => Promise<boolean>) => AsyncDisposable;
   /** How it fares there. Default: nothing is told of it. */
   readonly vitals?: () => ClusterVitals;
+  /** How it shares the connections to a platform with the others. Default: it has all of them. */
+  readonly shardsOf?: (platform: string) => ShardHomes;
   /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */
   readonly present?: (
-    members: MemberStore,
+    store: Pick<Store, "members" | "gatewayShards">,
     held: () => readonly number[],
   ) => AsyncDisposable & { start(): Promise<void> };
 }

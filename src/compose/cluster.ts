@@ -2,38 +2,84 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
 import { OUTSIDER } from "../channel/homes.ts";
+import type { RabbitShards, ShardsVitals } from "../cluster/rabbit-shards.ts";
+import type { DatabaseView } from "../cluster/database-watch.ts";
 import type { Config } from "../config/config.ts";
-import type { Cluster } from "./channels.ts";
+import { isPresent, type MemberStore } from "../store/channels/members.ts";
+import { fileSigner } from "../store/database/signing-key.ts";
+import type { Cluster, ClusterVitals } from "./channels.ts";
 
 /**
  * How a daemon belongs to the cluster of its configuration. What speaks to RabbitMQ is read only where there is one.
  * @returns undefined: it is alone
  */
 export async function openCluster(
-  { cluster: config, daemon }: Pick<Config, "cluster" | "daemon">,
+  { cluster: config, daemon, database }: Pick<Config, "cluster" | "daemon" | "database">,
   log: Logger,
 ): Promise<Cluster | undefined> {
   if (config === null) return undefined;
   const { openRabbitHomes } = await import("../cluster/rabbit-homes.ts");
+  const { openRabbitShards } = await import("../cluster/rabbit-shards.ts");
   const { MemberRow } = await import("../cluster/member-row.ts");
-  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, log });
+  const { DatabaseWatch, UNWATCHED } = await import("../cluster/database-watch.ts");
+  const { NameTakenError } = await import("../cluster/own-name.ts");
+  let view: DatabaseView = UNWATCHED;
+  const seen = (): DatabaseView => view;
+  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, database: seen, log });
+  const signer = fileSigner(database.dataDir);
   const { name } = homes.vitals();
+  const id = randomUUID();
+  const shared: RabbitShards[] = [];
+  const shards = (): ShardsVitals[] => shared.flatMap((one) => one.vitals() ?? []);
+  const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shards() });
   return {
     homes,
     name,
-    vitals: () => homes.vitals(),
-    present: (members, held) =>
-      new MemberRow({
+    vitals,
+    async claim(members) {
+      try {
+        await homes.claim();
+      } catch (error) {
+        throw error instanceof NameTakenError
+          ? new NameTakenError(name, await whereIs(name, members))
+          : error;
+      }
+    },
+    watchDatabase(ask) {
+      const watch = new DatabaseWatch(ask);
+      view = watch;
+      return watch;
+    },
+    shardsOf(platform) {
+      const one = openRabbitShards({ config, platform, database: seen, log });
+      shared.push(one);
+      return one;
+    },
+    present({ members, gatewayShards }, held) {
+      for (const one of shared) one.bind({ shards: gatewayShards, member: id });
+      return new MemberRow({
         members,
-        id: randomUUID(),
+        id,
         name,
         version: readVersion(),
         held,
-        vitals: () => homes.vitals(),
-        rest: (isDrained) => homes.rest(isDrained),
+        vitals,
+        // What is wrong with the file is told where it is used.
+        keyId: async () => signer.keyId().catch(() => null),
+        rest: (isDrained) => {
+          for (const one of [homes, ...shared]) one.rest(isDrained);
+        },
         log,
-      }),
+      });
+    },
   };
+}
+
+/** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */
+async function whereIs(name: string, members: MemberStore): Promise<string | null> {
+  const all = await members.all().catch(() => []);
+  const found = all.find((member) => member.name === name && isPresent(member));
+  return found === undefined ? null : `on ${found.host}, process ${found.pid}`;
 }
 
 /** A Weir beside the daemons of a cluster, such as that of a chat: it serves the channels that only it can reach, and no others. */

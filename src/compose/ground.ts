@@ -7,8 +7,8 @@ import { errorMessage } from "../core/errors.ts";
 import { type Models, openModels } from "../llm/model-provider.ts";
 import type { Database } from "../store/database/database.ts";
 import { type OpenDatabase, openDatabase } from "../store/database/open.ts";
-import { fileSigner } from "../store/database/signing-key.ts";
 import { createStore, type Store } from "../store/store.ts";
+import { openSigner } from "./signer.ts";
 import {
   type InForce,
   makeSetup,
@@ -39,7 +39,7 @@ const MOST_TOLD = 10_000;
 async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {
-    signer: fileSigner(config.database.dataDir),
+    signer: await whileStarting(async () => openSigner(config, database, log)),
     onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
     onDoubted(channel, wishes) {
       for (const { id, why } of wishes) {

@@ -6,6 +6,7 @@ import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
 import type { Renewal } from "../channel/renewal.ts";
 import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
+import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
 import { mostRawMessages, type TakeUps } from "../channel/take-up.ts";
@@ -39,6 +40,7 @@ export interface ReloadParts extends SetupParts {
   readonly goneNotes: GoneNotesSweeper;
   readonly clock: Pick<ReminderClock, "replan">;
   readonly lostModels: Pick<LostModels, "start">;
+  readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
   /** Who answers where by a configuration. @throws OperatorError where that is not possible */
   readonly bindingsOf: (config: Config) => readonly Binding[];
@@ -97,7 +99,7 @@ export class Reloading {
 
   /** Nothing here waits, and nothing fails. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { inForce, models, budgets, router, goneNotes, clock, lostModels, renewal, onConfigured } =
+    const { inForce, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
       this.#parts;
     const before = inForce.setup;
     models.configure(setup.config.llm.models);
@@ -109,7 +111,8 @@ export class Reloading {
     router.rebound();
     clock.replan();
     lostModels.start();
-    onConfigured(setup.config);
+    retention.configure(setup.config.retention);
+    this.#parts.onConfigured(setup.config);
     this.#isOwed = false;
     const renewed = renewal.renew();
     this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);

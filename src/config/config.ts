@@ -16,7 +16,7 @@ type Complete = CamelCased<CompleteFile>;
 type CompleteAgent = CamelCased<z.output<typeof agentSchema>>;
 
 /** What the operator wants, checked and complete: every value is set, every path absolute. Deeply frozen. */
-export interface Config extends Pick<Complete, "log" | "terminal" | "daemon"> {
+export interface Config extends Pick<Complete, "log" | "retention" | "terminal" | "daemon"> {
   /** Absolute path of the file it came from; null: no file, built-in defaults. */
   readonly file: string | null;
   readonly database: DatabaseConfig;
@@ -48,6 +48,9 @@ export interface DatabaseConfig {
   /** Absolute. */
   readonly dataDir: string;
 }
+
+/** 0 days: for ever. */
+export type RetentionConfig = Complete["retention"];
 
 export interface TelemetryConfig {
   readonly endpoint: string;

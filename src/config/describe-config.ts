@@ -32,6 +32,8 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
     ...PLATFORM_ROWS.map((row): [string, string] => [row.title, describePlatform(row, platforms[row.key])]),
     ["log level", config.log.level],
+    ["texts kept", kept(config.retention.textDays)],
+    ["pictures kept", kept(config.retention.imageDays)],
     ["spans", config.telemetry === null ? "off" : `to ${originOf(config.telemetry.endpoint)}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -45,6 +47,10 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
     ...models,
     ...config.agents.flatMap((agent) => ["", ...describeAgent(agent, llm.models, known)]),
   ].join("\n");
+}
+
+function kept(days: number): string {
+  return days === 0 ? "for ever" : `${counted(days, "day")}, then until they are summarised`;
 }
 
 function describePlatform(row: (typeof PLATFORM_ROWS)[number], config: ChatPlatformConfig | null): string {

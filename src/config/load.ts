@@ -86,11 +86,11 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     mayHave,
   } = readEnvironment(folder, processEnv, shownPath(join(folder, ".env"), options.cwd));
   const { problemAt, checked } = source;
-  const { references, problems: referenceProblems } = resolveReferences(
-    checked.config,
-    environment,
-    problemAt,
-  );
+  const {
+    references,
+    problems: referenceProblems,
+    isDatabaseKnown,
+  } = resolveReferences(checked.config, environment, problemAt);
   const mcp = resolveMcpServers(checked.config, { environment, folder, problemAt });
   const config = resolveConfig(checked.config, references, source, mcp.servers);
   const areAllRead = source.isReadable && envProblems.length === 0;
@@ -110,9 +110,7 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
   ];
   const variable = databaseVariable(checked.config);
   const isUrlKnown =
-    references.databaseUrl !== null ||
-    variable === null ||
-    (!mayHave(variable) && !referenceProblems.some(({ message }) => message.includes(variable)));
+    references.databaseUrl !== null || variable === null || (!mayHave(variable) && isDatabaseKnown);
   return {
     config: deepFreeze(config),
     problems: problems.toSorted(byPlace),

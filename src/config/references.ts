@@ -119,7 +119,12 @@ export function resolveReferences(
   file: FileConfig,
   environment: Environment,
   problemAt: ProblemAt,
-): { readonly references: References; readonly problems: readonly ConfigProblem[] } {
+): {
+  readonly references: References;
+  readonly problems: readonly ConfigProblem[];
+  /** Which database is meant is known. */
+  readonly isDatabaseKnown: boolean;
+} {
   const problems: ConfigProblem[] = [];
   const follow = (reference: Reference): string | null => {
     const outcome = resolveReference(reference, file, environment);
@@ -136,8 +141,10 @@ export function resolveReferences(
         follow({ path: ["platforms", key, option], ...TOKEN }),
       ]),
     );
+  const databaseUrl = resolve("databaseUrl");
+  const isDatabaseKnown = problems.length === 0;
   const references = {
-    databaseUrl: resolve("databaseUrl"),
+    databaseUrl,
     baseUrl: resolve("baseUrl"),
     apiKey: resolve("apiKey"),
     embeddingsUrl: resolve("embeddingsUrl"),
@@ -148,7 +155,7 @@ export function resolveReferences(
     collectorHeaders: resolve("collectorHeaders"),
     clusterUrl: resolve("clusterUrl"),
   };
-  return { references, problems };
+  return { references, problems, isDatabaseKnown };
 }
 
 type Resolved =

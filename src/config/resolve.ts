@@ -42,9 +42,8 @@ export function resolveConfig(
   mcp: McpServers = new Map(),
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
-  const { database, llm, log, telemetry, terminal, daemon, http, cluster, prompts, platforms } = camelCased(
-    fileSchema.parse(rest),
-  );
+  const { database, llm, log, telemetry, retention, terminal, daemon, http, cluster, prompts, platforms } =
+    camelCased(fileSchema.parse(rest));
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
     resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
   );
@@ -60,6 +59,7 @@ export function resolveConfig(
     },
     log,
     telemetry: resolveTelemetry(telemetry, references),
+    retention,
     terminal,
     daemon,
     prompts: { ...prompts, dir: pathOrNull(prompts.dir, place.folder) },

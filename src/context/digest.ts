@@ -47,7 +47,7 @@ const MOST_PEOPLE = 12;
 
 /**
  * The deterministic digest of a range: the sentences that matter, word for word, with who said them and when.
- * Deleted entries, and the passages and memories that a tool result quotes, contribute nothing; of an edited text only
+ * Deleted entries and those whose text is no longer kept, and the passages and memories that a tool result quotes, contribute nothing; of an edited text only
  * the newest form does.
  * @param entries by seq
  * @returns never more than `maxTokens`; the frame alone where nothing is worth a line
@@ -57,7 +57,7 @@ export function* digestEntries(
   time: TimeFormat,
   { maxTokens, frame, agentName, nameOf = (agent) => agent, focus }: DigestOptions,
 ): Slices<Digest> {
-  const left = entries.filter(({ deleted }) => !deleted);
+  const left = entries.filter(({ deleted, expired }) => !deleted && expired !== true);
   // When something was deleted is no secret: a range of deleted entries still has its time.
   const times = (left.length > 0 ? left : entries).map(({ at }) => at.getTime()).toSorted((a, b) => a - b);
   const [first] = times;

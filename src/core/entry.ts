@@ -10,12 +10,17 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
+/** What an entry shows whose text is no longer kept. */
+export const NOT_KEPT = "(text no longer kept)";
+
 interface EntryBase {
   readonly seq: Seq;
   /** User messages: when it was said, by the platform's clock. All others: when it was appended. */
   readonly at: Date;
   /** A deletion or a redaction blanked its text. */
   readonly deleted: boolean;
+  /** Set: its text is no longer kept, for its age; {@link NOT_KEPT} stands there. */
+  readonly expired?: true;
   /** Estimated tokens of what a model reads of it. */
   readonly tokens: number;
 }

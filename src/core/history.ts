@@ -1,7 +1,7 @@
 import type { Entry, UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
 import type { AgentId, Seq, TurnId } from "./ids.ts";
-import type { Wish } from "./wish.ts";
+import type { Rejection, Wish } from "./wish.ts";
 
 /**
  * The history: what a turn sees of a channel's log, as a pure fold over its rows.
@@ -24,6 +24,8 @@ export interface History {
   readonly ahead: readonly Stretch[];
   /** How people want to be answered, as summaries have found it in what they cover; oldest first. */
   readonly wishes: readonly Wish[];
+  /** Answers that people have marked as bad ones, of what summaries cover; none are read where there are no wishes. */
+  readonly rejections: readonly Rejection[];
 }
 
 /** The range of a summary that is written and waits for its commit. */
@@ -224,11 +226,14 @@ export function omit(history: History, toSeq: Seq): History {
 /** Takes committed summaries in: what they cover leaves the view, and an omission shrinks to what they did not cover. */
 export function cover(
   history: History,
-  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">,
+  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections">,
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });
-  return { ...history, ...to, entries: history.entries.filter(({ seq }) => seq >= from) };
+  // What was written ahead is in no view: whoever has made something of the list goes on with it.
+  const isSame = JSON.stringify(history.summaries) === JSON.stringify(to.summaries);
+  const summaries = isSame ? history.summaries : to.summaries;
+  return { ...history, ...to, summaries, entries: history.entries.filter(({ seq }) => seq >= from) };
 }
 
 function extendOmission(history: History, leaving: readonly Entry[], toSeq: Seq): Omission | null {

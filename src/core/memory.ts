@@ -80,7 +80,9 @@ export interface Memory {
   readonly at: Date;
   /** Of which days it tells; left out: that is not known. */
   readonly refers?: DayRange;
-  /** How many entries say so. */
+  /** An older memory that says the same in other words, and is recalled in its place while it holds; left out: none. */
+  readonly sameAs?: MemoryId;
+  /** How many entries say so, in these words or in others. */
   readonly proofs: number;
   /** When its speaker said something newer of the same; left out: it holds. */
   readonly until?: Date;

@@ -1,4 +1,4 @@
-import type { ChannelId, Seq } from "./ids.ts";
+import type { ChannelId, Seq, TurnId } from "./ids.ts";
 
 /** What a wish of how to be answered may be about: the manner of an answer, and nothing else. */
 export const WISH_TOPICS = ["language", "length", "format", "tone", "names"] as const;
@@ -36,4 +36,14 @@ export interface Wish extends Said {
   readonly at: Date;
   /** When it was kept: before that, nobody was answered by it. */
   readonly learnedAt: Date;
+}
+
+/** Somebody has marked an answer as a bad one. */
+export interface Rejection {
+  /** Whose the answer is. */
+  readonly turn: TurnId;
+  /** When that turn began: what it was shown was learned before. */
+  readonly at: Date;
+  /** Id of the person. */
+  readonly person: string;
 }

@@ -88,13 +88,14 @@ export class Metrics {
   }
 
   /** A daemon that is alone shows none of these. */
-  #lookAtCluster({ state, owned, members, wakes }: ClusterState): void {
+  #lookAtCluster({ state, owned, members, wakes, shards }: ClusterState): void {
     const gauges = (this.#cluster ??= createClusterGauges(this.#registry));
     gauges.member.set(state === "member" ? 1 : 0);
     gauges.partitions.set(owned);
     if (members === null) gauges.members.reset();
     else gauges.members.set({}, members);
     for (const [kind, count] of Object.entries(wakes)) gauges.wakes.set({ kind }, count);
+    for (const { platform, held } of shards) gauges.shards.set({ platform }, held.length);
   }
 
   async #lookWhoWaits(): Promise<void> {
@@ -253,6 +254,7 @@ function createClusterGauges(registry: Registry) {
     member: gauge("weir_cluster_member", "1: this daemon is in its cluster"),
     partitions: gauge("weir_cluster_partitions", "Partitions whose channels this daemon serves, of 64"),
     members: gauge("weir_cluster_members", "Daemons of the cluster that take their share"),
+    shards: gauge("weir_cluster_shards", "Shards of a platform that this daemon has", ["platform"]),
     wakes: gauge("weir_cluster_wakes", "Wakes since the start; dropped ones are found by the home's look", [
       "kind",
     ]),

@@ -129,10 +129,15 @@ function vitalChecks({ platforms, calls, circuits, cluster, configuration }: Vit
     ...(cluster === undefined
       ? []
       : [
-          degradedBy(
-            "cluster",
-            cluster.state === "member" && cluster.isPublishing ? [] : [describeCluster(cluster)],
-          ),
+          degradedBy("cluster", [
+            ...(cluster.state === "member" && cluster.isPublishing ? [] : [describeCluster(cluster)]),
+            ...cluster.shards
+              .filter(({ state }) => state === "joining")
+              .map(
+                ({ platform }) =>
+                  `it takes no shard of ${platform}: it has no connection to RabbitMQ for that`,
+              ),
+          ]),
         ]),
     ...(configuration === undefined ? [] : [degradedBy("configuration", refusal === null ? [] : [refusal])]),
   ];

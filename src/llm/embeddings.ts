@@ -11,10 +11,27 @@ import { OPENAI_URL } from "./model-provider.ts";
 
 /** Longest wait for an answer, ms. */
 const ATTEMPT_MS = 30_000;
+/** More than any request has: what a server tells beyond that is nonsense. */
+const MOST_TOKENS = 1_000_000_000;
 
 const answer = z.object({
   data: z.array(z.object({ index: z.number().int(), embedding: z.array(z.number()).min(1) })),
+  // Not each server tells, and whatever it tells costs nobody the vectors.
+  usage: z
+    .object({ prompt_tokens: z.int().min(0).max(MOST_TOKENS) })
+    .optional()
+    .catch(undefined),
 });
+
+/** A vector for each text, in their order, all of one length. */
+export type Vectors = readonly (readonly number[])[];
+
+/** What a server has answered. */
+export interface Embedded {
+  readonly vectors: Vectors;
+  /** What the texts came to; null: the server has not told. */
+  readonly promptTokens: number | null;
+}
 
 /** A model that makes vectors of texts. */
 export interface Embeddings {
@@ -23,10 +40,10 @@ export interface Embeddings {
   /** Where it is, for logs; no secrets. */
   readonly origin: string;
   /**
-   * One attempt. @returns a vector for each text, in their order, all of one length
+   * One attempt.
    * @throws ModelError, and nothing else; where the vectors have another length than the configured one, it says so
    */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]>;
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Embedded>;
 }
 
 /** The embedding model of an OpenAI-compatible server. It asks nothing until it is asked. */
@@ -62,7 +79,7 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
           if (error instanceof SyntaxError) return undefined;
           throw error;
         });
-        return vectorsIn(body, texts.length);
+        return embeddedIn(body, texts.length);
       } catch (error) {
         if (signal.aborted)
           throw new ModelError("aborted", model, "the caller ended the call", { cause: error });
@@ -71,7 +88,7 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
     },
   };
 
-  function vectorsIn(body: unknown, count: number): readonly (readonly number[])[] {
+  function embeddedIn(body: unknown, count: number): Embedded {
     const { data, error } = answer.safeParse(body);
     if (data === undefined) {
       const message =
@@ -83,7 +100,7 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
       throw new ModelError("rejected", model, `${vectors.length} vectors for ${count} texts`);
     const length = dimensions > 0 ? dimensions : (vectors[0]?.length ?? 0);
     const other = vectors.find((vector) => vector.length !== length);
-    if (other === undefined) return vectors;
+    if (other === undefined) return { vectors, promptTokens: data.usage?.prompt_tokens ?? null };
     const message = `a vector of this model has ${other.length} numbers, and not ${length}: set llm.embeddings.dimensions to 0 or ${other.length}`;
     throw new ModelError("rejected", model, message);
   }

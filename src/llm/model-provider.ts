@@ -16,7 +16,7 @@ import type { ListedModel } from "./catalog/model-listing.ts";
 import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer } from "./model.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
-import { OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
+import { isOllamaAt, OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
@@ -116,7 +116,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       timeouts,
     };
     const lessons = openLessons(server.baseUrl, options);
-    return new ServerModels(config.models, server, url.port === new URL(OLLAMA_ORIGIN).port, lessons);
+    return new ServerModels(config.models, server, isOllamaAt(url), lessons);
   }
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);

@@ -1,5 +1,5 @@
 import type { LlmConfig } from "../config/config.ts";
-import { OLLAMA_ORIGIN } from "./catalog/ollama.ts";
+import { isOllamaAt, OLLAMA_ORIGIN } from "./catalog/ollama.ts";
 import { OPENAI_URL } from "./model-provider.ts";
 
 /** Who answers, in the words of OpenTelemetry's conventions for generative AI. */
@@ -40,10 +40,10 @@ export function modelServerOf(
   isOffline: boolean,
 ): ModelServer {
   if (isOffline) return { provider: "weir", address: null, port: null };
-  const isOllama = baseUrl === null && apiKey === null;
-  const { hostname, port, protocol } = new URL(baseUrl ?? (isOllama ? OLLAMA_ORIGIN : OPENAI_URL));
+  const url = new URL(baseUrl ?? (apiKey === null ? OLLAMA_ORIGIN : OPENAI_URL));
+  const { hostname, port, protocol } = url;
   const known = PROVIDERS.find(([host]) => hostname === host || hostname.endsWith(`.${host}`));
-  const provider = isOllama ? "ollama" : (known?.[1] ?? "openai");
+  const provider = isOllamaAt(url) ? "ollama" : (known?.[1] ?? "openai");
   return {
     provider,
     address: hostname,

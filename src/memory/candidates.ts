@@ -1,4 +1,4 @@
-import type { Wish, WishTopic } from "../core/wish.ts";
+import type { Rejection, Wish, WishTopic } from "../core/wish.ts";
 import { terms } from "../text/terms.ts";
 import { marksOf } from "./statement-marks.ts";
 
@@ -18,6 +18,7 @@ import { marksOf } from "./statement-marks.ts";
  *     │                     ┌─────────┐                    │
  *     └──────────────────── │ demoted │ ◄──────────────────┘
  *                           └─────────┘
+ *   score: messages / (messages + corrections + a third of the answers that failed), less as time goes by
  *   each ── nobody has said it for 90 days ──► archived; a person ends it ──► its wishes are deleted
  *
  * Pure.
@@ -39,6 +40,8 @@ export interface Candidate {
   readonly evidence: number;
   /** How often somebody said the contrary. */
   readonly corrections: number;
+  /** Answers by it that whom it is for has marked as bad ones; where it is for everybody, people who have marked one. */
+  readonly failures: number;
   /** All that say so, oldest first. */
   readonly wishes: readonly Wish[];
 }
@@ -47,6 +50,8 @@ const DAY_MS = 86_400_000;
 /** Messages that must say so. */
 const LEAST_EVIDENCE = 2;
 const LEAST_SCORE = 0.75;
+/** What a failed answer weighs of a correction: it may have failed for another reason. */
+const FAILURE = 1 / 3;
 /** So long after it was last said its score is whole; from then on it halves again and again. */
 const GRACE_DAYS = 7;
 const HALF_LIFE_DAYS = 30;
@@ -65,15 +70,17 @@ interface Reading {
 /**
  * @param wishes of one channel, or of a thread and its channel; in any order
  * @param answeredAt when the channel's newest turn began; null: it is unknown, and nothing counts as in use
+ * @param rejections of the channel's answers
  * @returns by their ids
  */
 export function candidatesOf(
   wishes: readonly Wish[],
   now: Date,
   answeredAt: Date | null = null,
+  rejections: readonly Rejection[] = [],
 ): Candidate[] {
   return readAll(wishes)
-    .map((one) => candidateOf(one, now, answeredAt))
+    .map((one) => candidateOf(one, now, answeredAt, rejections))
     .filter((one) => one !== null)
     .toSorted((a, b) => a.id - b.id);
 }
@@ -83,9 +90,10 @@ export function candidatesToShow(
   wishes: readonly Wish[],
   people: ReadonlySet<string>,
   now: Date,
+  rejections: readonly Rejection[] = [],
 ): Candidate[] {
   if (wishes.length === 0) return [];
-  return candidatesOf(wishes, now)
+  return candidatesOf(wishes, now, null, rejections)
     .filter(({ state, person }) => state === "promoted" && (person === null || people.has(person)))
     .toSorted((a, b) => b.score - a.score || b.evidence - a.evidence || b.id - a.id);
 }
@@ -124,13 +132,23 @@ function read(wish: Wish, known: Reading[]): void {
   else same.wishes.push(wish);
 }
 
-function candidateOf({ wishes, corrected }: Reading, now: Date, answeredAt: Date | null): Candidate | null {
+function candidateOf(
+  { wishes, corrected }: Reading,
+  now: Date,
+  answeredAt: Date | null,
+  rejections: readonly Rejection[],
+): Candidate | null {
   const last = wishes.at(-1);
   if (last === undefined) return null;
   const correctedAt = corrected.at(-1) ?? null;
   const since = wishes.filter(({ at }) => correctedAt === null || at > correctedAt);
   const evidence = countMessages(since);
-  const score = (evidence / (evidence + corrected.length || 1)) * freshness(last.at, now);
+  const coolAt = correctedAt === null ? null : new Date(correctedAt.getTime() + COOL_DOWN_DAYS * DAY_MS);
+  const failures = countFailures(
+    { since, corrections: corrected.length, coolAt, person: last.person },
+    rejections,
+  );
+  const score = scoreOf({ evidence, corrections: corrected.length, failures }, last.at, now);
   const counts = { evidence, score };
   return {
     id: Math.min(...wishes.map(({ id }) => id)),
@@ -140,8 +158,51 @@ function candidateOf({ wishes, corrected }: Reading, now: Date, answeredAt: Date
     ...counts,
     state: stateOf({ ...counts, lastAt: last.at, correctedAt, provedAt: provedAt(since), now, answeredAt }),
     corrections: corrected.length,
+    failures,
     wishes,
   };
+}
+
+interface Counts {
+  readonly evidence: number;
+  readonly corrections: number;
+  readonly failures: number;
+}
+
+function scoreOf({ evidence, corrections, failures }: Counts, lastAt: Date, now: Date): number {
+  return (evidence / (evidence + corrections + FAILURE * failures || 1)) * freshness(lastAt, now);
+}
+
+/**
+ * Answers for which it was shown, and that failed, since it was last corrected. Of what is for everybody each person counts once, so
+ * that nobody ends it alone.
+ */
+function countFailures(
+  {
+    since,
+    corrections,
+    coolAt,
+    person,
+  }: {
+    readonly since: readonly Wish[];
+    readonly corrections: number;
+    /** Until then it was demoted; null: it was never corrected. */
+    readonly coolAt: Date | null;
+    readonly person: string | null;
+  },
+  rejections: readonly Rejection[],
+): number {
+  const failed = new Set<string>();
+  for (const one of rejections.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
+    if (person !== null && one.person !== person) continue;
+    const known = since.filter(({ learnedAt }) => learnedAt < one.at);
+    const last = known.at(-1);
+    const evidence = countMessages(known);
+    if (last === undefined || evidence < LEAST_EVIDENCE || (coolAt !== null && one.at <= coolAt)) continue;
+    if (scoreOf({ evidence, corrections, failures: failed.size }, last.at, one.at) < LEAST_SCORE) continue;
+    failed.add(person === null ? one.person : String(one.turn));
+  }
+  return failed.size;
 }
 
 function stateOf(known: {

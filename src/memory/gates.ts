@@ -34,12 +34,21 @@ const COMMON_LINES = 4;
 const RESTATED_WORDS = 4;
 
 const Item = z.object({
-  type: z.enum(MEMORY_TYPES),
-  subject: z.string(),
+  type: z
+    .enum(MEMORY_TYPES)
+    .describe(
+      "fact: what is so. preference: what somebody likes or wants. decision: what was settled. commitment: what somebody will do. event: what happens on a day. observation: what somebody noticed. goal: what somebody is after. todo: what is still to be done. identity: who somebody is. term: what a word of theirs means.",
+    ),
+  subject: z
+    .string()
+    .describe("Whom or what it is about, in a few words, the same ones each time: Ann, the deploy"),
   statement: z.string(),
   quote: z.string(),
-  sources: z.array(z.int().min(1).max(1_000_000)).min(1),
-  importance: z.number().default(DEFAULT_IMPORTANCE),
+  sources: z.array(z.int().min(1).max(1_000_000)).min(1).describe("Numbers of lines"),
+  importance: z
+    .number()
+    .default(DEFAULT_IMPORTANCE)
+    .describe("0 to 1. 0.2: a detail; 0.5: of use again; 0.9: whoever forgets it does harm"),
   refers_to: z
     .string()
     .nullish()

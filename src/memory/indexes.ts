@@ -10,7 +10,7 @@ import type { Meaning } from "./meaning.ts";
  */
 export async function openIndexes(
   { llm }: Config,
-  { search, vectors }: Store,
+  { search, vectors, modelCalls }: Store,
   log: Logger,
   stack: AsyncDisposableStack,
 ): Promise<{
@@ -22,12 +22,15 @@ export async function openIndexes(
   if (llm.embeddings === null) {
     return { indexer, meaning: null, startIndexing: async () => indexer.start() };
   }
-  const [{ createEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] = await Promise.all([
-    import("../llm/embeddings.ts"),
-    import("./meaning.ts"),
-    import("./vector-filler.ts"),
-  ]);
-  const embeddings = createEmbeddings(llm.embeddings);
+  const [{ createEmbeddings }, { BilledEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] =
+    await Promise.all([
+      import("../llm/embeddings.ts"),
+      import("./billed-embeddings.ts"),
+      import("./meaning.ts"),
+      import("./vector-filler.ts"),
+    ]);
+  const asked = createEmbeddings(llm.embeddings);
+  const embeddings = stack.use(new BilledEmbeddings({ embeddings: asked, calls: modelCalls, log }));
   const meaning = new MeaningSearch({ embeddings, vectors, log });
   const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
   const startIndexing = async (): Promise<void> => {

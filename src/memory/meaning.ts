@@ -5,8 +5,8 @@ import { withDeadline } from "../async/deadline.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import type { Embeddings } from "../llm/embeddings.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
+import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for what is found by meaning, ms: whoever asked goes on without. */
@@ -32,6 +32,12 @@ const UNRELATED = [
 /** What is found is at most this share of that distance away. A judgement, by what is known of the usual models. */
 const NEAR = 0.85;
 
+/**
+ * The share of bits in which two vectors with a cosine of 0.97 differ, where unrelated ones differ in half of theirs: their angle
+ * over half a turn.
+ */
+const SAME = Math.acos(0.97) / Math.PI;
+
 /** What was found by meaning, the nearest first. */
 export interface FoundByMeaning {
   readonly entries: readonly Seq[];
@@ -55,7 +61,7 @@ export interface MeaningQuery {
 
 /** Looks for what means the same, in whatever words, where an embedding model is configured. */
 export class Meaning {
-  readonly #embeddings: Embeddings;
+  readonly #embeddings: BilledEmbeddings;
   readonly #vectors: VectorStore;
   readonly #log: Logger;
   /** Mean share of bits in which unrelated texts differ; null: not known yet, and nothing is looked for. */
@@ -63,7 +69,7 @@ export class Meaning {
   #failures = 0;
   #restsUntil = -Infinity;
 
-  constructor(parts: { embeddings: Embeddings; vectors: VectorStore; log: Logger }) {
+  constructor(parts: { embeddings: BilledEmbeddings; vectors: VectorStore; log: Logger }) {
     this.#embeddings = parts.embeddings;
     this.#vectors = parts.vectors;
     this.#log = parts.log;
@@ -74,7 +80,12 @@ export class Meaning {
    * @throws ModelError if it does not
    */
   async measure(signal: AbortSignal): Promise<void> {
-    this.#apart = meanDifference((await this.#embeddings.embed(UNRELATED, signal)).map(signsOf));
+    this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
+  }
+
+  /** The share of bits in which texts that say the same may differ; null: not known yet. */
+  get sameWithin(): number | null {
+    return this.#apart === null ? null : SAME * Math.min(1, this.#apart / 0.5);
   }
 
   /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */
@@ -97,7 +108,8 @@ export class Meaning {
   }
 
   async #find(query: MeaningQuery, apart: number, signal: AbortSignal): Promise<FoundByMeaning> {
-    const [vector = []] = await this.#embeddings.embed([query.text], signal);
+    const channel = query.entries?.channel ?? query.memories?.channel ?? null;
+    const [vector = []] = await this.#embeddings.embed(channel, [query.text], signal);
     const bits = signsOf(vector);
     const near = (limit: number): NearTo => {
       return { model: this.#embeddings.model, bits, most: Math.floor(NEAR * apart * bits.length), limit };

@@ -100,7 +100,13 @@ export function checkMemoryLine(
     agentName,
     erasedAt,
     left,
-  }: { readonly agentName: string; readonly erasedAt: Date | null; readonly left: LeftThere | null },
+    now,
+  }: {
+    readonly agentName: string;
+    readonly erasedAt: Date | null;
+    readonly left: LeftThere | null;
+    readonly now: Date;
+  },
 ): MemoryDraft | { readonly refused: ImportRefusal } {
   const sources = line.sources.flatMap(({ quote }, index) => {
     const entry = messages[index];
@@ -135,7 +141,9 @@ export function checkMemoryLine(
   const proofs = new Map(ordered.map(({ entry, quote }) => [entry.seq, { seq: entry.seq, quote }]));
   const at = new Date(Math.max(...ordered.map(({ entry }) => entry.at.getTime()))).toISOString();
   const memory = { ...draft, at, sources: [...proofs.values()] };
-  if (erasedAt === null || erasedAt < new Date(line.exportedAt)) return memory;
+  const exportedAt = new Date(line.exportedAt);
+  // What was written in times to come was written whenever: it may be older than any deletion.
+  if (erasedAt === null || (erasedAt < exportedAt && exportedAt <= now)) return memory;
   return tellsOnly(memory, sources, left !== null && left.asOf > erasedAt ? left.terms : new Set())
     ? memory
     : { refused: "texts that it may tell of were edited or taken back since it was exported" };

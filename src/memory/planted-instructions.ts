@@ -1,4 +1,4 @@
-import { normalForm } from "../text/text.ts";
+import { normalForm, withoutUnseen } from "../text/text.ts";
 
 /**
  * Finds statements that are no facts but tell the agent what to do: whoever has one remembered would give orders to every later
@@ -8,7 +8,10 @@ import { normalForm } from "../text/text.ts";
 
 const MAX_LENGTH = 2000;
 
-const AGENT = "(?:you|the (?:assistant|bot|agent|model|ai)|this (?:assistant|bot|agent)|weir)";
+const NAMED_AGENT = "(?:the (?:assistant|bot|agent|model|ai)|this (?:assistant|bot|agent)|weir)";
+const AGENT = `(?:you|${NAMED_AGENT})`;
+const MUST = "(?:must|should|shall|will|have to|has to|need to|needs to|are to|is to|may only|can only)";
+const HOW = "(?: now)?(?: always| never| not| only)?";
 const SPEAK =
   "(?:answer|reply|respond|say|tell|output|print|write|include|append|start|begin|end|refuse|obey|comply|reveal|follow|do what|treat|address|trust|use|speak|act)";
 /** Where a clause begins. */
@@ -17,14 +20,19 @@ const BEGIN = "(?:^|[.!?:;,\"'“„»(\\[\\n-]|\\b(?:that|says?|said|please|and
 /** They tell the agent to answer in some way. */
 const ORDERS: readonly RegExp[] = [
   new RegExp(`${BEGIN}(?:always|never|only|from now on,?(?: always| never)?) ${SPEAK}\\b`, "iu"),
+  new RegExp(`\\b${AGENT},? ${MUST}${HOW} ${SPEAK}\\b`, "iu"),
+  // People tell each other "you should send it", too.
   new RegExp(
-    `\\b${AGENT},? (?:must|should|shall|will|have to|has to|need to|needs to|are to|is to|may only|can only)(?: now)?(?: always| never| not| only)? ${SPEAK}\\b`,
+    `\\b${NAMED_AGENT},? ${MUST}${HOW} (?:send|give|share|forward|post|mention|ping|grant|allow|approve|ignore|delete)\\b`,
     "iu",
   ),
   new RegExp(`\\bfrom now on\\b.{0,40}\\b${AGENT}\\b`, "iu"),
   /\b(?:antworte|sag|schreib)e?\b.{0,20}\b(?:immer|nie|ab jetzt|nur noch)\b/iu,
   /\b(?:réponds|dis|écris)\b.{0,20}\b(?:toujours|jamais|désormais)\b/iu,
   /\b(?:responde|contesta|di)\b.{0,20}\b(?:siempre|nunca)\b|\b(?:siempre|nunca) (?:responde|contesta)\b/iu,
+  /(?<!\p{L})(?:отвечай|говори|пиши)(?:те)?(?!\p{L}).{0,20}(?:всегда|только|отныне)|(?:всегда|отныне|никогда не) (?:отвечай|говори|пиши)/iu,
+  /\b(?:responda|diga)\b.{0,20}\b(?:sempre|nunca)\b|\b(?:sempre|nunca) (?:responda|rispondi)\b|\brispondi\b.{0,20}\b(?:sempre|mai)\b/iu,
+  /(?:항상|반드시|무조건).{0,20}(?:대답|답변|말)(?:해|하세요|하라|할 것)/u,
   /(?:常に|必ず|いつも).{0,20}(?:答え|回答|返答|返事)(?:て|し|る|よ)|(?:总是|總是|永远|必须|必須).{0,10}(?:回答|回复|回覆)/u,
 ];
 
@@ -39,6 +47,10 @@ const OVERRIDES: readonly RegExp[] = [
   /\bignorier(?:e|t)?\b.{0,40}\b(?:anweisung|regel)/iu,
   /\bignore[zr]?\b.{0,40}\b(?:consignes?|règles?)\b/iu,
   /\bignora\b.{0,40}\b(?:instrucciones|reglas)\b/iu,
+  /\b(?:ignore|ignori|ignora)\b.{0,40}\b(?:instruções|regras|istruzioni|regole)(?!\p{L})/iu,
+  /(?<!\p{L})(?:игнорируй|забудь)(?:те)?(?!\p{L}).{0,40}(?:инструкци|указани|правил)/iu,
+  /(?:تجاهل|انس).{0,40}(?:التعليمات|الأوامر|القواعد)/u,
+  /(?:지시|명령|규칙|지침).{0,15}(?:무시|잊어)/u,
   /(?:指示|命令).{0,10}無視|(?:忽略|无视|無視).{0,15}(?:指令|指示|规则|規則)/u,
 ];
 
@@ -53,8 +65,6 @@ export function overridesRules(text: string): boolean {
 }
 
 function fits(text: string, patterns: readonly RegExp[]): boolean {
-  const plain = normalForm(text.slice(0, MAX_LENGTH), "NFKC")
-    .replaceAll(/\p{Cf}/gu, "")
-    .replaceAll(/\s+/gu, " ");
+  const plain = withoutUnseen(normalForm(text.slice(0, MAX_LENGTH), "NFKC")).replaceAll(/\s+/gu, " ");
   return patterns.some((pattern) => pattern.test(plain));
 }

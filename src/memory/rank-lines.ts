@@ -32,6 +32,8 @@ export interface RankingQuery {
   readonly terms: readonly RankingTerm[];
   /** Default: none. */
   readonly explained?: readonly ExplainingTerms[];
+  /** The name of whoever asks of themselves; null, the default: nobody. */
+  readonly self?: string | null;
   /** Entries of the channel. */
   readonly size: number;
   /** Ms. */
@@ -178,7 +180,7 @@ function nearTo(lines: readonly FoundLine[], index: number): Near[] {
 
 /** What the question tells of a line beside its words. */
 function lineFactor(query: RankingQuery, lines: readonly FoundLine[]): (line: FoundLine) => number {
-  const speaker = namedSpeaker(query.question, lines);
+  const speaker = namedSpeaker(query.question, lines) ?? query.self ?? null;
   const asksTime = ASKS_TIME.test(query.question);
   const dates = askedDates(query.question, query.now);
   return ({ at, author, asks, words, length }) => {

@@ -38,6 +38,8 @@ export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
   /** Ids of the people whose text it is. */
   readonly askers: readonly string[];
+  /** The name of whoever asks of themselves, by which they stand in statements; null, the default: nobody. */
+  readonly self?: string | null;
   readonly limit: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
@@ -77,7 +79,7 @@ export class RecallMemories {
 
   /** The same by words alone. */
   async byWords(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
-    const search = await this.toSearch(query.text, isAsked);
+    const search = await this.toSearch(wordsOf(query), isAsked);
     if (search === null) return [];
     const found = await this.search(query, search);
     const definitions = explanationsOf(query.text, found, query.askers).map(({ definition }) => definition);
@@ -110,12 +112,8 @@ export class RecallMemories {
   }
 
   /** The best of what was found, best first. @param definitions of terms in the text */
-  best(
-    { text, limit }: MemoryRecallQuery,
-    found: readonly MemoryHit[],
-    definitions: readonly string[] = [],
-  ): Memory[] {
-    return besideDissent(rankMemories(newest(text), found, this.#now(), definitions), limit);
+  best(query: MemoryRecallQuery, found: readonly MemoryHit[], definitions: readonly string[] = []): Memory[] {
+    return besideDissent(rankMemories(newest(wordsOf(query)), found, this.#now(), definitions), query.limit);
   }
 
   /** What was found by words and by meaning, best first. @param near undefined: it was not looked for by meaning */
@@ -129,6 +127,11 @@ export class RecallMemories {
       return memory === undefined ? [] : [namingOnly(memory, shown)];
     });
   }
+}
+
+/** What is looked for: who asks of themselves is named in what is remembered of them. */
+export function wordsOf({ text, self = null }: Pick<MemoryRecallQuery, "text" | "self">): string {
+  return self === null ? text : `${text}\n${self}`;
 }
 
 /**

@@ -8,7 +8,8 @@ import { type Explanation, explanationsOf } from "./explained-terms.ts";
 import { askedDates } from "./asked-dates.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
-import { type MemoryRecallQuery, type RecallMemories, withExplained } from "./recall-memories.ts";
+import { asksOfSelf } from "./own-words.ts";
+import { type MemoryRecallQuery, type RecallMemories, withExplained, wordsOf } from "./recall-memories.ts";
 import { asksForRecall, isQuestion } from "./recall-worth.ts";
 import { type ExplainingTerms, type RankedLine, rankLines, type RankingQuery } from "./rank-lines.ts";
 import {
@@ -38,6 +39,10 @@ export interface RecallQuery {
   /** …up to here. */
   readonly to: Seq;
   readonly limit: number;
+  /** Names of the people whose text it is; default: nobody knows. */
+  readonly askers?: readonly string[];
+  /** What the text replies to: its words count as well, at most half of the text's own. Default: nothing. */
+  readonly repliesTo?: Promise<string>;
   /** Nothing that holds a smaller share of what is asked (see `RankedLine`); default: 0. */
   readonly leastCoverage?: number;
   /** Nothing at all where no line holds such a share, none an identifier of it, and no day is asked for; default: 0. */
@@ -134,9 +139,12 @@ export class Recall {
     const both = await this.#both(
       search.query,
       explaining,
-      await memories.toSearch(asked.text, isQuestion(asked.text)),
+      await memories.toSearch(wordsOf(asked), isQuestion(asked.text)),
     );
-    const explanations = explanationsOf(newest(query.text), both.memories, asked.askers);
+    const explanations = [
+      ...explanationsOf(newest(query.text), both.memories, asked.askers),
+      ...repliedTo(query.text, (await query.repliesTo) ?? ""),
+    ];
     if (explanations.length === 0)
       return { seqs: search.best(both.found, []), memories: both.memories, definitions: [] };
     const explained = await this.#explaining(explanations, search.query.terms, query.to);
@@ -213,7 +221,8 @@ export class Recall {
     const terms = rank.map((term) => {
       return { ...term, isCounted: pick.includes(term.lexeme) && term.expected <= CANDIDATES };
     });
-    const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now() };
+    const self = asksOfSelf(text, query.askers ?? []);
+    const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now(), self };
     return {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
       best({ lines, literals: exact }, explained) {
@@ -270,6 +279,11 @@ interface LookedUp {
   readonly memories: readonly MemoryHit[];
   /** Of terms in the query. */
   readonly definitions: readonly string[];
+}
+
+/** The words of a message explain the answers to it, as a definition explains its term. */
+function repliedTo(text: string, said: string): Explanation[] {
+  return said.trim() === "" ? [] : [{ term: newest(text), definition: said, share: 1 }];
 }
 
 /** An identifier that is there letter by letter has no score. */

@@ -1,3 +1,5 @@
+import { withoutUnseen } from "../text/text.ts";
+
 /**
  * Words that mean another day whenever they are read, in the languages that people are most likely to use here. One
  * that has other meanings counts only where it stands as a date: `hier` is "yesterday" in French and "here" in German,
@@ -38,6 +40,9 @@ const ABSOLUTE = /\d{4}-\d\d-\d\d/;
 /** Does a statement name a day that it does not tell? Pure. */
 export function hasRelativeDate(statement: string): boolean {
   if (ABSOLUTE.test(statement)) return false;
-  const text = statement.normalize("NFKC").toLowerCase().replaceAll("’", "'").replaceAll(/\s+/g, " ");
+  const text = withoutUnseen(statement.normalize("NFKC"))
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .replaceAll(/\s+/g, " ");
   return WHOLE_WORDS.test(text) || PIECES.test(text);
 }

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { MemoryDraft, MemoryRejection } from "../core/memory.ts";
 import type { WishDraft } from "../core/wish.ts";
+import { parametersOf } from "../llm/tool-parameters.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { checkMemories, type MemoryGateContext, memoryListSchema, mergeMemories } from "./gates.ts";
 import { checkWishes, wishListSchema } from "./wish-gates.ts";
 
 /** JSON Schema of the arguments of `memory_save`: what is to be remembered, and how people want to be answered. */
-export const memorySaveParameters: Readonly<Record<string, unknown>> = z.toJSONSchema(
+export const memorySaveParameters = parametersOf(
   z.object({ memories: memoryListSchema, wishes: wishListSchema }),
-  { io: "input" },
 );
 
 /** What has passed the gates. */

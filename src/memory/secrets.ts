@@ -1,4 +1,4 @@
-import { normalForm } from "../text/text.ts";
+import { normalForm, plainDigits, withoutUnseen } from "../text/text.ts";
 
 /** Finds what nobody wants remembered: keys, tokens, passwords, card numbers. By their form alone. Pure. */
 
@@ -29,7 +29,7 @@ const CARD = /(?<!\d)[2-6]\d(?:[ .-]?\d){11,17}(?!\d)/gu;
 
 /** Does a text have the form of a secret, also in other digits, or with invisible characters in between? */
 export function holdsSecret(text: string): boolean {
-  const plain = normalForm(text.slice(0, MAX_LENGTH), "NFKC").replaceAll(/\p{Cf}/gu, "");
+  const plain = plainDigits(withoutUnseen(normalForm(text.slice(0, MAX_LENGTH), "NFKC")));
   if (PATTERNS.some((pattern) => pattern.test(plain)) || RANDOM.test(plain)) return true;
   return [...plain.matchAll(CARD)].some(([number]) => isCardNumber(number.replaceAll(/\D/gu, "")));
 }

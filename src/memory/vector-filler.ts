@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 import { BackoffTimer } from "../async/backoff.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
-import type { Embeddings } from "../llm/embeddings.ts";
 import { ModelError } from "../llm/model.ts";
 import type { TextToEmbed, VectorStore } from "../store/search/vectors.ts";
+import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import { type Meaning, signsOf } from "./meaning.ts";
 
 /** How long what was said may wait for its vector, ms, where nothing fails. */
@@ -29,7 +29,7 @@ interface Kept {
  */
 export class VectorFiller implements AsyncDisposable {
   readonly #vectors: VectorStore;
-  readonly #embeddings: Embeddings;
+  readonly #embeddings: BilledEmbeddings;
   readonly #meaning: Meaning;
   readonly #log: Logger;
   readonly #closing = new AbortController();
@@ -42,7 +42,7 @@ export class VectorFiller implements AsyncDisposable {
 
   constructor(parts: {
     vectors: VectorStore;
-    embeddings: Embeddings;
+    embeddings: BilledEmbeddings;
     meaning: Meaning;
     log: Logger;
     /** Default: as a daemon waits. */
@@ -97,14 +97,18 @@ export class VectorFiller implements AsyncDisposable {
   /** One batch of one channel. */
   async #fill(channel: ChannelId): Promise<void> {
     const batch = await this.#vectors.next(channel, this.#embeddings.model, TEXTS);
-    await this.#vectors.keep(channel, this.#embeddings.model, batch, await this.#embed(batch.texts));
+    const kept = await this.#embed(channel, batch.texts);
+    await this.#vectors.keep(channel, this.#embeddings.model, batch, kept);
+    const memories = kept.flatMap(({ of }) => ("memory" in of ? [of.memory] : []));
+    const within = this.#meaning.sameWithin;
+    if (within !== null) await this.#vectors.fold(channel, memories, within);
   }
 
   /** A text that the server refuses, or hangs on, where it takes others stays without a vector. */
-  async #embed(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+  async #embed(channel: ChannelId, texts: readonly TextToEmbed[]): Promise<Kept[]> {
     if (texts.length === 0) return [];
     try {
-      return await this.#ask(texts);
+      return await this.#ask(channel, texts);
     } catch (error) {
       const { signal } = this.#closing;
       if (!isOfText(error)) throw error;
@@ -112,22 +116,25 @@ export class VectorFiller implements AsyncDisposable {
       if (!isRefused(error) || texts.length === 1) await this.#meaning.measure(signal);
       if (texts.length > 1) {
         const half = Math.ceil(texts.length / 2);
-        return [...(await this.#embed(texts.slice(0, half))), ...(await this.#embed(texts.slice(half)))];
+        return [
+          ...(await this.#embed(channel, texts.slice(0, half))),
+          ...(await this.#embed(channel, texts.slice(half))),
+        ];
       }
-      return isRefused(error) ? this.#leaveOut(error) : this.#askAgain(texts);
+      return isRefused(error) ? this.#leaveOut(error) : this.#askAgain(channel, texts);
     }
   }
 
-  async #ask(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+  async #ask(channel: ChannelId, texts: readonly TextToEmbed[]): Promise<Kept[]> {
     const said = texts.map(({ text }) => text);
-    const vectors = await this.#embeddings.embed(said, this.#closing.signal);
+    const vectors = await this.#embeddings.embed(channel, said, this.#closing.signal);
     return texts.map(({ of }, index) => ({ of, bits: signsOf(vectors[index] ?? []) }));
   }
 
   /** A connection may have been cut for another reason: the text gets one more try. */
-  async #askAgain(texts: readonly TextToEmbed[]): Promise<Kept[]> {
+  async #askAgain(channel: ChannelId, texts: readonly TextToEmbed[]): Promise<Kept[]> {
     try {
-      return await this.#ask(texts);
+      return await this.#ask(channel, texts);
     } catch (error) {
       if (!isOfText(error)) throw error;
       return this.#leaveOut(error);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { camelToSnake } from "../config/camel-case.ts";
 import type { Config } from "../config/config.ts";
@@ -79,11 +79,17 @@ export function templatePaths(sources: PromptSources): string[] {
   return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
+/** Files by their paths, as they were read: a folder is one that cannot be. */
+type FilesRead = ReadonlyMap<string, ReturnType<typeof readTextFile>>;
+
+function readFiles(sources: PromptSources): FilesRead {
+  return new Map(templatePaths(sources).map((path) => [path, readTextFile(path, path)]));
+}
+
 /** Compiling all templates takes a while, and reading them does not. */
-function textsOf(sources: PromptSources): string {
-  const read = templatePaths(sources).map((path) => [path, isFolder(path) ? null : readTextFile(path, path)]);
+function textsOf(sources: PromptSources, files: FilesRead): string {
   const own = [sources.agentTemplates, sources.compactorTemplates].map((paths) => [...(paths ?? [])]);
-  return JSON.stringify([sources.dir, own, read]);
+  return JSON.stringify([sources.dir, own, [...files]]);
 }
 
 export interface LoadedPrompts extends Prompts {
@@ -100,14 +106,15 @@ export interface LoadedPrompts extends Prompts {
  * nobody gives, or one that the template lost
  */
 export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
-  const texts = textsOf(sources);
+  const files = readFiles(sources);
+  const texts = textsOf(sources, files);
   if (before?.texts === texts) return before;
   const there = templatesIn(sources.dir);
   const hasFolder = there !== null;
   const absent: string[] = [];
   const problems = hasFolder ? extraTemplates(there) : [noFolder(sources.dir)];
   const load = (path: string, name: string, templateRules: TemplateRules): Render => {
-    const outcome = loadTemplate(path, name, templateRules);
+    const outcome = loadTemplate(files.get(path) ?? null, name, templateRules);
     if (typeof outcome === "function") return outcome;
     problems.push(...outcome);
     return () => "";
@@ -158,14 +165,6 @@ function noFolder(dir: string): string {
   return `${dir}: there is no such folder of templates, or it cannot be read; check prompts.language and prompts.dir in the configuration`;
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-}
-
 /** @returns null: there is no such folder, or it cannot be read; it may vanish at any moment */
 function templatesIn(dir: string): string[] | null {
   try {
@@ -184,8 +183,11 @@ function extraTemplates(there: readonly string[]): string[] {
     .map((name) => `${name}: no template has this name; expected are ${[...expected].join(", ")}`);
 }
 
-function loadTemplate(path: string, name: string, templateRules: TemplateRules): Render | string[] {
-  const text = readTextFile(path, name);
+function loadTemplate(
+  text: ReturnType<typeof readTextFile>,
+  name: string,
+  templateRules: TemplateRules,
+): Render | string[] {
   if (text === null) return [`${name}: this template is missing`];
   if ("problem" in text) return [`${place(name, text.problem.line)}: ${text.problem.message}`];
   const compiled = compileTemplate(text.value, templateRules);

@@ -42,7 +42,7 @@ import type { Notices } from "./notices.ts";
 
 export interface RouterParts {
   readonly store: Store;
-  readonly homes: Pick<ChannelHomes, "place">;
+  readonly homes: Pick<ChannelHomes, "isAlone" | "place">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory">;
   readonly waker: Waker;
   readonly renewal: Pick<Renewal, "follow">;
@@ -118,6 +118,7 @@ export class Router implements PlatformInbox {
     this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
     this.ledger = new BindingLedger({
       store: parts.store,
+      homes: parts.homes,
       registry: parts.registry,
       waker: parts.waker,
       channelIds: this.#channelIds,
@@ -282,7 +283,9 @@ export class Router implements PlatformInbox {
       const said = { ...message, author: { ...message.author, name } };
       // A turn that begins with its message is the channel's own agent's.
       const isOwn = message.addressed && message.agent === undefined;
-      const beginner = isOwn ? waker.expect(id, message.text) : null;
+      const beginner = isOwn
+        ? waker.expect(id, { author: said.author, text: said.text, replyTo: said.replyTo ?? null })
+        : null;
       return { id, ...(await store.log.appendMessage(id, said, beginner)) };
     });
     const { id, seq } = appended;

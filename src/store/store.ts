@@ -12,9 +12,13 @@ import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
+import { CatchUpStore } from "./channels/catch-ups.ts";
+import { TermKeys } from "./log/fingerprints.ts";
+import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
 import { ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -80,9 +84,12 @@ export interface Store {
   readonly answers: AnswerProvenanceStore;
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
+  readonly catchUps: CatchUpStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
+  readonly gatewayShards: GatewayShardStore;
   readonly erasures: ErasureStore;
+  readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
   readonly reminders: ReminderStore;
   readonly overview: OverviewStore;
@@ -114,11 +121,12 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
     return wishes.believed;
   };
+  const keys = new TermKeys(signer);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
     members: new MemberStore(db),
-    log: new LogStore(db),
+    log: new LogStore(db, keys),
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
@@ -142,14 +150,17 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
-    people: new PersonalDataStore(db),
+    people: new PersonalDataStore(db, keys),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
+    catchUps: new CatchUpStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
+    gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),
+    retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),
     reminders: new ReminderStore(db),
     overview: new OverviewStore(db),

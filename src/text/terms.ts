@@ -1,5 +1,5 @@
 import { EDGELESS_SCRIPTS } from "./scripts.ts";
-import { normalForm } from "./text.ts";
+import { normalForm, plainDigits, withoutUnseen } from "./text.ts";
 
 /** Texts compared by the words they share: enough to quote with, and no model needed. */
 
@@ -157,17 +157,15 @@ const MAX_JOINED = 40;
 
 /**
  * The terms by which one text shows that it repeats what another one said: words without endings, numbers, identifiers
- * and their parts; not the most common English words. A paraphrase without any of these words is not recognised.
+ * and their parts; not the most common English words. With unseen characters, or digits of another script than ASCII, also what it
+ * has without. A paraphrase without any of these words is not recognised.
  */
 export function tellingTerms(text: string): Set<string> {
   const looked = text.slice(0, MAX_LENGTH);
-  const plain = looked.replaceAll(INVISIBLE, "");
+  const plain = plainDigits(withoutUnseen(looked));
   const found = termsTold(looked);
   return plain === looked ? found : found.union(termsTold(plain));
 }
-
-/** Characters that nobody sees: a word with one inside is the same word to whoever reads it. */
-const INVISIBLE = /\p{Cf}+/gu;
 
 function termsTold(looked: string): Set<string> {
   const found = new Set<string>(looked.match(DATE) ?? []);
@@ -193,4 +191,16 @@ function withoutE(term: string): string {
 /** A number, an identifier with one: who says it says the same thing. Words are said of many things. */
 export function isExact(term: string): boolean {
   return /\d/.test(term);
+}
+
+/** A text without the sentences that have one of these terms; "" where nothing else is left of it. Pure. */
+export function withoutTerms(text: string, gone: ReadonlySet<string>): string {
+  const isFree = (one: string): boolean => tellingTerms(one).isDisjointFrom(gone);
+  const lines = text.split("\n").flatMap((line) => {
+    if (isFree(line)) return [line];
+    const left = splitSentences(line).filter(isFree).join(" ");
+    // What is apart in two sentences may be one number where they stand side by side.
+    return left !== "" && isFree(left) ? [left] : [];
+  });
+  return lines.join("\n").trim();
 }

@@ -30,6 +30,22 @@ export function normalForm(text: string, form: "NFC" | "NFKC"): string {
   return text.replaceAll(MANY_MARKS, "$&\u034f").normalize(form);
 }
 
+/** Without the characters that nobody sees: a word with one inside is the same word to whoever reads it. */
+export function withoutUnseen(text: string): string {
+  return text.replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, "");
+}
+
+/** With the digits of all scripts as those of ASCII: ٤٧ is 47. */
+export function plainDigits(text: string): string {
+  return text.replaceAll(/(?![0-9])\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0) ?? 0;
+    let value = 0;
+    // Each script has its ten digits in a row.
+    while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
+    return String(value);
+  });
+}
+
 /**
  * Keeps 70 % of `limit` from the head and 20 % from the tail round a marker that names the original size.
  * @param size of a text whose middle is gone already: its size before

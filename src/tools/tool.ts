@@ -6,6 +6,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
 import type { PlainTool } from "../core/tool-names.ts";
+import { parametersOf } from "../llm/tool-parameters.ts";
 import { templateOfTool } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
 
@@ -202,12 +203,6 @@ export function makeTool<Input>(
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),
   };
-}
-
-/** The JSON Schema of a tool's arguments, without its dialect: no model needs that, and each request would pay for it. */
-function parametersOf(input: z.ZodType): ToolSpec["parameters"] {
-  const { $schema: _dialect, ...parameters } = z.toJSONSchema(input, { io: "input" });
-  return parameters;
 }
 
 /** The model's arguments do not fit: the message tells it what to change. */

@@ -74,7 +74,14 @@ export function commitSummary(
   const summaries = [...kept, summary].toSorted((a, b) => a.fromSeq - b.fromSeq);
   const coveredTo = plan.kind === "leaf" ? plan.toSeq : history.coveredTo;
   const omission = omissionBehind(coveredTo, history.omittedTo, omitted);
-  return cover(history, { coveredTo, summaries, omission, ahead: history.ahead, wishes: history.wishes });
+  return cover(history, {
+    coveredTo,
+    summaries,
+    omission,
+    ahead: history.ahead,
+    wishes: history.wishes,
+    rejections: [],
+  });
 }
 
 /** The history once a summary is written ahead. Pure. */
@@ -128,6 +135,7 @@ export function resetTo(history: History, toSeq: Seq): History {
     omission: history.omittedTo > toSeq ? history.omission : null,
     ahead: [],
     wishes: [],
+    rejections: [],
     entries: history.entries.filter(({ seq }) => seq > toSeq),
   };
 }
@@ -143,6 +151,7 @@ export function historyFrom(coveredTo: Seq): History {
     omission: null,
     ahead: [],
     wishes: [],
+    rejections: [],
     entries: [],
   };
 }

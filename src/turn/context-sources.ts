@@ -117,7 +117,9 @@ export interface Scene extends SectionScene {
 
 /** Gathers what a context of this agent is made of. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, recalled, remembered, isUnfound, attached, extract, now, scene } = situation;
+  const { history, turn, remembered, isUnfound, attached, extract, now, scene } = situation;
+  const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
+  const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
   const learned = learnedLines(history, asked, now);
@@ -359,9 +361,9 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
 const MAX_LEARNED = 8;
 
 /** What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`. */
-function learnedLines({ wishes }: History, asked: readonly Asked[], now: Date): string[] {
+function learnedLines({ wishes, rejections }: History, asked: readonly Asked[], now: Date): string[] {
   const people = new Set(asked.map(({ authorId }) => authorId));
-  return candidatesToShow(wishes, people, now)
+  return candidatesToShow(wishes, people, now, rejections)
     .slice(0, MAX_LEARNED)
     .map(({ person, wish, wishes: said }) => {
       const names = [...new Map(said.map(({ asker, askerName }) => [asker, quotedName(askerName)])).values()];

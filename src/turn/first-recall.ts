@@ -1,3 +1,4 @@
+import type { UserEntry } from "../core/entry.ts";
 import { dueMessages, type History } from "../core/history.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Seq } from "../core/ids.ts";
@@ -6,9 +7,16 @@ import type { Seq } from "../core/ids.ts";
 const RECALL_LIMIT = 20;
 const MEMORY_LIMIT = 6;
 
+/** What of a message counts where something is looked up for it. */
+export type AskingMessage = Pick<UserEntry, "author" | "text" | "replyTo">;
+
 /** What a turn looks for before it asks its model: a text, and how much may come; 0: nothing is looked for. */
 export interface FirstRecall {
   readonly text: string;
+  /** Whose text it is, each once. */
+  readonly askers: readonly { readonly id: string; readonly name: string }[];
+  /** Ids of the messages that it replies to. */
+  readonly repliesTo: readonly string[];
   readonly entries: number;
   readonly memories: number;
 }
@@ -19,17 +27,28 @@ type Recallable = AgentConfig["memory"]["recall"];
 /** Pure. @param toSeq the last message that the turn answers */
 export function firstRecall(history: History, toSeq: Seq, recall: Recallable): FirstRecall {
   const due = dueMessages(history).filter(({ seq }) => seq <= toSeq);
-  return recallFor(history, due.map((message) => message.text).join("\n"), recall);
+  return recallFor(history, due, recall);
 }
 
-/** What a turn will look for whose messages say this. Pure. */
-export function recallFor(history: History, text: string, recall: Recallable): FirstRecall {
+/** What a turn will look for that answers these messages. Pure. */
+export function recallFor(
+  history: History,
+  messages: readonly AskingMessage[],
+  recall: Recallable,
+): FirstRecall {
   const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
   const isLookedUp = (what: Recallable): boolean => !isAllInView && (recall === "all" || recall === what);
   return {
-    text,
+    text: messages.map(({ text }) => text).join("\n"),
+    askers: askersOf(messages),
+    repliesTo: messages.flatMap(({ replyTo }) => replyTo ?? []),
     entries: isLookedUp("messages") ? RECALL_LIMIT : 0,
     // What is remembered of what is in view need not be looked up: asking would cost each turn a query.
     memories: isLookedUp("memories") ? MEMORY_LIMIT : 0,
   };
+}
+
+/** The people whose messages these are, each once, by the name of their last one. Pure. */
+export function askersOf(messages: readonly Pick<AskingMessage, "author">[]): FirstRecall["askers"] {
+  return [...new Map(messages.map(({ author: { id, name } }) => [id, { id, name }])).values()];
 }

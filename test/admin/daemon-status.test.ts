@@ -63,10 +63,12 @@ test("how a daemon stands in its cluster is said in words", () => {
     name: "a",
     state: "member",
     isResting: false,
+    why: null,
     owned: 32,
     members: 2,
     isPublishing: true,
     wakes: { sent: 1, received: 2, dropped: 0 },
+    shards: [],
   };
   assert.equal(describeCluster(state), "home of 32 partitions, among 2 daemons that take their share");
   const drained = describeCluster({ ...state, isResting: true, isPublishing: false, members: null });
@@ -74,6 +76,8 @@ test("how a daemon stands in its cluster is said in words", () => {
     drained,
     "home of 32 partitions; it is drained: it takes no more while others are there; RabbitMQ takes nothing from it now",
   );
-  assert.match(describeCluster({ ...state, state: "joining" }), /^not in the cluster: it has no connection/);
+  const joining: ClusterState = { ...state, state: "joining" };
+  assert.match(describeCluster(joining), /^not in the cluster, .* tries to join: it has no connection/);
+  assert.match(describeCluster({ ...joining, why: "its name is taken" }), /to join: its name is taken$/);
   assert.match(describeCluster({ ...state, state: "leaving" }), /hands on 32 partitions$/);
 });

@@ -32,6 +32,7 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
   const failures: string[] = [];
   const line = new Line({
     names,
+    count: PARTITIONS,
     baton: Buffer.from("second"),
     // The broker has it, as it says, and whoever it takes for the holder is sent it: not this one.
     sender: { baton: async () => true },
@@ -48,14 +49,62 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
     fail: (why) => failures.push(why),
   });
   await line.enter();
-  await until("all partitions", () => line.owned === PARTITIONS);
+  await until("all partitions", () => line.owned.length === PARTITIONS);
   line.renewOld();
   await until("loss", () => listener.lostOnes.length === PARTITIONS);
   assert.equal(counts.lost, PARTITIONS);
   // Nobody else was in line: they come back, as batons that were never held.
-  await until("all partitions again", () => line.owned === PARTITIONS);
+  await until("all partitions again", () => line.owned.length === PARTITIONS);
   assert.equal(counts.gained, 2 * PARTITIONS);
   assert.deepEqual(failures, []);
   line.drop();
+  await connection.close();
+});
+
+test("a line may be dropped while it is still got in", { skip: skippedWithout(broker) }, async () => {
+  await using space = makeNamespace(url);
+  const { names } = space;
+  const connection = await openBroker(url, "test");
+  const log = pino({ level: "silent" });
+  const listener = new Ledger().listener("a");
+  const gate = Promise.withResolvers<void>();
+  let opened = 0;
+  let made = 0;
+  const line = new Line({
+    names,
+    count: 2,
+    baton: Buffer.from("first"),
+    sender: { baton: async () => true },
+    gains: new Gains(listener, log),
+    listener,
+    wakes: null,
+    counts: { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 },
+    timing: { renewMs: 60_000, proofMs: 60_000, orphanMs: 60_000, handOnMs: 60_000 },
+    log,
+    // The first queue comes behind the second.
+    openChannel: async () => {
+      const channel = await connection.model.createChannel();
+      const isFirst = opened === 0;
+      opened += 1;
+      const assertQueue = channel.assertQueue.bind(channel);
+      channel.assertQueue = async (...args) => {
+        if (isFirst) await gate.promise;
+        const queue = await assertQueue(...args);
+        made += 1;
+        return queue;
+      };
+      return channel;
+    },
+    share: () => 2,
+    ask: async () => undefined,
+    onTaken: () => undefined,
+    fail: () => undefined,
+  });
+  const entering = line.enter();
+  await until("the second", () => made === 1);
+  line.drop();
+  gate.resolve();
+  await entering;
+  assert.deepEqual([line.held, line.owned, listener.lostOnes], [[], [], []]);
   await connection.close();
 });

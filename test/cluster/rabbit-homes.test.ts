@@ -221,7 +221,7 @@ test("a cluster renews at once what another says that it has", RUN, async () => 
   const { homes } = await cluster.join("a", { proofMs: 500 });
   await until("share of one", () => homes.vitals().owned === PARTITIONS);
   await using client = await openClient();
-  const claim = { id: "other", name: "other", since: 0, held: [7], isOut: true };
+  const claim = { id: "other", name: "other", since: 0, held: [7], isOut: true, hasDatabase: false };
   await until("renewal", () => {
     client.channel.publish(space.names.presence, "", presenceBytes(claim));
     return homes.vitals().partitions.renewed > 0;

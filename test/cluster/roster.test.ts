@@ -12,21 +12,33 @@ import {
 } from "../../src/cluster/roster.ts";
 
 function presence(id: string, since: number, more: Partial<Presence> = {}): Presence {
-  return { id, name: id, since, held: [], isOut: false, ...more };
+  return { id, name: id, since, held: [], isOut: false, hasDatabase: false, ...more };
 }
 
 test("what a member tells of itself is read as it was written, and foreign bytes are nothing", () => {
   const told = presence("a", 1, { held: [0, 63] });
-  assert.deepEqual(parsePresence(presenceBytes(told)), told);
+  assert.deepEqual(parsePresence(presenceBytes(told), PARTITIONS), told);
   const foreign = ["", "null", "{}", "[]", "\u0000\u00ff", JSON.stringify({ ...told, held: [64] })];
-  for (const text of foreign) assert.equal(parsePresence(Buffer.from(text)), null, text);
-  assert.equal(parsePresence(Buffer.from([0xff, 0xfe, 0x00])), null);
+  for (const text of foreign) assert.equal(parsePresence(Buffer.from(text), PARTITIONS), null, text);
+  assert.equal(parsePresence(Buffer.from([0xff, 0xfe, 0x00]), PARTITIONS), null);
+});
+
+test("whether others reach the database is heard of those that are there, and of none that does not tell", () => {
+  const roster = new Roster(presence("a", 1), PARTITIONS, 0);
+  const { hasDatabase: _, ...before } = presence("b", 2);
+  const heard = parsePresence(Buffer.from(JSON.stringify(before)), PARTITIONS);
+  assert.deepEqual(heard, presence("b", 2));
+  roster.hear(presence("b", 2), 0);
+  assert.equal(roster.isDatabaseThere(0), false);
+  roster.hear(presence("c", 3, { hasDatabase: true }), 0);
+  assert.equal(roster.isDatabaseThere(0), true);
+  assert.equal(roster.isDatabaseThere(3001), false);
 });
 
 test("the order of joining says whose share is larger, and all members say the same", () => {
   const all = [presence("c", 1), presence("a", 2), presence("b", 2)];
   const shares = all.map((self) => {
-    const roster = new Roster(self, 0);
+    const roster = new Roster(self, PARTITIONS, 0);
     for (const other of all) roster.hear(other, 0);
     return roster.share(3, 0);
   });
@@ -34,7 +46,7 @@ test("the order of joining says whose share is larger, and all members say the s
 });
 
 test("while it is not known who has come or gone, the share is enough for all together", () => {
-  const roster = new Roster(presence("b", 2), 0);
+  const roster = new Roster(presence("b", 2), PARTITIONS, 0);
   roster.hear(presence("a", 1), 0);
   assert.equal(roster.share(2, 0), 32);
   assert.equal(roster.share(3, 0), 22);
@@ -44,7 +56,7 @@ test("while it is not known who has come or gone, the share is enough for all to
 });
 
 test("who is not heard for a while is not here, and who is out is not either", () => {
-  const roster = new Roster(presence("b", 2), 0);
+  const roster = new Roster(presence("b", 2), PARTITIONS, 0);
   assert.equal(roster.hear(presence("a", 1), 0), true);
   assert.equal(roster.hear(presence("a", 1), 1000), false);
   assert.equal(roster.isFirst(3999), false);
@@ -59,7 +71,7 @@ test("who is not heard for a while is not here, and who is out is not either", (
 });
 
 test("a partition is an orphan that nobody has held for so long, whoever that was", () => {
-  const roster = new Roster(presence("b", 2), 0);
+  const roster = new Roster(presence("b", 2), PARTITIONS, 0);
   assert.deepEqual(roster.orphans(5000, 5000), []);
   for (let partition = 0; partition < PARTITIONS - 3; partition++) roster.holds(partition, 3000);
   roster.hear(presence("a", 1, { held: [61] }), 3000);
@@ -72,7 +84,7 @@ const members = fc.integer({ min: 1, max: 200 });
 test("the shares of all members are all partitions, and differ by one at most", () => {
   fc.assert(
     fc.property(members, (count) => {
-      const shares = Array.from({ length: count }, (_, rank) => shareOf(rank, count));
+      const shares = Array.from({ length: count }, (_, rank) => shareOf(rank, count, PARTITIONS));
       assert.equal(
         shares.reduce((sum, share) => sum + share, 0),
         PARTITIONS,
@@ -85,10 +97,10 @@ test("the shares of all members are all partitions, and differ by one at most", 
 test("the largest shares are enough for all partitions, and no less than anybody's own", () => {
   fc.assert(
     fc.property(members, (count) => {
-      assert.ok(largestShare(count) * count >= PARTITIONS);
-      assert.equal(largestShare(count), shareOf(0, count));
+      assert.ok(largestShare(count, PARTITIONS) * count >= PARTITIONS);
+      assert.equal(largestShare(count, PARTITIONS), shareOf(0, count, PARTITIONS));
     }),
   );
   // The broker counts nobody where this member is not counted yet.
-  assert.equal(largestShare(0), PARTITIONS);
+  assert.equal(largestShare(0, PARTITIONS), PARTITIONS);
 });

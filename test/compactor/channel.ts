@@ -13,6 +13,7 @@ export const EMPTY: History = {
   omission: null,
   ahead: [],
   wishes: [],
+  rejections: [],
   entries: [],
 };
 export const START = Date.UTC(2026, 10, 21, 14, 5);
@@ -136,7 +137,7 @@ export function commit(history: History, plan: JobPlan, tokens: number): History
   const coveredTo = kind === "leaf" ? toSeq : history.coveredTo;
   const omission = coveredTo >= history.omittedTo ? null : history.omission;
   const ahead = history.ahead.filter((one) => one.kind === "merge" || one.fromSeq > coveredTo);
-  return cover(history, { coveredTo, summaries, omission, ahead, wishes: history.wishes });
+  return cover(history, { coveredTo, summaries, omission, ahead, wishes: history.wishes, rejections: [] });
 }
 
 /** The history once the summary of this plan is written ahead. */

@@ -32,6 +32,7 @@ function read(t: TestContext, toml: string, env = {}): Config {
 const LIVE: Readonly<Record<string, string>> = {
   '[log]\nlevel = "debug"': "log.level",
   "[llm]\nmax_retries = 5": "llm.max_retries",
+  "[retention]\nimage_days = 5": "retention.image_days",
   '[platforms.discord]\ndm = "off"': "platforms.discord.dm",
   '[platforms.discord]\nowners = ["1"]': "platforms.discord.owners",
   '[platforms.slack]\nowner_roles = ["ops"]': "platforms.slack.owner_roles",
@@ -107,6 +108,8 @@ const ALL_ON: Readonly<Record<string, string>> = {
 };
 /** Another value of each option that is no agent's, as the file has it; `env:` is another variable. */
 const OTHER: Readonly<Record<string, string>> = {
+  "retention.text_days": "90",
+  "retention.image_days": "30",
   "database.url": "env:DATABASE_URL=postgres://two/db",
   "database.data_dir": '"./elsewhere"',
   "llm.base_url": '"http://127.0.0.1:1/v1"',

@@ -150,6 +150,7 @@ suite("without a file", () => {
         embeddings: null,
       },
       telemetry: null,
+      retention: { textDays: 0, imageDays: 0 },
       terminal: { history: true },
       log: { level: "info", format: "auto", fileMaxBytes: 10_000_000, files: 5 },
       daemon: {

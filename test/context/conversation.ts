@@ -34,6 +34,7 @@ const EMPTY: History = {
   omission: null,
   ahead: [],
   wishes: [],
+  rejections: [],
   entries: [],
 };
 const NAMES = ["Ann", "Ben", "千早", "Zoë 🎈"];

@@ -1,7 +1,9 @@
 // proves: src/compose/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/cluster-report.ts, migrations/0057_members.sql
 // Real daemons on one Postgres and one RabbitMQ, and people who chat with them.
 import assert from "node:assert/strict";
+import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
@@ -73,9 +75,15 @@ class Scene implements AsyncDisposable {
     return { code, out: started.out.join("\n"), stderr: started.stderr };
   }
 
+  /** Starts another daemon under the name of one, from a folder of its own. */
+  async startNamesake(name: string): Promise<TestProcess> {
+    const config = `${this.#config}name = "${name}"\n`;
+    return this.#stack.use(await openMainHome(config, this.#env)).run("start");
+  }
+
   async look(): Promise<ClusterReport> {
-    const { members } = this.beside.store;
-    return reportCluster(await members.all(), await members.partitions());
+    const { members, gatewayShards } = this.beside.store;
+    return reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
   }
 
   /** Resolves when these daemons, and no others, have even shares of all partitions. */
@@ -87,6 +95,11 @@ class Scene implements AsyncDisposable {
       return areEven(shares);
     });
     return seen;
+  }
+
+  /** Where a daemon has its key. */
+  async keyFile(name: string): Promise<string> {
+    return path.join((await this.#home(name)).folder, "data", "signing.key");
   }
 
   async #home(name: string): Promise<MainHome> {
@@ -204,7 +217,7 @@ test("/stop ends an answer wherever it is typed, and an operator sees and drains
   const shown = await scene.run("b", "cluster");
   assert.match(
     shown.out,
-    /^daemon +on +version +since +heard +partitions +channels +due +state$/m,
+    /^daemon +on +version +since +heard +partitions +channels +due +shards +state$/m,
     shown.stderr,
   );
   assert.match(
@@ -231,3 +244,77 @@ test("/stop ends an answer wherever it is typed, and an operator sees and drains
   const wrong = await scene.run("b", "cluster", "drain", "nobody");
   assert.match(wrong.stderr, /^No daemon of the cluster is called nobody\. There are: a, b\.$/);
 });
+
+test(
+  "a second daemon of one name does not start and says who has it; one that comes after a kill starts at once",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const { world } = scene;
+    const a = await scene.start("a");
+    await scene.untilEven("a");
+    const second = await scene.startNamesake("a");
+    assert.deepEqual(await second.ended, { code: 1, signal: null }, second.stderr);
+    assert.match(
+      second.stderr,
+      new RegExp(
+        `^Another daemon of this cluster is called a, and runs \\(on ${hostname()}, process ${a.pid}\\)\\. Give this one a name`,
+        "m",
+      ),
+    );
+    await world.say("room", "m1", "does the first go on?");
+    await world.untilAnswered();
+    await a.kill();
+    const again = await scene.start("a");
+    assert.doesNotMatch(again.stderr, /name_not_taken/);
+    await world.say("room", "m2", "and now?");
+    await world.untilAnswered();
+    await world.assertAnsweredOnce();
+  },
+);
+
+test(
+  "a daemon without the key of the others makes none, and one with another key says so, until it has theirs",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const a = await scene.start("a");
+    const [ofA, ofB] = [await scene.keyFile("a"), await scene.keyFile("b")];
+    assert.doesNotMatch(a.stderr, /signing_key/, "the first makes one");
+
+    const without = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.match(without.stderr, / sign with one, a \(on .*signing_key_missing/);
+    assert.ok(!(await readdir(path.dirname(ofB))).includes("signing.key"));
+    assert.match(
+      (await scene.run("a", "cluster")).out,
+      /^Not all sign with the same key.* b \(on .*\) has none/m,
+    );
+    await copyFile(ofA, ofB);
+    await until("word of the copy", async () => !/Not all sign/.test((await scene.run("b", "cluster")).out));
+    without.signal("SIGTERM");
+    await without.ended;
+
+    await rm(ofB);
+    await writeFile(ofB, `${"0f".repeat(32)}\n`, { mode: 0o600 });
+    const other = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.match(other.stderr, / is another key than that of a \(on .*signing_key_differs/);
+    assert.match((await scene.run("a", "cluster")).out, /^Not all sign with the same key/m);
+    assert.match(
+      (await scene.run("b", "doctor")).out,
+      /^✗ signing key: .* is another key than that of a \(on/m,
+    );
+    other.signal("SIGTERM");
+    await other.ended;
+    await rm(ofB);
+    await copyFile(ofA, ofB);
+    const same = await scene.start("b");
+    await scene.untilEven("a", "b");
+    assert.doesNotMatch(same.stderr, /signing_key/);
+    assert.match(
+      (await scene.run("b", "doctor")).out,
+      /^✓ signing key: the daemons that are there have the same$/m,
+    );
+  },
+);

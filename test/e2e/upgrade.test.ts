@@ -4,50 +4,28 @@
  * is additive as all migrations are: it changes what statements return that the older one has prepared on its connections.
  */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { readKnownVersion } from "../../src/store/database/migrate.ts";
 import { assertWhole, type Home, openHome, openSeed, parseLog } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo } from "../support/e2e-model.ts";
+import { makeNextVersion, type NextVersion } from "../support/next-version.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import type { TestProcess } from "../support/process.ts";
 import { connectionUrl } from "../support/weir.ts";
 
-const ROOT = path.join(import.meta.dirname, "..", "..");
 const OLD = await readKnownVersion();
 
-const ADDITIVE = `
-alter table channels add column newer text;
-alter table entries add column newer text;
-alter table memories add column newer text;
-do $$
-declare v_name text; v_made text; v_changed text;
-begin
-  foreach v_name in array array['append_message', 'revise_message'] loop
-    v_made := pg_get_functiondef(v_name::regproc);
-    v_changed := regexp_replace(v_made, '\\)(\\s+RETURNS record)', ', OUT newer integer)\\1');
-    if v_changed = v_made then raise exception '% does not return a row any more: change this test', v_name; end if;
-    execute 'drop function ' || v_name;
-    execute v_changed;
-  end loop;
-end $$;`;
-
-let folder: string;
+let version: NextVersion;
 let next: string;
 let seed: Home;
 let model: ModelServer;
 before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), "weir-next-"));
-  for (const part of ["src", "prompts", "migrations", "package.json"])
-    await cp(path.join(ROOT, part), path.join(folder, part), { recursive: true });
-  await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"));
-  const number = String(OLD + 1).padStart(4, "0");
-  await writeFile(path.join(folder, "migrations", `${number}_next.sql`), ADDITIVE);
-  next = path.join(folder, "src", "main.ts");
+  version = await makeNextVersion();
+  next = version.main;
   seed = await openSeed();
   model = await startModelServer();
   model.respond(echo);
@@ -55,7 +33,7 @@ before(async () => {
 after(async () => {
   await model[Symbol.asyncDispose]();
   await seed[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await version[Symbol.asyncDispose]();
 });
 
 const ROOMS = ["one", "two", "three"] as const;

@@ -19,6 +19,8 @@ export function makeSchedule(seed: number, length: number): Step[] {
 
 class Composer {
   readonly #random: Random;
+  /** Chance of its own: what else a seed does is as it was. */
+  readonly #retained: Random;
   readonly #episodes: Deck<Episode>;
   readonly #crashes: Deck<CrashPoint>;
   readonly #modes: Deck<SummaryMode>;
@@ -31,6 +33,7 @@ class Composer {
 
   constructor(seed: number) {
     this.#random = new Random(seed);
+    this.#retained = new Random(~seed);
     const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools"] as const;
     this.#episodes = new Deck<Episode>(this.#random, EPISODES);
     this.#crashes = new Deck(this.#random, CRASHES);
@@ -83,6 +86,7 @@ class Composer {
         this.#crash();
         this.#talk(random.int(4, 12));
         if (random.chance(0.3)) this.#delete();
+        this.#retain("may crash");
         this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
         return this.#talk(random.int(4, 10));
       case "hold":
@@ -113,6 +117,7 @@ class Composer {
       case "stall":
         return this.#stall();
       case "delete":
+        this.#retain();
         for (let left = random.int(2, 4); left > 0; left--) {
           this.#talk(random.int(2, 6));
           this.#delete();
@@ -437,6 +442,15 @@ class Composer {
 
   #summariser(mode: SummaryMode): void {
     this.#steps.push({ do: "summariser", mode });
+  }
+
+  #retain(how: "may crash" | "whole" = "whole"): void {
+    const when = this.#retained.chance(0.5) ? "before" : "after";
+    const point = { at: "database", statement: "retention_texts", when, nth: 1 } as const;
+    if (how === "may crash" && this.#retained.chance(0.25)) this.#steps.push({ do: "crash", point });
+    this.#steps.push({ do: "retain" });
+    for (let left = this.#retained.int(0, 2); left > 0; left--)
+      this.#steps.push({ do: "delete", room: 0, target: "expired", pick: this.#retained.next() });
   }
 
   #delete(target: DeletionTarget = this.#deletions.deal()): void {

@@ -1,7 +1,7 @@
 import type { InboundDeletion, InboundEdit, InboundEvent, Receipt } from "../../src/core/message.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { SaidMessage } from "./ledger.ts";
-import { observeLastJob, type SummaryRow } from "./observe.ts";
+import { observeIsExpired, observeLastJob, type SummaryRow } from "./observe.ts";
 import { SECOND_AGENT } from "./profile.ts";
 import type { Room } from "./rooms.ts";
 import type { DeletionTarget, Step } from "./schedule.ts";
@@ -13,6 +13,8 @@ const NEWEST_OF_JOB = 12;
 
 /** Newest messages of which one is edited. */
 const EDITED_AMONG = 60;
+/** Later than what the database has by now, whatever its clock says, ms. */
+const LATER_MS = 60_000;
 /** Between the numbers of edits of one step: no step has as high a one. */
 const AGAIN = 36 ** 3;
 
@@ -86,16 +88,21 @@ export class People {
     n: number,
     incarnation: Incarnation,
   ): Promise<void> {
-    if (chosen === undefined) return;
+    if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
     chosen.markers.push(markerOf(n));
     ledger.own.add(markerOf(n));
+    // Nobody can say which words of such a text went: it goes as a whole.
+    const isDeletion = await observeIsExpired(this.#world.probe, room.id, chosen.message.id);
+    if (isDeletion) for (const marker of chosen.markers) ledger.leaving.add(marker);
+    const now = this.#world.now();
     const event: InboundEdit = {
       type: "edit",
       platform: address.platform,
       channel: address,
       id: chosen.message.id,
       text: editOf(chosen.marker, n),
-      at: this.#world.now(),
+      // The database says by its own clock when it came to know the message.
+      at: isDeletion ? new Date(Math.max(now.getTime(), Date.now() + LATER_MS)) : now,
     };
     ledger.edits++;
     ledger.editing.add(markerOf(n));
@@ -169,6 +176,12 @@ export class People {
         return told.length > 0 ? told : here.filter(({ seq }) => seq !== null && ledger.cited.has(seq));
       },
       newest: () => here.slice(-3),
+      expired: () => {
+        const gone = here.filter(({ seq }) => seq !== null && ledger.expired.has(seq));
+        // What something tells of it is what a deletion has to find.
+        const told = gone.filter(({ marker, seq }) => ledger.told.has(marker) || ledger.cited.has(seq ?? 0));
+        return told.length > 0 ? told : gone;
+      },
       edited: () => here.filter(({ markers }) => markers.length > 1).slice(-3),
     };
     const chosen = found[target]();
@@ -186,6 +199,7 @@ export class People {
     }
     if (receipt === "dead") this.#unacknowledged.push(handed);
     else if (event.type === "deletion") await this.#deleted(room, event, receipt);
+    else if (event.type === "edit" && this.#isLeaving(room, event)) await this.#deleted(room, event, receipt);
     else if (event.type === "edit") await this.#edited(room, event);
   }
 
@@ -199,7 +213,11 @@ export class People {
       if (!ledger.editedAway.has(marker)) ledger.editedAway.set(marker, lastJob);
   }
 
-  async #deleted({ ledger }: Room, { id }: InboundDeletion, receipt: Receipt): Promise<void> {
+  #isLeaving({ ledger }: Room, { id }: InboundEdit): boolean {
+    return ledger.byMessageId.get(id)?.markers.some((marker) => ledger.leaving.has(marker)) === true;
+  }
+
+  async #deleted({ ledger }: Room, { id }: InboundDeletion | InboundEdit, receipt: Receipt): Promise<void> {
     const said = ledger.byMessageId.get(id);
     if (said === undefined) return;
     ledger.deletions++;

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ReminderClock, type ReminderClockParts } from "../../src/channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
@@ -34,6 +35,8 @@ import { createStore, type Store } from "../../src/store/store.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase } from "./freezable-database.ts";
+import { NO_SIGNER, type Signer } from "../../src/store/database/signing-key.ts";
+import { FUZZ_KEY } from "./fuzz-key.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
 import { actTool } from "./deeds.ts";
@@ -58,6 +61,8 @@ const LIMITS = {
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;
+/** Older than that is nothing that a run has said, ms. */
+const A_CENTURY_MS = 100 * 365 * 24 * 60 * 60 * 1000;
 /** A clock of reminders looks so often what time it is in the run, ms. */
 const CLOCK_MS = 4;
 /** The breaker's half minute becomes 30 ms. */
@@ -103,14 +108,17 @@ const UNROUTED = {
   failureText: () => "",
 };
 
+const SIGNER: Signer = { ...NO_SIGNER, derive: async () => Promise.resolve(FUZZ_KEY) };
+
 /** As a mutant has it. */
 function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
-  const plain = createStore(database);
+  const plain = createStore(database, { signer: SIGNER });
   return mutant?.store?.(plain, database) ?? plain;
 }
 
 /** One life of the daemon: its own channels, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
+  readonly #log = pino({ level: "silent" });
   readonly number: number;
   /** The configuration in force. */
   profile: Profile;
@@ -146,7 +154,7 @@ export class Incarnation {
       this.#reached("database", when, statement);
       return this.#isCutAt(statement, when);
     });
-    const log = pino({ level: "silent" });
+    const log = this.#log;
     this.store = storeOf(mutant, this.database);
     const { store } = this;
     this.#mutant = mutant;
@@ -370,6 +378,17 @@ export class Incarnation {
   /** Brings the search index up to the log. */
   async index(): Promise<void> {
     await this.#indexer.flush();
+  }
+
+  /** Lets all texts go that are settled and summarised, as if they were old. */
+  async retain(): Promise<void> {
+    const retention = new Retention(
+      { store: this.store.retention, now: () => new Date(Date.now() + A_CENTURY_MS), log: this.#log },
+      { textDays: 1, imageDays: 1 },
+    );
+    await Promise.race([retention.sweep(), this.death]);
+    // What a dead one is asking will never be answered.
+    if (!this.isDead) await retention[Symbol.asyncDispose]();
   }
 
   async drain(): Promise<void> {

@@ -24,6 +24,8 @@ export interface Versions {
   readonly coveredTo: number;
   readonly omittedTo: number;
   readonly deletions: number;
+  /** The summaries that something was taken out of which cannot be written again: an edit does that, too. */
+  readonly takenOut: string;
   /** Of now, and of the two steps before: a prompt may be put together in one, and arrive in the next. */
   readonly days: readonly string[];
 }
@@ -125,6 +127,8 @@ export class Ledger {
   readonly cited = new Set<number>();
   /** Markers of messages that a memory tells of which another one bears, too, and that calls of tools have repeated. */
   readonly told = new Set<string>();
+  /** Entries whose texts are no longer kept. */
+  expired: ReadonlySet<number> = new Set();
   lastSummary = 0;
   lastTurn = 0;
   readonly turns = new Map<number, TurnRow>();

@@ -250,3 +250,15 @@ export async function observeLastJob(db: Database, channel: ChannelId): Promise<
   );
   return row?.id ?? 0;
 }
+
+/** Is the text of a message no longer kept? */
+export async function observeIsExpired(db: Database, channel: ChannelId, message: string): Promise<boolean> {
+  const rows = await db.query(
+    {
+      name: "fuzz_is_expired",
+      text: "select from entries where channel_id = $1 and message_id = $2 and expired_at is not null and deleted_at is null",
+    },
+    [channel, message],
+  );
+  return rows.length > 0;
+}

@@ -6,7 +6,7 @@ import { People } from "./inbound.ts";
 import { Reloads } from "./reloads.ts";
 import { until, untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
-import { type Step, tellStep } from "./schedule.ts";
+import { type Step, type SummaryMode, tellStep } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 /** Longest time from a message to its model call, ms: much more than any step on the way takes. */
@@ -20,6 +20,7 @@ const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
   "end_race",
   "thaw",
   "evict",
+  "retain",
   "release",
   "quiesce",
 ]);
@@ -114,9 +115,7 @@ export class Performer {
       case "stop_agent":
         return this.#stopAgent(this.#room(step), step.pick, incarnation);
       case "summariser":
-        world.script.mode = step.mode;
-        if (step.mode !== "held") world.script.release("summary");
-        return;
+        return this.#summarise(step.mode);
       case "talker":
         world.script.isAway = step.isAway;
         return;
@@ -128,6 +127,8 @@ export class Performer {
       case "evict":
         incarnation.channels.eviction.evictIdle();
         return;
+      case "retain":
+        return this.#retain(incarnation);
       case "cancel":
         return this.#cancel(this.#room(step), step.pick, incarnation);
       case "pass":
@@ -186,6 +187,25 @@ export class Performer {
     const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
+  }
+
+  #summarise(mode: SummaryMode): void {
+    const { script } = this.#world;
+    script.mode = mode;
+    if (mode !== "held") script.release("summary");
+  }
+
+  async #retain(incarnation: Incarnation): Promise<void> {
+    const { probe, tally, rooms } = this.#world;
+    await incarnation.retain();
+    const rows = await probe.query<{ channel: number; seq: number; is_taken: boolean }>({
+      name: "fuzz_expired",
+      text: `select channel_id as channel, seq, deleted_at is not null as is_taken from entries where expired_at is not null`,
+    });
+    tally.expired = rows.length;
+    tally.expiredDeleted = rows.filter((row) => row.is_taken).length;
+    for (const { id, ledger } of rooms)
+      ledger.expired = new Set(rows.filter(({ channel }) => channel === id).map(({ seq }) => seq));
   }
 
   async #stopAgent({ id, state }: Room, pick: number, incarnation: Incarnation): Promise<void> {

@@ -40,7 +40,7 @@ export interface CrashPoint {
   readonly nth: number;
 }
 
-export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited";
+export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited" | "expired";
 
 /** Channel of the run: 0 is where most is said. */
 export type RoomNumber = 0 | 1 | 2;
@@ -84,6 +84,8 @@ export type Step =
   | { readonly do: "reset"; readonly room: RoomNumber }
   | { readonly do: "force"; readonly room: RoomNumber }
   | { readonly do: "evict" }
+  /** All that is old enough to be no longer kept goes: whatever is settled and summarised. */
+  | { readonly do: "retain" }
   | { readonly do: "pass"; readonly hours: number; readonly hurry?: boolean }
   /** Somebody takes back a reminder that waits. */
   | { readonly do: "cancel"; readonly room: RoomNumber; readonly pick: number }

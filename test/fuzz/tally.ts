@@ -36,6 +36,10 @@ export interface Tally {
   deeds: number;
   /** Occurrences of reminders that were told. */
   reminded: number;
+  /** Entries whose texts are no longer kept. */
+  expired: number;
+  /** … and which were taken back later. */
+  expiredDeleted: number;
 }
 
 /** What each seed has to reach, or it proves too little. */
@@ -52,6 +56,8 @@ export const NEEDED: Partial<Tally> = {
   subagentCalls: 5,
   deeds: 1,
   reminded: 1,
+  expired: 1,
+  expiredDeleted: 1,
 };
 
 export function newTally(): Tally {
@@ -83,6 +89,8 @@ export function newTally(): Tally {
     subagentCalls: 0,
     deeds: 0,
     reminded: 0,
+    expired: 0,
+    expiredDeleted: 0,
   };
 }
 
@@ -125,6 +133,8 @@ const NAMES: Partial<Record<keyof Tally, string>> = {
   handOffs: "hand-offs",
   deeds: "allowed calls",
   reminded: "told reminders",
+  expired: "texts no longer kept",
+  expiredDeleted: "of them taken back",
   subagentCalls: "calls of subagents",
   tooLong: "refused as too long",
 };

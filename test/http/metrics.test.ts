@@ -190,10 +190,12 @@ test("a daemon of a cluster tells how it stands there, and one that is alone tel
     name: "a",
     state: "member",
     isResting: false,
+    why: null,
     owned: 21,
     members: 3,
     isPublishing: true,
     wakes: { sent: 5, received: 4, dropped: 1 },
+    shards: [{ platform: "discord", state: "member", of: 2, held: [1], members: 2 }],
   };
   const found = await openScene(due, member).samples();
   assert.deepEqual(
@@ -201,10 +203,15 @@ test("a daemon of a cluster tells how it stands there, and one that is alone tel
     [1, 21, 3],
   );
   assert.equal(found.get('weir_cluster_wakes{kind="dropped"}'), 1);
+  assert.equal(found.get('weir_cluster_shards{platform="discord"}'), 1);
   assert.equal(found.get('weir_check{check="cluster"}'), 1);
   const away = await openScene(due, { ...member, state: "joining", owned: 0, members: null }).samples();
   assert.equal(away.get("weir_cluster_member"), 0);
   assert.equal(away.get('weir_check{check="cluster"}'), 0.5);
+  const shards = member.shards.map((one) => ({ ...one, state: "joining" as const, held: [] }));
+  const deaf = await openScene(due, { ...member, shards }).samples();
+  assert.equal(deaf.get('weir_cluster_shards{platform="discord"}'), 0);
+  assert.equal(deaf.get('weir_check{check="cluster"}'), 0.5);
   const alone = [...(await openScene(due).samples()).keys()];
   assert.deepEqual(
     alone.filter((name) => name.includes("cluster")),

@@ -15,7 +15,7 @@ function asked(server: ModelServer, overrides: Partial<EmbeddingsConfig> = {}) {
     apiKey: KEY,
     ...overrides,
   });
-  return async (...texts: string[]) => embeddings.embed(texts, AbortSignal.timeout(5000));
+  return async (...texts: string[]) => (await embeddings.embed(texts, AbortSignal.timeout(5000))).vectors;
 }
 
 async function failure(work: Promise<unknown>): Promise<ModelError> {
@@ -39,6 +39,25 @@ test("texts are sent together, and each has its vector", async () => {
   assert.deepEqual(server.embedded, [{ model: "words", input: ["a", "bcd"], encoding_format: "float" }]);
   await asked(server, { dimensions: 2 })("a");
   assert.equal(server.embedded[1]?.dimensions, 2);
+});
+
+test("what texts come to is told where the server tells it, and nonsense costs nobody the vectors", async () => {
+  await using server = await startModelServer();
+  server.embed = ({ input }) => input.map(() => [1]);
+  const embeddings = createEmbeddings({ model: "words", dimensions: 0, baseUrl: server.url, apiKey: null });
+  for (const [told, tokens] of [
+    [7, 14],
+    [undefined, null],
+    ["many", null],
+    [-1, null],
+    [1e300, null],
+  ] as const) {
+    server.tokensOfText = told;
+    assert.deepEqual(await embeddings.embed(["a", "b"], AbortSignal.timeout(5000)), {
+      vectors: [[1], [1]],
+      promptTokens: tokens,
+    });
+  }
 });
 
 test("what is wrong with an answer is said", async () => {

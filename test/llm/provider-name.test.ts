@@ -9,6 +9,8 @@ test("spans name the provider by its address", () => {
   assert.deepEqual(of("https://api.mistral.ai/v1"), ["mistral_ai", "api.mistral.ai", 443]);
   assert.deepEqual(of("http://127.0.0.1:8000/v1"), ["openai", "127.0.0.1", 8000]);
   assert.deepEqual(of(null), ["ollama", "127.0.0.1", 11434]);
+  // As whoever opens the models takes it.
+  assert.deepEqual(of("http://gpu.local:11434/v1"), ["ollama", "gpu.local", 11434]);
   assert.deepEqual(of("https://notx.ai/v1"), ["openai", "notx.ai", 443]);
   assert.deepEqual(Object.values(modelServerOf({ baseUrl: null, apiKey: null }, true)), ["weir", null, null]);
 });

@@ -1,8 +1,8 @@
-import { channelId } from "../../src/core/ids.ts";
+import { channelId, turnId } from "../../src/core/ids.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Wish } from "../../src/core/wish.ts";
+import type { Rejection, Wish } from "../../src/core/wish.ts";
 import {
   type Candidate,
   candidatesOf,
@@ -176,6 +176,74 @@ test("their order does not matter", () => {
   fc.assert(
     fc.property(anyWishes, (wishes) => {
       assert.deepEqual(candidatesOf(wishes.toReversed(), day(61)), candidatesOf(wishes, day(61)));
+    }),
+  );
+});
+
+/** Somebody marks an answer that began on a day as a bad one. */
+function rejected(turn: number, days: number, person = "u-ann"): Rejection {
+  return { turn: turnId(turn), at: day(days), person };
+}
+
+test("answers that failed lower its score: three of them put what one person wants back into the shadow", () => {
+  const own = TWICE.map((one) => ({ ...one, person: "u-ann" }));
+  const after = (...rejections: Rejection[]): [CandidateState | undefined, number | undefined] => {
+    const [one] = candidatesOf(own, day(5), null, rejections);
+    return [one?.state, one?.failures];
+  };
+  assert.deepEqual(after(rejected(1, 2), rejected(2, 3)), ["promoted", 2]);
+  assert.deepEqual(after(rejected(1, 2), rejected(2, 3), rejected(3, 4)), ["shadow", 3]);
+  assert.deepEqual(
+    after(rejected(1, 2), rejected(1, 2), rejected(1, 2)),
+    ["promoted", 1],
+    "of one answer once",
+  );
+  assert.deepEqual(
+    after(...[1, 2, 3].map((turn) => rejected(turn, 2, "u-ben"))),
+    ["promoted", 0],
+    "somebody else",
+  );
+  assert.deepEqual(
+    after(...[1, 2, 3].map((turn) => rejected(turn, 0.5))),
+    ["promoted", 0],
+    "before it was kept",
+  );
+  const four = [1, 2, 3, 4].map((turn) => rejected(turn, 1 + turn / 2));
+  assert.deepEqual(after(...four), ["shadow", 3], "in the shadow it was shown for none");
+  assert.equal(candidatesToShow(own, new Set(["u-ann"]), day(5), four).length, 0);
+  const again = candidatesOf([...own, { ...wish(3, 4), person: "u-ann" }], day(5), null, four.slice(0, 3));
+  assert.equal(again[0]?.state, "promoted", "said once more, it is used again");
+});
+
+test("nobody ends alone what is for everybody, however many answers they mark", () => {
+  const many = Array.from({ length: 20 }, (_, index) => rejected(index, 2 + index / 10, "u-mallory"));
+  assert.equal(candidatesOf(TWICE, day(5), null, many)[0]?.state, "promoted");
+  const three = ["u-ann", "u-ben", "u-cid"].map((person, index) => rejected(index, 2, person));
+  assert.equal(candidatesOf(TWICE, day(5), null, three)[0]?.state, "shadow");
+});
+
+test("what was corrected begins anew, without the failures of before", () => {
+  const other = wish(3, 4, { wish: "Answer in German." });
+  const back = [wish(4, 8), wish(5, 9)];
+  const failed = [1, 2, 3].map((turn) => rejected(turn, 2 + turn / 10));
+  const [spanish] = candidatesOf([...TWICE, other, ...back], day(10), null, failed);
+  assert.equal(spanish?.failures, 0);
+});
+
+test("a rejection makes none surer and promotes none", () => {
+  const anyRejection = fc.record({
+    turn: fc.integer({ min: 1, max: 9 }).map(turnId),
+    at: fc.integer({ min: 0, max: 60 }).map(day),
+    person: fc.constantFrom("u-ann", "u-ben", "u-cid"),
+  });
+  fc.assert(
+    fc.property(anyWishes, fc.array(anyRejection, { maxLength: 12 }), (wishes, rejections) => {
+      const before = candidatesOf(wishes, day(61));
+      for (const [index, one] of candidatesOf(wishes, day(61), null, rejections).entries()) {
+        const was = before[index];
+        assert.ok(was !== undefined && one.score <= was.score && one.failures <= rejections.length);
+        assert.ok(!isShown(one) || isShown(was));
+      }
     }),
   );
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
+import { z } from "zod";
 import type { Entry } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
@@ -273,6 +274,17 @@ describe("the memories of one call", () => {
     for (const type of MEMORY_TYPES) assert.ok(text.includes(`"${type}"`));
     assert.match(text, /"required":\["type","subject","statement","quote","sources"\]/);
     assert.match(text, /"maxItems":20/);
+    assert.doesNotMatch(text, /\$schema/);
+  });
+
+  test("are told what each type is, how a subject is named, and what importance means", () => {
+    const described = z.looseObject({ description: z.string().optional() });
+    const items = z.object({ items: z.object({ properties: z.record(z.string(), described) }) });
+    const schema = z.object({ properties: z.object({ memories: items }) });
+    const fields = schema.parse(memorySaveParameters).properties.memories.items.properties;
+    for (const type of MEMORY_TYPES) assert.ok(fields["type"]?.description?.includes(`${type}: `), type);
+    for (const field of ["subject", "importance", "refers_to", "sources"])
+      assert.ok((fields[field]?.description ?? "") !== "", field);
   });
 });
 

@@ -5,6 +5,7 @@ import { checkMemoryLine, type MemoryLine, parseMemoryLine } from "../../src/mem
 import { tellingTerms } from "../../src/text/terms.ts";
 
 const AT = "2026-11-21T09:00:00.000Z";
+const NOW = new Date("2026-11-30T00:00:00Z");
 
 const LINE: MemoryLine = {
   agent: "main",
@@ -46,7 +47,7 @@ function check(
       ? null
       : { terms: tellingTerms(erased.left), asOf: new Date(erased.at.getTime() + 1) };
   const erasedAt = erased?.at ?? null;
-  return checkMemoryLine({ ...LINE, ...line }, messages, { agentName: "Weir", erasedAt, left });
+  return checkMemoryLine({ ...LINE, ...line }, messages, { agentName: "Weir", erasedAt, left, now: NOW });
 }
 
 test("a line is read, and what is wrong with another is said", () => {
@@ -108,6 +109,7 @@ test("where texts were taken back since the export, it tells nothing that nobody
   const plain = [said("I prefer tea.")];
   assert.ok(kept(plain, {}, { at: new Date("2026-11-24T01:00:00Z") }), "that was before the export");
   assert.ok(!kept(plain, {}, { at }), "nobody has looked what is left");
+  assert.ok(!kept(plain, { exportedAt: "9999-12-31T00:00:00Z" }, { at }), "a file from times to come");
   assert.ok(!kept(plain, {}, { at, left: "I prefer tea. code 4711" }), "a number must be in its proof");
   assert.ok(kept([said("I prefer tea, 4711.")], {}, { at, left: "a code" }));
   assert.ok(!kept([said("I prefer tea, 4711.")], {}, { at, left: "nothing of it" }));

@@ -28,6 +28,9 @@ const SECRETS: readonly string[] = [
   "3782 822463 10005",
   `the deploy uses ${random}Zx81`,
   `s\u200bk-${random}`,
+  `s\ufe0fk-${random}`,
+  "card ٤١١١ ١١١١ ١١١١ ١١١١",
+  "card ४१११ ११११ ११११ ११११",
 ];
 
 const HARMLESS: readonly string[] = [

@@ -109,8 +109,9 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   }
 
   // oxlint-disable-next-line require-await -- an interface's method
-  async keepSession(_platform: string, place: GatewayPlace): Promise<void> {
+  async keepSession(_platform: string, place: GatewayPlace): Promise<boolean> {
     this.sessions.set(place.shard, { ...place, ageMs: 0 });
+    return true;
   }
 
   // oxlint-disable-next-line require-await -- an interface's method

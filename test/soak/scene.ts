@@ -59,9 +59,11 @@ max_text_length = 4000
 [platforms.discord]
 api_url = "${lines.discord.api}"
 owners = ["${lines.owners.discord}"]
+dm = "everyone"
 [platforms.slack]
 api_url = "${lines.slack.apiUrl}"
 owners = ["${lines.owners.slack}"]
+dm = "everyone"
 [[bindings]]
 agent = "main"
 platform = "discord"

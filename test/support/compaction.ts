@@ -39,7 +39,7 @@ export interface ConfigLines {
 }
 
 /** A config.toml. By default 7168 tokens are usable: a summary has at most 94, background begins at 5734. */
-function compactionConfig({
+export function compactionConfig({
   top = "",
   agent = "",
   window = 8192,
@@ -88,7 +88,13 @@ export interface Scene extends AsyncDisposable {
   readonly open: OpenStore;
   /** The configuration that `start` runs with. */
   config(lines?: ConfigLines): Promise<Config>;
-  start(lines?: ConfigLines, parts?: Partial<Compaction>, binding?: Partial<Binding>): Promise<TestWeir>;
+  /** @param now what time it is in the conversations; default: the wall clock */
+  start(
+    lines?: ConfigLines,
+    parts?: Partial<Compaction>,
+    binding?: Partial<Binding>,
+    now?: () => Date,
+  ): Promise<TestWeir>;
 }
 
 export async function openScene(): Promise<Scene> {
@@ -111,8 +117,8 @@ export async function openScene(): Promise<Scene> {
     server,
     open,
     config: async (lines = {}) => readConfig(options(lines)),
-    start: async (lines = {}, parts = compactionParts(), binding = {}) =>
-      startWeir({ ...options(lines), compaction: parts, binding }),
+    start: async (lines = {}, parts = compactionParts(), binding = {}, now) =>
+      startWeir({ ...options(lines), compaction: parts, binding, ...(now !== undefined && { now }) }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

@@ -25,6 +25,8 @@ export interface MainHome extends AsyncDisposable {
   start(): Promise<TestProcess>;
   /** Starts `weir ARGS` there. */
   run(...args: readonly string[]): TestProcess;
+  /** The same of another checkout. @param main its `src/main.ts` */
+  runVersion(main: string, ...args: readonly string[]): TestProcess;
 }
 
 /**
@@ -37,11 +39,13 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
   await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}${agent}`);
   const kept = stack.move();
-  const run = (...args: readonly string[]): TestProcess =>
-    kept.use(new TestProcess(process.execPath, [MAIN, ...args], { cwd: folder, env: environment(env) }));
+  const runVersion = (main: string, ...args: readonly string[]): TestProcess =>
+    kept.use(new TestProcess(process.execPath, [main, ...args], { cwd: folder, env: environment(env) }));
+  const run = (...args: readonly string[]): TestProcess => runVersion(MAIN, ...args);
   return {
     folder,
     run,
+    runVersion,
     async start() {
       const started = run("start");
       await started.line("Weir is ready");

@@ -123,6 +123,8 @@ export interface ModelServer extends AsyncDisposable {
   readonly embedded: readonly EmbeddingRequest[];
   /** Answers `POST /embeddings`; undefined: 404. */
   embed: ((request: EmbeddingRequest) => EmbeddingAnswer | Promise<EmbeddingAnswer>) | undefined;
+  /** What it tells of what texts come to, each; undefined: nothing. */
+  tokensOfText: unknown;
   /** Queues behaviours: each serves one request. */
   reply(...behaviours: readonly Behaviour[]): void;
   /** Answers every request for which nothing is queued. */
@@ -179,6 +181,7 @@ class ServerState {
   readonly routes: Record<string, unknown> = {};
   readonly embedded: EmbeddingRequest[] = [];
   embed: ModelServer["embed"];
+  tokensOfText: unknown = 7;
   readonly stopping = new AbortController();
   models: readonly ListedModel[] | undefined = [{ id: "test-model" }];
   readonly #queue: Behaviour[] = [];
@@ -277,8 +280,18 @@ class ServerState {
     response.writeHead(isRefusal ? answer.status : 200, { "content-type": "application/json" });
     const told = isRefusal
       ? { error: { message: answer.message } }
-      : { object: "list", data: answer.map((embedding, index) => ({ index, embedding })) };
+      : {
+          object: "list",
+          data: answer.map((embedding, index) => ({ index, embedding })),
+          ...this.#usageOf(answer.length),
+        };
     response.end(JSON.stringify(told));
+  }
+
+  #usageOf(texts: number): object {
+    const each = this.tokensOfText;
+    const tokens = typeof each === "number" ? texts * each : each;
+    return tokens === undefined ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
   }
 
   #serveOther(request: IncomingMessage, response: ServerResponse): void {

@@ -2,13 +2,31 @@ import type { ShardHomes, ShardListener } from "../../src/platforms/shared/shard
 
 /** Hands shards out as a test says. */
 export class ScriptedShards implements ShardHomes {
-  listener: ShardListener = { gained: () => undefined, lost: async () => undefined };
+  #listener: ShardListener | null = null;
+  #count = 0;
+
+  async start(wanted: number, listener: ShardListener): Promise<number> {
+    this.#listener = listener;
+    this.#count = wanted;
+    return wanted;
+  }
 
   members(): number {
     return 2;
   }
 
-  start(_shards: number, listener: ShardListener): void {
-    this.listener = listener;
+  async leave(): Promise<void> {
+    // The test says who has what.
+  }
+
+  gain(...shards: number[]): void {
+    this.#listener?.gained(
+      shards.map((shard) => ({ shard, epoch: null })),
+      this.#count,
+    );
+  }
+
+  async lose(...shards: number[]): Promise<void> {
+    await this.#listener?.lost(shards, AbortSignal.abort());
   }
 }

@@ -1,7 +1,7 @@
 // proves: src/text/terms.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tellingTerms } from "../../src/text/terms.ts";
+import { tellingTerms, withoutTerms } from "../../src/text/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
 /** Do two texts share a term by which one tells the other? */
@@ -46,4 +46,14 @@ test("a word with a character inside that nobody sees is the same word", () => {
   }
   // As memories of a version before have them.
   assert.ok(tellingTerms("zxq\u200Bpine").has("zxq"));
+});
+
+test("a text loses the sentences that have a term, and keeps its lines", () => {
+  const text = "# Rowing\n- They rowed. The safe is 4711.\n- Code 4711.\nIt rained.";
+  assert.equal(withoutTerms(text, new Set(["4711"])), "# Rowing\n- They rowed.\nIt rained.");
+  assert.equal(withoutTerms(text, new Set(["heron"])), text);
+  assert.equal(withoutTerms("Code 4711.", new Set(["4711"])), "");
+  // Its parts are told apart, and are one number side by side.
+  assert.equal(withoutTerms("Dial 47\n11 now", new Set(["4711"])), "Dial 47\n11 now");
+  assert.equal(withoutTerms("Dial 47. 11 is next.\nIt rained.", new Set(["4711"])), "It rained.");
 });

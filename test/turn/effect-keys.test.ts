@@ -33,7 +33,7 @@ function history(...logged: readonly ToolCall[]): History {
     text: "",
     calls: [one],
   }));
-  const none = { summaries: [], omission: null, ahead: [], wishes: [] };
+  const none = { summaries: [], omission: null, ahead: [], wishes: [], rejections: [] };
   const marks = { coveredTo: 0, omittedTo: 0, settledTo: 0, lastSeq: own.length + 1 };
   return { ...none, ...marks, entries: [said, ...own] };
 }

@@ -22,7 +22,8 @@ export async function briefOf(
   const summaries = history.summaries.filter(({ text }) => text !== "").map(({ text }) => escapeLabels(text));
   const told = summaries.length === 0 ? "" : (await digester.ofTexts(summaries, SUMMARY_TOKENS)).text;
   const tail = history.entries.filter(
-    ({ seq, kind, deleted }) => seq <= toSeq && !deleted && kind !== "tool_call" && kind !== "tool_result",
+    ({ seq, kind, deleted, expired }) =>
+      seq <= toSeq && !deleted && expired !== true && kind !== "tool_call" && kind !== "tool_result",
   );
   const focus = [task, ...tail.slice(-NEWEST).map(({ text }) => text)].join("\n");
   const said = tail.length === 0 ? "" : (await digester.ofEntries(tail, TAIL_TOKENS, focus)).text;

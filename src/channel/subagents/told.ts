@@ -1,5 +1,6 @@
 import { escapeLabels } from "../../context/labels.ts";
 import type { TimeFormat } from "../../text/time.ts";
+import { firstWords } from "../../text/displayable.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { OpenSubagent, Subagent } from "../../store/turns/subagents.ts";
 
@@ -15,8 +16,7 @@ export const SAME_TASK = "This is the task of another call of yours: see what th
 
 /** A task on one line. */
 export function shortTask(task: string): string {
-  const line = task.replaceAll(/\s+/g, " ").trim();
-  return line.length > SHORT_TASK ? `${sliceWhole(line, 0, SHORT_TASK)} …` : line;
+  return firstWords(task, SHORT_TASK);
 }
 
 /** `Subagent 3 has reported`, with what came of it. */

@@ -6,7 +6,8 @@ import type { RecallQuery } from "../../memory/recall.ts";
 import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
 import { withDeadline } from "../../async/deadline.ts";
-import type { FirstRecall } from "../../turn/first-recall.ts";
+import { asksOfSelf } from "../../memory/own-words.ts";
+import { askersOf, type FirstRecall } from "../../turn/first-recall.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
@@ -14,6 +15,15 @@ import type { GuardedHistory } from "../guarded-history.ts";
 export const LOOKED_UP_WITHIN_MS = 400;
 /** Searches of one turn at a time: a model may ask for many, and other channels search as well. */
 const SEARCHES_AT_ONCE = 2;
+
+/** How much of what is replied to is looked for, in UTF-16 units. */
+const REPLIED_TO = 300;
+
+/** Who asks, and what they reply to. */
+interface Asking {
+  readonly askers: FirstRecall["askers"];
+  readonly repliesTo?: Promise<string>;
+}
 
 /** A search that began ahead of its turn. */
 interface Ahead<Found> {
@@ -79,14 +89,15 @@ export class TurnRecall implements Disposable {
     return this.#unanswered > 0;
   }
 
-  /** Begins the turn's first search ahead. */
-  start({ text, entries, memories }: FirstRecall): void {
+  /** Begins the turn's first search ahead: the log may not have its messages yet. */
+  start({ text, entries, memories, askers, repliesTo }: FirstRecall): void {
     if (entries === 0 || memories === 0) return;
+    const asking = { askers, repliesTo: this.#said(repliesTo) };
     const both = this.#search(this.#automatic.signal, async (signal) =>
       this.#parts.recall.findWithMemories(
-        { ...this.#entriesQuery(text, "hidden", entries), signal },
+        { ...this.#entriesQuery(text, "hidden", entries, asking), signal },
         this.#parts.memories,
-        { ...this.#memoriesQuery(text, memories), signal },
+        { ...this.#memoriesQuery(text, memories, askers), signal },
       ),
     );
     const said = both.then((one) => {
@@ -172,15 +183,29 @@ export class TurnRecall implements Disposable {
     return [];
   }
 
-  #entriesQuery(text: string, scope: "hidden" | "all", limit: number): RecallQuery {
+  #entriesQuery(
+    text: string,
+    scope: "hidden" | "all",
+    limit: number,
+    { askers, repliesTo }: Asking = { askers: this.#askers() },
+  ): RecallQuery {
     const history = this.#history.current;
     const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
     const { channel } = this.#parts.owner;
     const worth = scope === "hidden" ? worthShowing(text) : {};
-    return { channel, text, from: afterReset(history), to, limit, ...worth };
+    const names = askers.map(({ name }) => name);
+    const range = { from: afterReset(history), to, limit };
+    return {
+      channel,
+      text,
+      ...range,
+      askers: names,
+      ...worth,
+      ...(repliesTo !== undefined && { repliesTo }),
+    };
   }
 
-  #memoriesQuery(text: string, limit: number): MemoryRecallQuery {
+  #memoriesQuery(text: string, limit: number, askers = this.#askers()): MemoryRecallQuery {
     const { agent, owner, workspace, kind } = this.#parts;
     return {
       agent: agent.config.id,
@@ -188,14 +213,31 @@ export class TurnRecall implements Disposable {
       workspace,
       kind,
       text,
-      askers: this.#askers(),
+      askers: askers.map(({ id }) => id),
+      self: asksOfSelf(
+        text,
+        askers.map(({ name }) => name),
+      ),
       limit,
     };
   }
 
   /** Those whose messages the turn answers. */
-  #askers(): string[] {
-    return answeredMessages(this.#history.current, this.#turn).map(({ author }) => author.id);
+  #askers(): FirstRecall["askers"] {
+    return askersOf(answeredMessages(this.#history.current, this.#turn));
+  }
+
+  /** What messages say that are replied to; nothing of them is a reason to find nothing. */
+  async #said(messages: readonly string[]): Promise<string> {
+    if (messages.length === 0) return "";
+    const { store, owner } = this.#parts;
+    try {
+      const found = await store.attached.said(owner.channel, messages);
+      const texts = [...found.values()].map(({ text }) => (text ?? "").slice(0, REPLIED_TO));
+      return texts.join("\n").slice(0, REPLIED_TO);
+    } catch {
+      return "";
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
 import { storableText } from "../../text/text.ts";
 import { budgetOf } from "../../turn/agent.ts";
-import { type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
+import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import { runTurn, type TurnResult } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { FrozenTools } from "../frozen-tools.ts";
@@ -152,14 +152,14 @@ export class TurnRunner {
    * Prepares a turn for a message that is being appended: begins its search ahead.
    * @returns the claim with which the append begins the turn
    */
-  expect(text: string): TurnClaim {
+  expect(message: AskingMessage): TurnClaim {
     const { lastSeq } = this.#history.current;
     const seq = lastSeq + 1;
     this.#expected = { seq, turn: null };
     const { recall } = this.#parts.agent.config.memory;
     this.#lookAhead(
       { fromSeq: seq, toSeq: seq },
-      recallFor(this.#history.current, storableText(text), recall),
+      recallFor(this.#history.current, [{ ...message, text: storableText(message.text) }], recall),
     );
     return { epoch: this.#parts.owner.epoch, lastSeq };
   }

@@ -74,20 +74,52 @@ export function hasMerge({ ahead }: Pick<History, "ahead">): boolean {
  * @param must there is no place or no room for one more summary: then the level with the most summaries
  */
 export function planMerge(state: SummariesState, must = false): JobPlan | null {
+  return mergesOf(state, must, 1)[0] ?? null;
+}
+
+/**
+ * The same where a leaf waits for it. Of what may be merged it takes what leaves room for that leaf behind all that lands before it, if
+ * need be with the newest of a level, or whole levels together: else a second merge would have to come first, while messages are omitted.
+ */
+export function planMergeBeforeLeaf(state: SummariesState): JobPlan | null {
+  const usual = mergesOf(state, true, 1);
+  const plans = [...usual, ...mergesOf(state, true, 0), ...mergeOfAll(state)];
+  return plans.find((plan) => leavesRoom(state, plan)) ?? usual[0] ?? null;
+}
+
+/** @param spared so many of the newest of a level, which people still talk about; but one alone would only be written again */
+function mergesOf(state: SummariesState, must: boolean, spared: number): JobPlan[] {
   const live = state.history.summaries.filter(isWritten);
   const levels = Array.from({ length: TOP_LEVEL - 1 }, (_, index) => index + 1)
     .map((level) => ({ level, all: live.filter((summary) => summary.level === level) }))
     .filter(({ all }) => all.length > 1);
   const spent = levels.filter(({ level, all }) => isSpent(level, all, state.summaryRoom));
   const largest = levels.toSorted((a, b) => b.all.length - a.all.length);
-  for (const { level, all } of must ? [...spent, ...largest] : spent) {
-    // Not the newest, which people still talk about; but one alone would only be written again.
-    const oldest = all.slice(0, Math.max(2, all.length - 1));
+  return (must ? [...spent, ...largest] : spent).flatMap(({ level, all }) => {
+    const oldest = all.slice(0, Math.max(2, all.length - spared));
     const rolling = level + 1 === TOP_LEVEL ? live.filter((one) => one.level === TOP_LEVEL) : [];
     const merged = [...rolling, ...oldest];
-    if (isContiguous(merged)) return planOf("merge", merged, level + 1);
-  }
-  return null;
+    return (isContiguous(merged) ? planOf("merge", merged, level + 1) : null) ?? [];
+  });
+}
+
+/** All but the newest, of whatever level. */
+function mergeOfAll({ history }: SummariesState): JobPlan[] {
+  const merged = history.summaries.filter(isWritten).slice(0, -1);
+  const level = Math.min(TOP_LEVEL, 1 + Math.max(...merged.map((one) => one.level)));
+  const plan = merged.length > 1 && isContiguous(merged) ? planOf("merge", merged, level) : null;
+  return plan === null ? [] : [plan];
+}
+
+/** Whether one more leaf has a place and room, however long its texts become, once this merge and the leafs written ahead are live. */
+function leavesRoom({ history, summaryCap, summaryRoom }: SummariesState, plan: JobPlan): boolean {
+  const live = history.summaries.filter(isWritten);
+  const isMerged = ({ fromSeq, toSeq }: Summary): boolean => fromSeq >= plan.fromSeq && toSeq <= plan.toSeq;
+  const left = live.filter((one) => !isMerged(one));
+  const leafs = history.ahead.filter(({ kind }) => kind === "leaf").length + 1;
+  if (left.length + 1 + leafs > MAX_LIVE_SUMMARIES) return false;
+  const length = lengthOf(left) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
+  return length + lengthOnceMerged(live.filter(isMerged), summaryRoom) <= summaryRoom;
 }
 
 function isSpent(level: number, summaries: readonly Summary[], summaryRoom: number): boolean {

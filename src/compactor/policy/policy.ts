@@ -5,7 +5,16 @@ import { type JobPlan, MAX_AHEAD, MAX_LIVE_SUMMARIES, type Tier } from "../../co
 import type { Entry } from "../../core/entry.ts";
 import { type History, isCounted, rawFrom, writtenTo } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import { hasMerge, isCrowded, isFull, isWritten, planMerge, planOf, type SummariesState } from "./merge.ts";
+import {
+  hasMerge,
+  isCrowded,
+  isFull,
+  isWritten,
+  planMerge,
+  planMergeBeforeLeaf,
+  planOf,
+  type SummariesState,
+} from "./merge.ts";
 import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
 
 /** What the compactor knows of a channel when it decides. */
@@ -301,7 +310,7 @@ function merge(state: CompactionState): Decision {
 /** No leaf can be committed before it. */
 function mergeNow(state: CompactionState): Decision {
   if (hasMerge(state.history)) return LAND;
-  const plan = planMerge(state, true);
+  const plan = planMergeBeforeLeaf(state);
   if (plan !== null) return { kind: "job", plan };
   const reason = "there are too many summaries, and no level has enough to merge";
   return { kind: "blocked", tier: "background", reason };

@@ -33,7 +33,7 @@ export function collectHints(entries: readonly Entry[]): Hints {
   const errors = new Set<string>();
   const links = new Set<string>();
   for (const entry of entries.toReversed()) {
-    if (entry.deleted) continue;
+    if (entry.deleted || entry.expired === true) continue;
     for (const text of toolTexts(entry)) {
       for (const [link] of text.matchAll(LINK)) {
         // A truncated link is useless.

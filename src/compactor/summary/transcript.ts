@@ -48,7 +48,7 @@ export function transcribe(entries: readonly Entry[], style: TranscriptStyle): T
   for (const entry of viewOrder(entries)) {
     if (isOutdated(entry, newest)) continue;
     const current = withNewText(entry, newest.get(entry.seq)?.text);
-    const said = current.deleted ? null : describe(current, present, style);
+    const said = current.deleted || current.expired === true ? null : describe(current, present, style);
     if (said === null || said.body.trim() === "") continue;
     const number = lines.length + 1;
     const minute = style.time.minute(current.at);

@@ -133,6 +133,24 @@ export const fileSchema = z.strictObject({
     },
     "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups. Nothing that people have said is in it.",
   ),
+  retention: table(
+    "retention",
+    {
+      text_days: option(
+        whole(0, 36_500, "days"),
+        0,
+        "After how many days the text of what was said is no longer kept, once a summary covers it and it is answered. Summaries, and " +
+          "memories with their quotes, stay. 0 keeps it for ever.",
+      ),
+      image_days: option(
+        whole(0, 36_500, "days"),
+        0,
+        "After how many days the pictures of messages are no longer kept, once a summary covers the message and it is answered. Its text, " +
+          "which names them, stays. 0 keeps them for ever.",
+      ),
+    },
+    "How long is kept what people send: docs/privacy-and-security.md.",
+  ),
   terminal: table("terminal", {
     history: startOption(
       flag,

@@ -6,6 +6,11 @@ import { boundedJson } from "../http/bounded-body.ts";
 /** The default address of Ollama. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
+/** Whether a server is taken for an Ollama: whatever answers on its usual port. Pure. */
+export function isOllamaAt(url: URL): boolean {
+  return url.port === new URL(OLLAMA_ORIGIN).port;
+}
+
 /** Timeout, in milliseconds, of a request that loads no model. */
 const STATUS_MS = 2000;
 

@@ -8,6 +8,7 @@ import { unlessAborted } from "../../async/deadline.ts";
 import {
   type CatchUpLedger,
   type ConnectionState,
+  type Gap,
   type LinkedChannel,
   notConnectedYet,
   type Platform,
@@ -84,7 +85,7 @@ class DiscordPlatform implements Platform {
     const lastMessages = this.#lastMessages;
     this.#options = options;
     this.#timing = timing;
-    this.#logins = new Logins(api, timing);
+    this.#logins = new Logins(api, shardHomes, timing);
     this.#api = api;
     this.#identity = identity;
     this.#directory = directory;
@@ -116,6 +117,7 @@ class DiscordPlatform implements Platform {
     const commands = new SlashCommands({ api, inbox, commands: listed, reader, log });
     this.#commands = commands;
     const servers = new Cache<readonly Server[]>(1);
+    const gaps = new Cache<readonly Gap[]>(2);
     const shared: SharedParts = {
       config,
       inbox,
@@ -125,6 +127,8 @@ class DiscordPlatform implements Platform {
       history: new DiscordHistory({ api, reader, identity: this.#identity }),
       directory: this.#directory,
       servers: async () => servers.get("", async () => ({ value: await listGuilds(api), forMs: 0 })),
+      openGaps: async (which) =>
+        gaps.get(which, async () => ({ value: await ledger.openGaps(PLATFORM_NAME, which), forMs: 0 })),
       people: this.#people,
       lastMessages: this.#lastMessages,
       reader,

@@ -23,7 +23,7 @@ const options = ({ secret, shardCount, startOption }: OptionKit) => ({
     shardCount,
     1,
     'Among how many connections the bot\'s servers are divided: a number, or "auto" for as many as Discord recommends. From 2,500 ' +
-      "servers on Discord asks for more than one. Daemons on one database need the same number.",
+      "servers on Discord asks for more than one. Daemons of a cluster share them: docs/scale.md.",
   ),
 });
 

@@ -21,6 +21,8 @@ export interface ConnectionParts {
    */
   readonly open: (signal: AbortSignal) => Promise<Session>;
   readonly log: Logger;
+  /** The log does not tell of its opening. Default: it does. */
+  readonly isQuiet?: boolean;
   /**
    * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. What an operator has to mend is
    * tried more rarely.
@@ -108,7 +110,8 @@ export class Connection implements AsyncDisposable {
       const session = await this.#parts.open(this.#closing.signal);
       this.#session = session;
       this.#become(this.#isCut ? "interrupted" : "connected");
-      this.#parts.log.info({ platform: this.#parts.platform }, "platform_connected");
+      const { platform, log, isQuiet = false } = this.#parts;
+      if (!isQuiet) log.info({ platform }, "platform_connected");
       onOpen();
       if (this.#closing.signal.aborted) await session.close();
       const why = await session.closed;

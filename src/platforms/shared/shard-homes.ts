@@ -1,27 +1,55 @@
+/** A connection that this daemon has. */
+export interface HeldShard {
+  /** Its number, from 0. */
+  readonly shard: number;
+  /** With what the daemon keeps how far it was heard: refused once another daemon has it. Null: it belongs to no cluster. */
+  readonly epoch: number | null;
+}
+
 /** What an adapter does as connections to its platform come and go. Nothing may throw or reject. */
 export interface ShardListener {
-  /** This daemon has these connections from now on: it opens them, and goes on where whoever had them before has stopped. */
-  gained(shards: readonly number[]): void;
+  /**
+   * This daemon has these connections from now on: it opens them, and goes on where whoever had them before has stopped.
+   * @param of how many there are; another number than before is told only where it has none
+   */
+  gained(shards: readonly HeldShard[], of: number): void;
   /**
    * It has them no more. Resolves when they are closed in a way that keeps their sessions, and how far they were heard is kept: only then
    * may another daemon have them.
+   * @param deadline until then what was heard may still be taken; aborted: another daemon may have them already
    */
-  lost(shards: readonly number[]): Promise<void>;
+  lost(shards: readonly number[], deadline: AbortSignal): Promise<void>;
 }
 
 /** Says which of the connections that a platform divides a bot's servers among this daemon has. */
 export interface ShardHomes {
   /**
    * Begins to hand out connections.
-   * @param shards how many there are; they are numbered from 0
+   * @param wanted among how many this daemon would divide the servers
+   * @returns among how many all daemons divide them
+   * @throws Error if that cannot be said just now: to be called again
    */
-  start(shards: number, listener: ShardListener): void;
+  start(wanted: number, listener: ShardListener): Promise<number>;
   /** How many daemons there are, this one included: they share what the platform allows the bot. */
   members(): number;
+  /**
+   * Waits until a connection may log in: the platform wants a pause between two of one bucket, of all daemons together. Default: there is
+   * one daemon, which keeps the pause itself.
+   * @param everyMs the pause
+   * @throws Error if that cannot be said just now, or the signal is aborted
+   */
+  admit?(bucket: number, everyMs: number, signal: AbortSignal): Promise<void>;
+  /** Takes no more connections and has the listener lose all that it has, until the deadline. */
+  leave(deadline: AbortSignal): Promise<void>;
 }
 
-/** One daemon has all connections. */
+/** One daemon has all connections, until it ends them itself. */
 export const LOCAL_SHARDS: ShardHomes = {
-  start: (shards, listener) => listener.gained(Array.from({ length: shards }, (_, shard) => shard)),
+  async start(wanted, listener) {
+    const all = Array.from({ length: wanted }, (_, shard) => ({ shard, epoch: null }));
+    listener.gained(all, wanted);
+    return wanted;
+  },
   members: () => 1,
+  leave: async () => undefined,
 };

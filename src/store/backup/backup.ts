@@ -17,10 +17,19 @@ import {
 export type OnTable = (table: string, of: number) => void;
 
 /**
- * What belongs to one database, and not to what was said: which migrations it has, which daemons run on it, and which partitions they have
- * taken. A connection goes on from a session only with the log that it was heard into.
+ * What belongs to one database, and not to what was said: which migrations it has, which daemons run on it, and which partitions and shards
+ * they have taken. A connection goes on from a session only with the log that it was heard into.
  */
-const OF_THE_DATABASE: readonly string[] = ["schema_migrations", "partitions", "members", "gateway_sessions"];
+const OF_THE_DATABASE: readonly string[] = [
+  "schema_migrations",
+  "partitions",
+  "members",
+  "catch_ups",
+  "gateway_sessions",
+  "gateway_shard_counts",
+  "gateway_shards",
+  "gateway_logins",
+];
 
 /**
  * All rows of a database as of one moment, as the bytes of a backup that are still to be compressed. The database goes on being

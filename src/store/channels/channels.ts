@@ -338,7 +338,8 @@ export class ChannelStore {
                         coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending, coalesce(s.told, 'none')) as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
                       lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
-                      lateral (select count(*) || ' at ' || sum(s.spent_ms + s.begun) as told
+                      lateral (select case when count(*) > 0 then format('%s with %s steps in %s ms, begun %s times',
+                                              count(*), sum(jsonb_array_length(s.steps)), sum(s.spent_ms), sum(s.begun)) end as told
                                  from subagents s where s.channel_id = c.id and s.closed_at is null) s
                 where c.id = $1 and (d.pending > 0 or t.id is not null or s.told is not null or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,

@@ -27,21 +27,29 @@ export class GatewaySessionStore {
     return { ...rest, resumeUrl, ageMs };
   }
 
-  /** Replaces what was kept of that shard. Of one session the sequence never falls. */
-  async keep(platform: string, row: GatewayPlace): Promise<void> {
+  /**
+   * Replaces what was kept of that shard. Of one session the sequence never falls.
+   * @param epoch with which the daemon has taken the shard; null: it belongs to no cluster
+   * @returns false: another daemon has taken the shard since, and what it keeps stays
+   */
+  async keep(platform: string, row: GatewayPlace, epoch: number | null): Promise<boolean> {
     const { shard, shards, account, session, resumeUrl, sequence } = row;
-    await this.#db.query(
+    const kept = await this.#db.query(
       {
         name: "gateway_session_keep",
-        text: `insert into gateway_sessions as g (platform, shard, shards, account, session, resume_url, sequence)
-               values ($1, $2, $3, $4, $5, $6, $7)
+        text: `with held as materialized (
+                 select from gateway_shards s where s.platform = $1 and s.shard = $2 and s.epoch = $8::bigint for share)
+               insert into gateway_sessions as g (platform, shard, shards, account, session, resume_url, sequence)
+               select $1, $2::smallint, $3::smallint, $4, $5, $6, $7::bigint where $8::bigint is null or exists (select from held)
                on conflict (platform, shard) do update set
                  shards = excluded.shards, account = excluded.account, session = excluded.session,
                  resume_url = excluded.resume_url, heard_at = clock_timestamp(),
                  sequence = case when g.session = excluded.session then greatest(g.sequence, excluded.sequence)
-                                 else excluded.sequence end`,
+                                 else excluded.sequence end
+               returning shard`,
       },
-      [platform, shard, shards, account, session, resumeUrl, sequence],
+      [platform, shard, shards, account, session, resumeUrl, sequence, epoch],
     );
+    return kept.length > 0;
   }
 }

@@ -4,7 +4,7 @@ import type { Database } from "../database/database.ts";
 export interface Member {
   /** Of one run. */
   readonly id: string;
-  /** Its name in the cluster; two may have the same. */
+  /** Its name in the cluster: two may have the same while one leaves, or is cut off. */
   readonly name: string;
   readonly version: string;
   readonly host: string;
@@ -15,6 +15,8 @@ export interface Member {
   /** Somebody has asked it to hand its partitions on. */
   readonly isDrained: boolean;
   readonly held: readonly number[];
+  /** Tells apart the keys by which daemons sign; null: it has none, or is of a version before. */
+  readonly keyId: string | null;
   /** As it has written it; it may be of another version. */
   readonly vitals: unknown;
 }
@@ -32,7 +34,7 @@ export interface PartitionState {
 }
 
 /** What a daemon tells of itself. */
-export type Presence = Pick<Member, "id" | "name" | "version" | "host" | "pid" | "startedAt" | "held"> & {
+export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
   readonly vitals: object;
 };
 
@@ -56,16 +58,18 @@ export class MemberStore {
   }
 
   /** Tells that a daemon is there. @returns whether it is to hand on its partitions */
-  async tell({ id, name, version, host, pid, startedAt, held, vitals }: Presence): Promise<boolean> {
+  async tell({ id, name, version, host, pid, startedAt, held, keyId, vitals }: Presence): Promise<boolean> {
     const [row] = await this.#db.query<{ is_drained: boolean }>(
       {
         name: "member_tell",
         text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
-               insert into members (id, name, version, host, pid, started_at, held, vitals) values ($1, $2, $3, $4, $5, $6, $7, $8)
-               on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals
+               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+               on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals,
+                 key_id = excluded.key_id
                returning is_drained`,
       },
-      [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals)],
+      [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals), keyId],
     );
     return row?.is_drained === true;
   }
@@ -87,16 +91,23 @@ export class MemberStore {
       silent_ms: number;
       is_drained: boolean;
       held: number[];
+      key_id: string | null;
       vitals: unknown;
     }>({
       name: "members_all",
-      text: `select id, name, version, host, pid, started_at, is_drained, held, vitals,
+      text: `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
                     greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
                from members order by name, started_at desc`,
     });
     return rows.map(
-      ({ started_at: startedAt, silent_ms: silentMs, is_drained: isDrained, ...row }): Member => {
-        return { ...row, startedAt, silentMs, isDrained };
+      ({
+        started_at: startedAt,
+        silent_ms: silentMs,
+        is_drained: isDrained,
+        key_id: keyId,
+        ...row
+      }): Member => {
+        return { ...row, startedAt, silentMs, isDrained, keyId };
       },
     );
   }

@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/database.ts";
 
 /**
  * Makes an extract without a model: of entries, or of the summaries that a merged one was made of. It takes its time, a
@@ -47,10 +47,11 @@ export function mostTokens({ tokens }: Pick<SummaryRange, "tokens">): number {
 /**
  * The extracts that a deletion is going to want, as far as they can be made before it and without its lock: whoever
  * writes to the channel waits for that. They are those of the summaries behind the messages, each of which has read the
- * one before it; not of those that hold one of them or tell of its edits, nor of merged ones, which are made of the others.
+ * one before it; not of those that hold one of them or tell of its edits, nor of merged ones, which are made of the others, nor of those
+ * whose texts are no longer kept.
  */
 export async function readyExtracts(
-  db: Database,
+  db: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
   digester: Digester,
@@ -67,7 +68,7 @@ export async function readyExtracts(
                select r.noted_seq from gone join revisions r using (seq)
                 where r.channel_id = $1 and r.noted_seq is not null)
              select s.id, s.from_seq, s.to_seq, s.tokens from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and s.level = 1
+              where s.channel_id = $1 and s.kind <> 'reset' and s.level = 1 and s.texts_gone_at is null
                 and exists (select from gone where gone.seq between s.saw_from and s.from_seq - 1)
                 and not exists (select from shown where shown.seq between s.from_seq and s.to_seq)`,
     },

@@ -1,8 +1,10 @@
 import type { ChannelId, JobId, Seq } from "../../core/ids.ts";
-import { isExact, tellingTerms } from "../../text/terms.ts";
+import { isExact, tellingTerms, withoutTerms } from "../../text/terms.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import type { Queryable } from "../database/database.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
-import { readLeft, termsOf, type Unsaid } from "../memory/retold.ts";
+import type { Unsaid } from "../memory/retold.ts";
+import { unsaidBetween } from "../memory/said.ts";
 import { type Digester, type Extract, mostTokens, type SummaryRange } from "./extracts.ts";
 import { readMerged } from "./summaries.ts";
 
@@ -16,73 +18,108 @@ export interface AffectedSummary extends SummaryRange {
   readonly live: boolean;
   /** One of the entries stands in its own range; else it may have read of them in the summaries before it. */
   readonly covers: boolean;
+  readonly text: string;
   /** Its text, and that of its substitute. */
   readonly told: string;
   /** The first entry whose words it may hold. */
   readonly saw: Seq;
+  /** The texts of its range are no longer kept: it cannot be written again. */
+  readonly is_gone: boolean;
 }
 
-const AFFECTED = `id, from_seq, to_seq, level, tokens, live, concat_ws(E'\\n', text, substitute->>'text') as told,
-  coalesce(saw_from, from_seq) as saw`;
+/** Of a merged one nothing is left to write it again of, or an extract of, only if all of its texts are gone. */
+const IS_GONE = `(s.texts_gone_at is not null or s.level > 1 and not exists (
+  select from summaries p where p.channel_id = s.channel_id and p.level = 1 and p.kind <> 'reset' and p.texts_gone_at is null
+     and p.from_seq <= s.to_seq and p.to_seq >= s.from_seq))`;
+const AFFECTED = `s.id, s.from_seq, s.to_seq, s.level, s.tokens, s.live, s.text, concat_ws(E'\\n', s.text, s.substitute->>'text') as told,
+  coalesce(s.saw_from, s.from_seq) as saw, ${IS_GONE} as is_gone`;
 
 /**
  * The summaries that may hold words of these entries. The shortest first: what a merged one was made of is without the text before it
  * is read.
+ * @param behind with all that cannot be written again behind this entry: nobody knows any more which calls of theirs told of it
  */
 async function readAffected(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
+  behind: Seq,
 ): Promise<AffectedSummary[]> {
   return client.query<AffectedSummary & Record<string, unknown>>(
     {
       name: "summaries_affected",
-      text: `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq) as covers
-               from summaries
-              where channel_id = $1 and kind <> 'reset' and exists (
-                select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)
-              order by to_seq - from_seq, id`,
+      text: `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between s.from_seq and s.to_seq) as covers
+               from summaries s
+              where s.channel_id = $1 and s.kind <> 'reset' and (exists (
+                  select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
+                or s.to_seq >= $3 and ${IS_GONE})
+              order by s.to_seq - s.from_seq, s.id`,
     },
-    [channel, seqs],
+    [channel, seqs, behind],
   );
 }
 
 /**
  * A deletion leaves of each summary that may hold words of these entries the extract of what remains; live ones are to be written again.
+ * Of one that cannot be written again only the sentences go that tell what is said no more.
  * @param client in the transaction of the deletion, which has changed the texts
+ * @param unsaid what went, of whose terms the last ones look
+ * @param seqs what went, and all that told of it
  * @param ready finds the extract that was made ahead and still holds
  */
 export async function replaceSummaries(
   client: Queryable,
   channel: ChannelId,
+  unsaid: Unsaid,
   seqs: readonly Seq[],
   digester: Digester,
   ready: (summary: AffectedSummary) => Promise<Extract | undefined> = async () => undefined,
 ): Promise<void> {
-  for (const summary of await readAffected(client, channel, seqs)) {
+  const cut: Seq[] = [];
+  for (const summary of await readAffected(client, channel, seqs, Math.min(...unsaid.seqs))) {
+    if (summary.is_gone) {
+      const gone = await unsaidIn(client, channel, summary, unsaid);
+      if (await cutText(client, summary, gone)) cut.push(summary.to_seq);
+      continue;
+    }
     const extract = (await ready(summary)) ?? (await extractOf(client, channel, summary, digester));
     await replaceText(client, summary, extract);
   }
+  await endReaders(client, channel, cut);
 }
 
 /**
  * An edit does the same to summaries that no view shows. The others have the extract ready, for when they are replaced and for whoever
  * summarises next, and are to be written again. Of the summaries behind, which may have read of the entries in those before them, these
- * are the ones that tell a term of what is said no more.
+ * are the ones that tell a term of what is said no more. From those that cannot be written again the sentences go at once.
  * @param client in the transaction of the edit, which has changed the texts
+ * @returns did one change that a view shows?
  */
 export async function renewSummaries(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  unsaid: Unsaid,
   digester: Digester,
-): Promise<void> {
-  for (const summary of await readAffected(client, channel, seqs)) {
-    if (!summary.covers && !(await tells(client, channel, summary, terms))) continue;
+): Promise<boolean> {
+  const { seqs } = unsaid;
+  const cut: Seq[] = [];
+  let isShown = false;
+  for (const summary of await readAffected(client, channel, seqs, Math.min(...seqs))) {
+    const isKnownToTell = summary.covers && !summary.is_gone;
+    const gone = isKnownToTell ? unsaid.terms : await unsaidIn(client, channel, summary, unsaid);
+    if (summary.is_gone) {
+      if (!(await cutText(client, summary, gone))) continue;
+      cut.push(summary.to_seq);
+      isShown ||= summary.live;
+      continue;
+    }
+    if (!isKnownToTell && gone.size === 0) continue;
     const extract = await extractOf(client, channel, summary, digester);
     if (summary.live) await substitute(client, summary.id, extract);
     else await replaceText(client, summary, extract);
   }
+  await endReaders(client, channel, cut);
+  return isShown;
 }
 
 /** What was edited while a job was under way. */
@@ -109,7 +146,7 @@ export async function renewWritten(
   const [summary] = await client.query<AffectedSummary & Record<string, unknown>>(
     {
       name: "summary_written",
-      text: `select ${AFFECTED}, true as covers from summaries where channel_id = $1 and job_id = $2 and live`,
+      text: `select ${AFFECTED}, true as covers from summaries s where s.channel_id = $1 and s.job_id = $2 and s.live`,
     },
     [channel, job],
   );
@@ -119,27 +156,62 @@ export async function renewWritten(
 }
 
 /**
- * Does a summary tell one of these terms, and not from what it covers? What is still said in its own range it has from there; a word, and
- * no number, also from whatever else it may have read.
+ * Which of these terms a summary tells, and not from what it covers. What is still said in its own range it has from there; a word, and
+ * no number, also from whatever else it may have read. Where it tells a number of them, it tells its words with it.
  */
-async function tells(
+async function unsaidIn(
   client: Queryable,
   channel: ChannelId,
   { told, saw, from_seq: from, to_seq: to }: AffectedSummary,
+  { terms, keys }: Pick<Unsaid, "terms" | "keys">,
+): Promise<ReadonlySet<string>> {
+  const found = tellingTerms(told).intersection(terms);
+  const unsaid = await unsaidBetween(client, channel, found, { from, to }, keys);
+  if (unsaid.size === 0 || [...unsaid].some(isExact)) return unsaid;
+  const before = { from: Math.max(saw, from - LOOKED_THROUGH), to: from - 1 };
+  return unsaidBetween(client, channel, unsaid, before, keys);
+}
+
+/** What a summary says where something was taken out that cannot be written again. */
+export const TAKEN_OUT = "(Something was taken out here.)";
+
+/** Takes the sentences out of a summary that tell these terms. @returns whether there are any */
+async function cutText(
+  client: Queryable,
+  { id, text }: AffectedSummary,
   terms: ReadonlySet<string>,
 ): Promise<boolean> {
-  const found = tellingTerms(told).intersection(terms);
-  if (found.size === 0) return false;
-  const unsaid = found.difference(termsOf(await readLeft(client, channel, from, to)));
-  if (unsaid.size === 0 || [...unsaid].some(isExact)) return unsaid.size > 0;
-  const before = await readLeft(client, channel, Math.max(saw, from - LOOKED_THROUGH), from - 1);
-  return unsaid.difference(termsOf(before)).size > 0;
+  if (terms.size === 0) return false;
+  const rest = withoutTerms(text, terms);
+  const left = rest.endsWith(TAKEN_OUT) ? rest : `${rest}\n${TAKEN_OUT}`.trim();
+  await client.query(
+    {
+      name: "summary_cut",
+      text: "update summaries set text = $2, tokens = $3, substitute = null where id = $1",
+    },
+    [id, left, estimateTokens(left)],
+  );
+  return true;
+}
+
+/** What reads such a summary just now, and what was written ahead of it, begins again without what went. */
+async function endReaders(client: Queryable, channel: ChannelId, cut: readonly Seq[]): Promise<void> {
+  if (cut.length === 0) return;
+  await client.query(
+    {
+      name: "jobs_reading_cut",
+      text: `update jobs set state = 'stale', reason = 'what it had read told of a deleted message', ended_at = clock_timestamp()
+              where channel_id = $1 and state in ('running', 'staged', 'ahead')
+                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
+    },
+    [channel, cut],
+  );
 }
 
 async function extractOf(
   client: Queryable,
   channel: ChannelId,
-  summary: Omit<AffectedSummary, "live" | "covers" | "told" | "saw">,
+  summary: Pick<AffectedSummary, "from_seq" | "to_seq" | "level" | "tokens" | "id">,
   digester: Digester,
 ): Promise<Extract> {
   const { from_seq: fromSeq, to_seq: toSeq, level } = summary;

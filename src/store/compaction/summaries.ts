@@ -2,13 +2,16 @@ import type { History, Omission, Stretch, Summary } from "../../core/history.ts"
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { type ChannelRow, readChannel } from "../channels/channels.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import type { WishReader } from "../memory/wishes.ts";
+import { readRejections, type WishReader } from "../memory/wishes.ts";
 import type { Extract } from "./extracts.ts";
 
 /**
  * What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered.
  */
-export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes">;
+export type Coverage = Pick<
+  History,
+  "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections"
+>;
 
 export async function loadCoverage(db: Database, id: ChannelId, wishes: WishReader): Promise<Coverage> {
   return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id), wishes));
@@ -24,7 +27,8 @@ export async function readCoverage(
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
   // They come with summaries; a thread has those of its channel, too.
   const wishes = coveredTo === 0 && kind !== "thread" ? [] : await readWishes(client, id);
-  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes };
+  const rejections = wishes.length === 0 ? [] : await readRejections(client, id);
+  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes, rejections };
 }
 
 interface RawSummary {

@@ -3,6 +3,7 @@ import { LONGEST_TIMER_MS } from "../../async/clock.ts";
 import type { Logger } from "pino";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
 import type { CopyClient } from "./copy-client.ts";
+import { Probe } from "./probe.ts";
 import { LookUps } from "../search/look-ups.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
@@ -207,6 +208,11 @@ export class Database implements Queryable, AsyncDisposable {
         await client.end().catch(() => undefined);
       },
     };
+  }
+
+  /** Makes what asks for a sign of life. @param limitMs an answer that takes longer is none */
+  openProbe(limitMs: number): Probe {
+    return new Probe(this.#session, limitMs);
   }
 
   async #connect(): Promise<pg.PoolClient> {

@@ -19,13 +19,40 @@ export interface Signer {
   sign(row: readonly unknown[]): Promise<Signature>;
   /** Makes no key: without one every row is of another. */
   check(row: readonly unknown[], signature: Signature): Promise<Genuineness>;
+  /** Which key it has; null: none. @throws OperatorError if the file is no key */
+  keyId(): Promise<string | null>;
+  /**
+   * A key of its own for one purpose.
+   * @param makes makes the key that it comes from, where there is none
+   * @throws OperatorError if there is none, and none can be made
+   */
+  derive(purpose: string, makes: "makes" | "makes none"): Promise<DerivedKey>;
+}
+
+/** A key for one purpose, from which nobody learns the one that it comes from. */
+export interface DerivedKey {
+  /** Tells the keys apart that it comes from, and nothing of them. */
+  readonly keyId: string;
+  readonly bytes: Buffer;
+}
+
+/** A signer that keeps its key. */
+export interface KeySigner extends Signer {
+  /** Makes the key where there is none. @throws OperatorError if none can be made */
+  open(): Promise<void>;
 }
 
 /** For a program that keeps no key: it signs nothing, and believes nothing. */
 export const NO_SIGNER: Signer = {
-  sign: async () => Promise.reject(new OperatorError("There is no key to sign with.")),
+  sign: async () => Promise.reject(noKey()),
   check: async () => Promise.resolve("of another key"),
+  keyId: async () => Promise.resolve(null),
+  derive: async () => Promise.reject(noKey()),
 };
+
+function noKey(): OperatorError {
+  return new OperatorError("There is no key to sign with.");
+}
 
 const KEY_BYTES = 32;
 const KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -36,14 +63,33 @@ interface Key {
   readonly bytes: Buffer;
 }
 
-/** HMAC-SHA256 under the key in the data folder, which is made when it is first needed. */
-export function fileSigner(dataDir: string): Signer {
-  const file = path.join(dataDir, SIGNING_KEY);
+/**
+ * HMAC-SHA256 under the key in the data folder, which is made when it is first needed.
+ * @param beforeMade refuses by an error that a key is made; default: one is
+ */
+export function fileSigner(
+  dataDir: string,
+  beforeMade: () => Promise<void> = async () => undefined,
+): KeySigner {
+  const file = signingKeyFile(dataDir);
   let known: Key | null = null;
+  const own = async (): Promise<Key> => {
+    known ??= await readKey(file);
+    if (known !== null) return known;
+    await beforeMade();
+    return (known = await makeKey(file));
+  };
   return {
+    async open() {
+      await own();
+    },
+    async keyId() {
+      known ??= await readKey(file);
+      return known?.id ?? null;
+    },
     async sign(row) {
-      known ??= (await readKey(file)) ?? (await makeKey(file));
-      return { keyId: known.id, signature: hmac(known, row).toString("hex") };
+      const key = await own();
+      return { keyId: key.id, signature: hmac(key, row).toString("hex") };
     },
     async check(row, { keyId, signature }) {
       known ??= await readKey(file);
@@ -52,7 +98,17 @@ export function fileSigner(dataDir: string): Signer {
       const right = hmac(known, row);
       return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
     },
+    async derive(purpose, makes) {
+      const key = makes === "makes" ? await own() : (known ??= await readKey(file));
+      if (key === null) throw noKey();
+      return { keyId: key.id, bytes: hmac(key, ["key", purpose]) };
+    },
   };
+}
+
+/** Where the key of a data folder is. */
+export function signingKeyFile(dataDir: string): string {
+  return path.join(dataDir, SIGNING_KEY);
 }
 
 function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
@@ -79,7 +135,7 @@ async function readKey(file: string): Promise<Key | null> {
 
 /** The key of a data folder, for a backup; null: there is none. @throws OperatorError if the file is no key */
 export async function readSigningKey(dataDir: string): Promise<string | null> {
-  return (await readKey(path.join(dataDir, SIGNING_KEY)))?.bytes.toString("hex") ?? null;
+  return (await readKey(signingKeyFile(dataDir)))?.bytes.toString("hex") ?? null;
 }
 
 /**
@@ -88,7 +144,7 @@ export async function readSigningKey(dataDir: string): Promise<string | null> {
  */
 export async function keepSigningKey(dataDir: string, key: string): Promise<void> {
   if (!KEY_TEXT.test(key)) throw new OperatorError("The signing key of the backup is no key.");
-  const file = path.join(dataDir, SIGNING_KEY);
+  const file = signingKeyFile(dataDir);
   const there = await readSigningKey(dataDir);
   if (there !== null && there !== key)
     throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);

@@ -9,7 +9,10 @@ import {
   type FoundCalls,
   takeRetoldMemories,
   termsGone,
+  type Unsaid,
 } from "../memory/retold.ts";
+import { readExpired, recoverTerms } from "../memory/recovered-terms.ts";
+import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
 
@@ -18,6 +21,7 @@ interface DoneAhead {
   readonly digester: Digester;
   readonly ready: ReadyExtracts;
   readonly found: FoundCalls;
+  readonly keys: TermKeys;
 }
 
 /** What a deletion took. */
@@ -37,24 +41,27 @@ export async function deleteMessage(
   channel: ChannelId,
   messageId: string,
   digester: Digester,
+  keys: TermKeys,
 ): Promise<Seq | undefined> {
-  const { seqs } = await db.transaction(await prepareBlanking(db, channel, [messageId], digester));
+  const { seqs } = await db.transaction(await prepareBlanking(db, channel, [messageId], digester, keys));
   return seqs[0];
 }
 
 /**
  * Does ahead what a deletion need not do under its lock.
+ * @param keys default: none, so that a text that is no longer kept may have said anything
  * @returns takes the messages back, by a client in a transaction
  */
 export async function prepareBlanking(
-  db: Database,
+  db: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
   digester: Digester,
+  keys: TermKeys = NO_TERM_KEYS,
 ): Promise<(client: Queryable) => Promise<Blanked>> {
   const ready = await readyExtracts(db, channel, messageIds, digester);
-  const found = await findRetoldCalls(db, channel, messageIds.map(storableText));
-  return async (client) => blankMessages(client, channel, messageIds, { digester, ready, found });
+  const found = await findRetoldCalls(db, channel, messageIds.map(storableText), keys);
+  return async (client) => blankMessages(client, channel, messageIds, { digester, ready, found, keys });
 }
 
 /**
@@ -67,7 +74,7 @@ async function blankMessages(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
-  { digester, ready, found }: DoneAhead,
+  { digester, ready, found, keys }: DoneAhead,
 ): Promise<Blanked> {
   const ids = messageIds.map(storableText);
   const texts = await client.query<{ seq: Seq; text: string }>(
@@ -76,6 +83,9 @@ async function blankMessages(
   );
   const seqs = [...new Set(texts.map(({ seq }) => seq))];
   if (seqs.length === 0) return { seqs, memories: 0 };
+  const terms = termsGone(texts.map(({ text }) => text)).union(
+    await termsOfExpired(client, channel, seqs, keys, found),
+  );
   const proved = await readProved(client, channel, seqs);
   const shown = await readShown(client, channel);
   for (const id of ids)
@@ -83,7 +93,7 @@ async function blankMessages(
       channel,
       id,
     ]);
-  const unsaid = { seqs, terms: termsGone(texts.map(({ text }) => text)) };
+  const unsaid = { seqs, terms, keys };
   const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "deleted" });
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
@@ -98,14 +108,16 @@ async function blankMessages(
     },
     [channel, ids],
   );
-  await replaceSummaries(client, channel, [...seqs, ...retold], digester, async (summary) => {
+  // What work of Weir's own has said is summarised, too.
+  const told = { ...unsaid, terms: terms.union(await termsOfExpired(client, channel, due, keys)) };
+  await replaceSummaries(client, channel, told, [...seqs, ...retold], digester, async (summary) => {
     // What was made ahead may be made of the words of such a call, or of such work.
     if (retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq)) return undefined;
     const made = ready.get(summary.id);
     if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
     return made.extract;
   });
-  await takeShown(client, await goneOf(client, shown), unsaid.terms, digester);
+  await takeShown(client, await goneOf(client, shown), unsaid, digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
     [proved],
@@ -118,27 +130,43 @@ async function blankMessages(
  * What other channels' models made of memories that went goes, too: notes, reminders, tool calls with their results, and what was
  * summarised with these. What the agent answered stays, as in their own channel.
  * @param client in the transaction that took the memories
- * @param terms of what is said no more
+ * @param unsaid what is said no more in their own channel
  */
 export async function takeShown(
   client: Queryable,
   gone: readonly ShownMemory[],
-  terms: ReadonlySet<string>,
+  { terms, keys }: Pick<Unsaid, "terms" | "keys">,
   digester: Digester,
 ): Promise<void> {
   for (const [channel, memories] of Map.groupBy(gone, (one) => one.channel)) {
     const told = new Set(memories.flatMap((one) => [...one.terms])).intersection(terms);
-    const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told };
+    const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told, keys };
     await lockShownIn(client, channel);
     const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
     await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });
     const called = await blankRetoldCalls(client, channel, unsaid);
     await endJobs(client, channel, called);
     const retold = [...due, ...called];
-    if (retold.length === 0) continue;
-    await takeRetoldMemories(client, channel, { seqs: retold, terms: told });
-    await replaceSummaries(client, channel, retold, digester);
+    if (retold.length > 0) await takeRetoldMemories(client, channel, { ...unsaid, seqs: retold });
+    await replaceSummaries(client, channel, unsaid, retold, digester);
   }
+}
+
+/**
+ * The terms of those of these entries whose texts are no longer kept, as far as anything may tell them.
+ * @param found what was found ahead: the calls of then are not looked through again
+ */
+async function termsOfExpired(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+  keys: TermKeys,
+  found?: FoundCalls,
+): Promise<ReadonlySet<string>> {
+  const expired = seqs.length === 0 ? undefined : await readExpired(client, channel, seqs);
+  if (expired === undefined) return new Set();
+  const recovered = await recoverTerms(client, channel, expired, keys, found?.to);
+  return found === undefined ? recovered : recovered.union(found.terms);
 }
 
 /** What a job under way has read of these entries is no summary: the job begins again without it. */

@@ -5,6 +5,7 @@ import {
   type HandOffChain,
   type Meant,
   type MemoryReference,
+  NOT_KEPT,
   objectJson,
   type RememberedStatement,
   type ToolCall,
@@ -43,6 +44,7 @@ interface RawEntry {
   turn_id: number | null;
   after_seq: number | null;
   deleted: boolean;
+  expired: boolean;
   data: {
     calls?: ToolCall[];
     call_id?: string;
@@ -86,7 +88,7 @@ function readWhere(told: {
   return `
   select e.seq, e.kind, e.at, case when is_telling then '' else e.text end as text, e.tokens, e.addressed, e.author_id, e.author_name,
          e.author_bot, e.message_id, e.reply_to, e.turn_id, e.after_seq,
-         e.deleted_at is not null or (is_telling and e.kind = 'tool_result') as deleted,
+         e.deleted_at is not null or (is_telling and e.kind = 'tool_result') as deleted, e.expired_at is not null as expired,
          case when is_telling and e.kind = 'tool_call' then without_arguments(e.data) else e.data end as data,
          (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq and ${told.revision}
            order by r.revision desc limit 1) as revised,
@@ -152,7 +154,7 @@ export async function readEntriesAt(
 }
 
 /** What people and agents said, as {@link said} reads it. */
-export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised"> & {
+export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised" | "expired"> & {
   readonly at: Date | string;
   readonly agent: string | null;
 };
@@ -166,6 +168,7 @@ function selectSaid(channel: string, seqs: string): string {
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
           select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name, e.data->>'agent' as agent,
+                 e.expired_at is not null as expired,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
             from entries e
@@ -189,7 +192,7 @@ export async function readSaid(
   return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
 }
 
-/** Characters that one look-up brings; more of a text than {@link MAX_QUOTE} is quoted by nobody. */
+/** Characters that one look-up brings. */
 const MAX_QUOTED = 16_000;
 
 /** The first of what was found, as far as there is room for them; in its order. */
@@ -220,6 +223,7 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
   );
 }
 
+const EXPIRED = { expired: true } as const;
 const NO_STATEMENTS: ReadonlyMap<number, RememberedStatement> = new Map();
 
 /** What results of tools tell of memories: of each agent's as far as that one may see them. By agent; undefined: the channel's own. */
@@ -261,18 +265,18 @@ async function readReferences(
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
+type RawSaidEntry = Omit<RawSaid, "at" | "agent"> & Pick<RawEntry, "at" | "deleted" | "data">;
+
 /**
  * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches
  * in a channel of pastes was sent eleven million.
  */
 const MAX_QUOTE = 4000;
 
-function toReference(
-  row: Pick<RawEntry, "seq" | "at" | "kind" | "text" | "author_name" | "deleted" | "revised" | "data">,
-): EntryReference {
+function toReference(row: RawSaidEntry): EntryReference {
   const agent = row.kind === "assistant" ? row.data?.agent : undefined;
   const author = row.kind === "assistant" ? (agent ?? "you") : (row.author_name ?? "");
-  const text = row.revised ?? row.text;
+  const text = row.expired ? NOT_KEPT : (row.revised ?? row.text);
   const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
   const reference = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
   return agent === undefined ? reference : { ...reference, agent: agentId(agent) };
@@ -284,8 +288,9 @@ function toEntry(
   statements: ReadonlyMap<number, RememberedStatement>,
   authors: Map<string, Author>,
 ): Entry {
-  const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens };
-  const text = row.deleted ? "" : (row.revised ?? row.text);
+  const expired = row.expired && !row.deleted ? EXPIRED : {};
+  const base = { seq: row.seq, at: row.at, deleted: row.deleted, tokens: row.tokens, ...expired };
+  const text = row.deleted ? "" : row.expired ? NOT_KEPT : (row.revised ?? row.text);
   if (row.kind === "notice") {
     const edited = row.data?.edits;
     const edits =
@@ -295,7 +300,7 @@ function toEntry(
     const notice = {
       ...base,
       kind: "notice",
-      text: row.note_text ?? row.text,
+      text: row.expired && !row.deleted ? NOT_KEPT : (row.note_text ?? row.text),
       after: row.after_seq,
     } as const;
     const away = row.data?.absence;
@@ -317,7 +322,8 @@ function toEntry(
       replyTo: row.reply_to,
       addressed: row.addressed,
     };
-    return row.data === null ? message : { ...message, ...meantBy(row.data) };
+    const isPlain = row.data === null && !row.expired;
+    return isPlain ? message : { ...message, ...meantBy(row.data ?? {}), ...expired };
   }
   const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
   const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0, ...writer };

@@ -5,7 +5,8 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
-import { deleteMessage, takeShown } from "./deletion.ts";
+import { type Blanked, deleteMessage, prepareBlanking, takeShown } from "./deletion.ts";
+import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import { renewSummaries } from "../compaction/renewed-summaries.ts";
@@ -35,7 +36,12 @@ export type EditOutcome =
   | { readonly outcome: "unknown" }
   | { readonly outcome: "unchanged"; readonly seq: Seq }
   /** Nobody had read it: it simply says something else now. */
-  | { readonly outcome: "replaced"; readonly seq: Seq }
+  | {
+      readonly outcome: "replaced";
+      readonly seq: Seq;
+      /** Its text was no longer kept: the edit has taken it back. */
+      readonly isGone?: true;
+    }
   /** A model had read it: a notice at `notedSeq` tells of the change. */
   | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
 
@@ -45,10 +51,12 @@ const LEFT = `channel_id = $1 and seq between $2 and $3 and deleted_at is null a
 /** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
 export class LogStore {
   readonly #db: Database;
+  readonly #keys: TermKeys;
   readonly #lanes: AppendQueue;
 
-  constructor(db: Database) {
+  constructor(db: Database, keys: TermKeys = NO_TERM_KEYS) {
     this.#db = db;
+    this.#keys = keys;
     this.#lanes = new AppendQueue(db);
   }
 
@@ -126,9 +134,10 @@ export class LogStore {
     at: Date,
     digester?: Digester,
   ): Promise<EditOutcome> {
-    return this.#db.transaction(async (client) =>
-      editMessage(client, channel, { id: messageId, text, at }, digester),
-    );
+    const edit = { id: messageId, text, at };
+    const makers = { digester, keys: this.#keys };
+    const blank = await prepareEdit(this.#db, channel, edit, makers);
+    return this.#db.transaction(async (client) => editMessage(client, channel, edit, makers, blank));
   }
 
   /**
@@ -136,7 +145,7 @@ export class LogStore {
    * @returns the seq whose text went; undefined if there is none (any more)
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
-    return deleteMessage(this.#db, channel, messageId, digester);
+    return deleteMessage(this.#db, channel, messageId, digester, this.#keys);
   }
 
   /** Blanks what a running turn that is to begin again, because of a deletion, has called since. */
@@ -169,6 +178,19 @@ export class LogStore {
     return row?.tokens ?? 0;
   }
 
+  /** Are texts among the entries from..to no longer kept? */
+  async hasExpired(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
+    const rows = await this.#db.query(
+      {
+        name: "texts_expired",
+        text: `select from summaries where channel_id = $1 and level = 1 and texts_gone_at is not null
+                  and from_seq <= $3 and to_seq >= $2 limit 1`,
+      },
+      [channel, from, to],
+    );
+    return rows.length > 0;
+  }
+
   /** Is there anything left among the entries from..to that somebody said or did? */
   async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
     const rows = await this.#db.query(
@@ -191,7 +213,7 @@ export class LogStore {
     return readCurrentEntries(this.#db, channel, from, to);
   }
 
-  /** What the messages of from..to say now that were edited; the newest edits, by seq. */
+  /** What the messages of from..to say now that were edited, as far as that is kept; the newest edits, by seq. */
   async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
     return this.#db.query<{ author: string; at: Date; text: string }>(
       {
@@ -199,10 +221,11 @@ export class LogStore {
         text: `select author, at, text from (
                  select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
                    from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
-                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null
+                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
                   order by r.seq, r.revision desc
                ) edits where seq in (
-                 select r.seq from revisions r where r.channel_id = $1 and r.seq between $2 and $3
+                 select r.seq from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
+                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
                   group by r.seq order by max(r.at) desc limit $4
                ) order by seq`,
       },
@@ -216,13 +239,49 @@ export class LogStore {
   }
 }
 
-/** As {@link LogStore.edit}, by a client in a transaction. */
+/** What an edit takes of what was made of the old text. */
+export interface EditMakers {
+  /** Undefined: summaries stay as they are. */
+  readonly digester: Digester | undefined;
+  readonly keys: TermKeys;
+}
+
+/**
+ * Does ahead what an edit need not do under its lock.
+ * @returns takes the message back, where its text is no longer kept; undefined: it is
+ */
+export async function prepareEdit(
+  db: Queryable,
+  channel: ChannelId,
+  { id, at }: Pick<InboundEdit, "id" | "at">,
+  { digester, keys }: EditMakers,
+): Promise<((client: Queryable) => Promise<Blanked>) | undefined> {
+  const expired = await findExpired(db, channel, id);
+  if (expired === undefined || at <= expired.known || digester === undefined) return undefined;
+  return prepareBlanking(db, channel, [id], digester, keys);
+}
+
+/**
+ * As {@link LogStore.edit}, by a client in a transaction.
+ * @param blank what {@link prepareEdit} has prepared
+ */
 export async function editMessage(
   client: Queryable,
   channel: ChannelId,
   { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
-  digester?: Digester,
+  { digester, keys }: EditMakers,
+  blank?: (client: Queryable) => Promise<Blanked>,
 ): Promise<EditOutcome> {
+  const expired = await findExpired(client, channel, id);
+  if (expired !== undefined) {
+    // What is known already is told again by a catch-up.
+    const isNews = at > expired.known && digester !== undefined;
+    if (!isNews) return { outcome: "unchanged", seq: expired.seq };
+    // Nobody can say any more which of its words went: all that rests on it goes. It may have become so old only now.
+    const take = blank ?? (await prepareBlanking(client, channel, [id], digester, keys));
+    const [seq] = (await take(client)).seqs;
+    return seq === undefined ? { outcome: "unknown" } : { outcome: "replaced", seq, isGone: true };
+  }
   const stored = storableText(text);
   const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
   const [row] = await client.query<RawEdit & Record<string, unknown>>(
@@ -233,13 +292,34 @@ export async function editMessage(
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   const shown = await readShown(client, channel);
-  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester });
-  if (digester !== undefined)
-    await takeShown(client, await goneOf(client, shown), termsGone(row.former, stored), digester);
+  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester, keys });
+  if (digester !== undefined) {
+    const unsaid = { terms: termsGone(row.former, stored), keys };
+    await takeShown(client, await goneOf(client, shown), unsaid, digester);
+  }
   // Results of tools quote memories: more has changed than the notice tells of.
   return row.outcome === "noted" && taken === 0
     ? { outcome: "noted", seq, notedSeq: row.noted_seq }
     : { outcome: "replaced", seq };
+}
+
+/** A message whose text is no longer kept, and up to when its edits were known; undefined: it is none. */
+async function findExpired(
+  client: Queryable,
+  channel: ChannelId,
+  messageId: string,
+): Promise<{ readonly seq: Seq; readonly known: Date } | undefined> {
+  const [row] = await client.query<{ seq: Seq; known: Date }>(
+    {
+      name: "message_expired",
+      text: `select e.seq, greatest(e.appended_at, (select max(r.at) from revisions r
+                                                     where r.channel_id = e.channel_id and r.seq = e.seq)) as known
+               from entries e
+              where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
+    },
+    [channel, storableText(messageId)],
+  );
+  return row;
 }
 
 interface RawEdit {
@@ -252,7 +332,8 @@ interface RawEdit {
 
 /**
  * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
- * @returns how many memories went, or are said by somebody else now, and how much work of Weir's own
+ * @returns how much changed that the notice does not tell: memories that went, or are said by somebody else now, work of Weir's own, and
+ *   whether summaries did that the view shows
  */
 async function takeRetold(
   client: Queryable,
@@ -262,14 +343,14 @@ async function takeRetold(
     former,
     now,
     digester,
-  }: {
+    keys,
+  }: EditMakers & {
     readonly seq: Seq;
     readonly former: readonly string[];
     readonly now: string;
-    readonly digester: Digester | undefined;
   },
 ): Promise<number> {
-  const unsaid = { seqs: [seq], terms: termsGone(former, now) };
+  const unsaid = { seqs: [seq], terms: termsGone(former, now), keys };
   const edited = { kind: "edited", seq, text: now } as const;
   const due = await takeRetoldDueWork(client, channel, unsaid, edited);
   const unquoted = await takeUnquoted(client, channel, seq, now);
@@ -286,10 +367,11 @@ async function takeRetold(
   const telling = {
     seqs: [seq, ...(await readNotes(client, channel, seq)), ...due, ...called],
     terms: unsaid.terms,
+    keys,
   };
   await tellJobs(client, channel, telling);
-  if (digester !== undefined) await renewSummaries(client, channel, telling, digester);
-  return unquoted.length + retold.length + due.length;
+  const isShown = digester !== undefined && (await renewSummaries(client, channel, telling, digester));
+  return unquoted.length + retold.length + due.length + (isShown ? 1 : 0);
 }
 
 /** The notes of a message's edits. */

@@ -6,7 +6,8 @@ import { storableText } from "../../text/text.ts";
 import { type Blanked, prepareBlanking } from "./deletion.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
-import { type EditOutcome, editMessage } from "./log.ts";
+import type { TermKeys } from "./fingerprints.ts";
+import { type EditOutcome, editMessage, prepareEdit } from "./log.ts";
 import { draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { takeProofs } from "../memory/retold.ts";
@@ -70,9 +71,11 @@ export interface BorneByPerson {
 /** What people ask of their own words. */
 export class PersonalDataStore {
   readonly #db: Database;
+  readonly #keys: TermKeys;
 
-  constructor(db: Database) {
+  constructor(db: Database, keys: TermKeys) {
     this.#db = db;
+    this.#keys = keys;
   }
 
   /** Appends a message that is only listened to, with the memory that it bears, in one transaction; twice is once. */
@@ -120,9 +123,13 @@ export class PersonalDataStore {
     memory: MemoryDraft | null,
     digester: Digester,
   ): Promise<EditOutcome> {
+    const makers = { digester, keys: this.#keys };
+    const blank = await prepareEdit(this.#db, channel, edit, makers);
     return this.#db.transaction(async (client) => {
-      const edited = await editMessage(client, channel, edit, digester);
+      const edited = await editMessage(client, channel, edit, makers, blank);
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
+      // What was taken back proves nothing.
+      if (edited.outcome === "replaced" && edited.isGone === true) return edited;
       await takeAllProofs(client, channel, edited.seq);
       if (memory === null) return edited;
       const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
@@ -283,7 +290,7 @@ export class PersonalDataStore {
 
   /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
   async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
-    return this.#db.transaction(await prepareBlanking(this.#db, channel, messageIds, digester));
+    return this.#db.transaction(await prepareBlanking(this.#db, channel, messageIds, digester, this.#keys));
   }
 }
 

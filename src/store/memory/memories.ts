@@ -24,6 +24,7 @@ import {
   type AskingChannel,
   SAID_IN,
   IN_SCOPE,
+  IS_FOLDED,
   type SaidIn,
   VISIBLE,
   askedBy,
@@ -86,6 +87,8 @@ export interface OwnedMemory extends Memory {
   readonly asserter: string | null;
   /** The messages of people that prove it. */
   readonly messages: readonly { readonly id: string; readonly author: string }[];
+  /** Memories that say the same in other words, in whose place it is shown. */
+  readonly standsFor: readonly MemoryId[];
 }
 
 interface RawRecord extends RawMemory {
@@ -134,13 +137,14 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, also what holds no more; the newest first. */
+  /** What the asking channel may see, also what holds no more; the newest first, and what says the same once. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
         name: "memories_in_scope",
         text: `select ${MEMORY_COLUMNS}, ${SAID_IN} as from
-                 from memories m where ${IN_SCOPE} order by m.valid_from desc, m.id desc limit $5`,
+                 from memories m where ${IN_SCOPE} and not (m.valid_to is null and ${IS_FOLDED})
+                order by m.valid_from desc, m.id desc limit $5`,
       },
       [...askedBy(asker), limit],
     );
@@ -176,19 +180,24 @@ export class MemoryStore {
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
     const [row] = await this.#db.query<
-      RawMemory & { asserter: string | null; messages: OwnedMemory["messages"] }
+      RawMemory & { asserter: string | null; messages: OwnedMemory["messages"]; stands_for: MemoryId[] }
     >(
       {
         name: "memory_find",
-        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter,
-                      (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by s.seq), '[]')
-                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                        where s.memory_id = m.id and e.kind = 'user') as messages
-                 from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
+        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, to_jsonb(said.same) as stands_for,
+                      (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by e.seq), '[]')
+                         from entries e where e.channel_id = m.channel_id and e.kind = 'user' and exists (
+                           select from memory_sources s
+                            where s.channel_id = e.channel_id and s.seq = e.seq and s.memory_id = any (m.id || said.same))) as messages
+                 from memories m cross join lateral (select coalesce(array_agg(f.id order by f.id), '{}') as same from memories f
+                   where f.same_as = m.id and f.scope = m.scope and f.valid_to is null and m.valid_to is null) said
+                where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
       },
       [...askedBy(asker), id],
     );
-    return row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages };
+    return (
+      row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages, standsFor: row.stands_for }
+    );
   }
 
   /**

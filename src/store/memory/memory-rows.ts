@@ -15,6 +15,7 @@ export interface RawMemory {
   refers_from: string | null;
   refers_to: string | null;
   term_by: string | null;
+  same_as: number | null;
   proofs: number;
   otherwise: { id: number; by: string; at: string }[] | null;
 }
@@ -32,7 +33,11 @@ export const OTHERWISE = `(
 export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from, m.valid_to,
   m.refers_from::text as refers_from, m.refers_to::text as refers_to,
   case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
-  (select count(*) from memory_sources s where s.memory_id = m.id) as proofs, ${OTHERWISE}`;
+  case when m.valid_to is null then m.same_as end as same_as,
+  case when m.stands_for and m.valid_to is null
+       then (select count(distinct s.seq) from memory_sources s where s.memory_id = m.id or s.memory_id in (
+               select f.id from memories f where f.same_as = m.id and f.valid_to is null and f.scope = m.scope))
+       else (select count(*) from memory_sources s where s.memory_id = m.id) end as proofs, ${OTHERWISE}`;
 
 /** Id of who said it first; null: the agent. */
 export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
@@ -51,6 +56,7 @@ export function memoryOf(row: RawMemory): Memory {
     proofs: row.proofs,
     ...refersOf(row),
     ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
+    ...(row.same_as !== null && { sameAs: memoryId(row.same_as) }),
     ...dissentOf(row),
   };
 }

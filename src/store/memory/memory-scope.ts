@@ -51,7 +51,11 @@ export function seenBy(...asker: Parameters<typeof scopesOf>): string {
 const SCOPES = scopesOf("$1", "$2", "$3", "$4");
 export const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
 export const SAID_IN = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end`;
-export const VISIBLE = `${IN_SCOPE} and m.valid_to is null`;
+/** Is shown in its place: by an older memory that says the same in other words, and holds. Of `memories m`. */
+export const IS_FOLDED = `(m.same_as is not null and exists (
+  select from memories o where o.id = m.same_as and o.valid_to is null and o.scope = m.scope))`;
+const HOLDS = `m.valid_to is null and not ${IS_FOLDED}`;
+export const VISIBLE = `${IN_SCOPE} and ${HOLDS}`;
 
 /**
  * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
@@ -63,7 +67,7 @@ export function visibleMemories(condition: string): string {
     SCOPES.parent,
     `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
   ]
-    .map((part) => `select * from memories m where ${part} and m.valid_to is null and ${condition}`)
+    .map((part) => `select * from memories m where ${part} and ${HOLDS} and ${condition}`)
     .join("\n      union all\n      ");
 }
 

@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { readAsked, termsOf, type Unsaid } from "./retold.ts";
+import type { Unsaid } from "./retold.ts";
+import { readAsked, SaidTerms } from "./said.ts";
 
 /** A line in a file of an agent's folder, as it is about to be written. */
 export interface NoteDraft {
@@ -125,7 +126,7 @@ export class NoteStore {
 export async function takeRetoldNotes(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
   // Else the database takes all that may tell of it, as for a daemon that knows no notes.
   await client.query({
@@ -152,8 +153,8 @@ export async function takeRetoldNotes(
   }
   const gone: number[] = [];
   for (const [turn, lines] of Map.groupBy(telling, (one) => one.turn)) {
-    const asked = termsOf(await readAsked(client, turn));
-    for (const { id, told } of lines) if (told.difference(asked).size > 0) gone.push(id);
+    const asked = new SaidTerms(await readAsked(client, turn), keys);
+    for (const { id, told } of lines) if ((await asked.without(told)).size > 0) gone.push(id);
   }
   if (gone.length === 0) return;
   await client.query(

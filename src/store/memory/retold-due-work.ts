@@ -4,7 +4,8 @@ import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 import { takeRetoldNotes } from "./notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
-import { readAsked, readLeft, termsOf, type Unsaid } from "./retold.ts";
+import type { Unsaid } from "./retold.ts";
+import { readAsked, readLeft, type Said, SaidTerms } from "./said.ts";
 
 /** What was taken back goes from reminders, and from work of Weir's own that stands in the log. */
 
@@ -53,9 +54,10 @@ export async function takeRetoldBesideLog(
 async function takeRetoldReminders(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  unsaid: Unsaid,
   takenBack: TakenBack,
 ): Promise<void> {
+  const { seqs } = unsaid;
   const rows = await client.query<Telling & { id: number } & Record<string, unknown>>(
     {
       name: "reminders_behind",
@@ -67,7 +69,7 @@ async function takeRetoldReminders(
     },
     [channel, Math.min(...seqs), seqs],
   );
-  const judge = new Judge(client, channel, terms, takenBack);
+  const judge = new Judge(client, channel, unsaid, takenBack);
   const gone: number[] = [];
   for (const [index, row] of rows.entries()) {
     if (index % PAGE === PAGE - 1) await setImmediate();
@@ -87,9 +89,10 @@ async function takeRetoldReminders(
 export async function takeRetoldDueWork(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  unsaid: Unsaid,
   takenBack: TakenBack,
 ): Promise<Seq[]> {
+  const { seqs } = unsaid;
   // Else the database takes all that may tell of it, as for a daemon that knows no reminders.
   await client.query({
     name: "reminders_looked_for",
@@ -111,7 +114,7 @@ export async function takeRetoldDueWork(
     },
     [channel, Math.min(...seqs)],
   );
-  const judge = new Judge(client, channel, terms, takenBack);
+  const judge = new Judge(client, channel, unsaid, takenBack);
   const gone: Seq[] = [];
   for (const [index, row] of rows.entries()) {
     if (index % PAGE === PAGE - 1) await setImmediate();
@@ -138,12 +141,12 @@ export async function takeRetoldDueWork(
 class Judge {
   readonly #client: Queryable;
   readonly #channel: ChannelId;
-  readonly #terms: ReadonlySet<string>;
+  readonly #unsaid: Unsaid;
   readonly #takenBack: TakenBack;
 
-  constructor(client: Queryable, channel: ChannelId, terms: ReadonlySet<string>, takenBack: TakenBack) {
+  constructor(client: Queryable, channel: ChannelId, unsaid: Unsaid, takenBack: TakenBack) {
     this.#client = client;
-    this.#terms = terms;
+    this.#unsaid = unsaid;
     this.#takenBack = takenBack;
     this.#channel = channel;
   }
@@ -156,13 +159,16 @@ class Judge {
     const takenBack = this.#takenBack;
     if (takenBack.kind === "edited" && asked === takenBack.seq && turn === null)
       return !onOneLine(takenBack.text).includes(onOneLine(text));
-    const told = tellingTerms(text).intersection(this.#terms);
+    const { terms, keys } = this.#unsaid;
+    const told = tellingTerms(text).intersection(terms);
     if (told.size === 0) return false;
-    if (turn !== null) return told.difference(termsOf(await readAsked(this.#client, turn))).size > 0;
+    const isOf = async (said: readonly Said[]): Promise<boolean> =>
+      (await new SaidTerms(said, keys).without(told)).size === 0;
+    if (turn !== null) return !(await isOf(await readAsked(this.#client, turn)));
     if (seq === null || [...told].some(isExact)) return true;
     // Only what was said before it: what comes later and is taken back later would not look here again.
     const said = await readLeft(this.#client, this.#channel, seq - LOOKED_THROUGH, seq - 1);
-    return told.difference(termsOf(said)).size > 0;
+    return !(await isOf(said));
   }
 }
 

@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
-import { readAsked, termsOf, type Unsaid } from "./retold.ts";
+import type { Unsaid } from "./retold.ts";
+import { readAsked, SaidTerms } from "./said.ts";
 
 interface RawTelling {
   id: number;
@@ -22,7 +23,7 @@ interface RawTelling {
 export async function voidRetoldSubagents(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
   // Else the database voids all that may tell of it, as for a daemon that knows no subagents.
   await client.query({
@@ -48,8 +49,10 @@ export async function voidRetoldSubagents(
     if (isGone || (hasRead && terms.size > 0)) gone.push(id);
     if (gone.at(-1) === id || terms.size === 0) continue;
     const telling = tellingTerms(told).intersection(terms);
-    const retells = telling.size > 0 && telling.difference(termsOf(await readAsked(client, turn))).size > 0;
-    if (retells) gone.push(id);
+    if (telling.size > 0) {
+      const asked = new SaidTerms(await readAsked(client, turn), keys);
+      if ((await asked.without(telling)).size > 0) gone.push(id);
+    }
     await setImmediate();
   }
   if (gone.length === 0) return;

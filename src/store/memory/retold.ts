@@ -4,6 +4,9 @@ import { type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/id
 import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
+import type { TermKeys } from "../log/fingerprints.ts";
+import { readExpired, recoverTerms } from "./recovered-terms.ts";
+import { LeftTerms, readAsked, readLeft, type Said, SAID_PRINTS, SaidTerms } from "./said.ts";
 
 /** What was made of texts that have gone: memories, and arguments and results of tool calls that repeat their words. */
 
@@ -11,16 +14,12 @@ import type { Queryable } from "../database/database.ts";
 export interface Unsaid {
   readonly seqs: readonly Seq[];
   readonly terms: ReadonlySet<string>;
+  /** By which what is no longer kept, and not taken back, still counts as said. */
+  readonly keys: TermKeys;
 }
 
-/** Entries of what a memory's jobs had read that are looked through for a word, the newest; and how many are read at once. */
+/** Entries of what a memory's jobs had read that are looked through for a word, the newest. */
 const LOOKED_THROUGH = 1000;
-const PAGE = 500;
-
-interface Said {
-  readonly text: string;
-  readonly author: string;
-}
 
 interface RawCandidate {
   id: number;
@@ -51,18 +50,29 @@ export async function takeRetoldMemories(
 ): Promise<MemoryId[]> {
   if (unsaid.terms.size === 0) return [];
   const candidates = await readCandidates(client, channel, unsaid);
-  const left = new LeftTerms(client, channel);
+  const left = new LeftTerms(client, channel, unsaid.keys);
   const taken: MemoryId[] = [];
   for (const memory of candidates) {
     const telling = new Set(memory.telling ?? tellingTerms(`${memory.subject} ${memory.statement}`));
-    const unproven = telling.intersection(unsaid.terms).difference(termsOf(memory.sources));
+    const sources = new SaidTerms(memory.sources, unsaid.keys);
+    const unproven = await sources.without(telling.intersection(unsaid.terms));
     if (unproven.size === 0) continue;
-    const isLeft = ![...unproven].some(isExact) && (await left.have(unproven, memory));
+    const isLeft = ![...unproven].some(isExact) && (await isStillSaid(left, unproven, memory));
     if (isLeft) continue;
     await client.query({ name: "memory_retold", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
     taken.push(memoryId(memory.id));
   }
   return taken;
+}
+
+/** Does what the memory's jobs had read still have all of these terms? */
+async function isStillSaid(
+  left: LeftTerms,
+  terms: ReadonlySet<string>,
+  { read_from: from, read_to: to }: RawCandidate,
+): Promise<boolean> {
+  if (from === null || to === null) return false;
+  return (await left.without(terms, Math.max(from, to - LOOKED_THROUGH), to)).size === 0;
 }
 
 async function readCandidates(
@@ -75,7 +85,7 @@ async function readCandidates(
       name: "memories_retelling",
       text: `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,
                     (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(e.channel_id, e.seq, e.text),
-                                                                  'author', coalesce(e.author_name, ''))), '[]')
+                                                                  'author', coalesce(e.author_name, ''), 'prints', ${SAID_PRINTS})), '[]')
                        from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                       where s.memory_id = m.id and e.deleted_at is null) as sources
                from memories m
@@ -89,58 +99,6 @@ async function readCandidates(
     },
     [channel, seqs, [...terms], Math.min(...seqs), Math.max(...seqs)],
   );
-}
-
-/** The terms of what people have said and nobody has taken back, read page by page, each once. */
-class LeftTerms {
-  readonly #client: Queryable;
-  readonly #channel: ChannelId;
-  readonly #pages = new Map<number, ReadonlySet<string>>();
-
-  constructor(client: Queryable, channel: ChannelId) {
-    this.#client = client;
-    this.#channel = channel;
-  }
-
-  /** Does what the memory's jobs had read still have all of these terms? By whole pages. */
-  async have(terms: ReadonlySet<string>, { read_from: from, read_to: to }: RawCandidate): Promise<boolean> {
-    if (from === null || to === null) return false;
-    let missing = terms;
-    const first = Math.floor(Math.max(from, to - LOOKED_THROUGH) / PAGE);
-    for (let page = Math.floor(to / PAGE); page >= first && missing.size > 0; page--)
-      missing = missing.difference(await this.#page(page));
-    return missing.size === 0;
-  }
-
-  async #page(page: number): Promise<ReadonlySet<string>> {
-    const from = page * PAGE;
-    const known =
-      this.#pages.get(page) ?? termsOf(await readLeft(this.#client, this.#channel, from, from + PAGE - 1));
-    this.#pages.set(page, known);
-    return known;
-  }
-}
-
-/** What people have said in from..to, and nobody has taken back, as it reads now. */
-export async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
-  return client.query<Said & Record<string, unknown>>(
-    {
-      name: "entries_left",
-      text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author from entries e
-              where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user' and not e.author_bot and e.deleted_at is null
-              order by e.seq`,
-    },
-    [channel, from, to],
-  );
-}
-
-/** The terms that tell something of who said it, or what. */
-export function termsOf(said: readonly Said[]): Set<string> {
-  const found = new Set<string>();
-  for (const { text, author } of said) {
-    for (const term of tellingTerms(`${author}\n${text}`)) found.add(term);
-  }
-  return found;
 }
 
 /**
@@ -210,6 +168,7 @@ export async function findRetoldCalls(
   client: Queryable,
   channel: ChannelId,
   messageIds: readonly string[],
+  keys: TermKeys,
 ): Promise<FoundCalls> {
   const said = await client.query<{ seq: Seq; last: Seq; texts: string[] }>(
     {
@@ -221,7 +180,13 @@ export async function findRetoldCalls(
     },
     [channel, messageIds],
   );
-  const terms = termsGone(said.flatMap(({ texts }) => texts));
+  const expired = await readExpired(
+    client,
+    channel,
+    said.map(({ seq }) => seq),
+  );
+  const recovered = expired === undefined ? [] : await recoverTerms(client, channel, expired, keys);
+  const terms = termsGone(said.flatMap(({ texts }) => texts)).union(new Set(recovered));
   const to = Math.max(0, ...said.map(({ last }) => last));
   if (terms.size === 0) return { terms, seqs: [], to };
   const rows = await readCalls(client, channel, { behind: Math.min(...said.map(({ seq }) => seq)), to });
@@ -277,7 +242,7 @@ function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean 
 export async function blankRetoldCalls(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  { seqs, terms, keys }: Unsaid,
   { to = Number.MAX_SAFE_INTEGER, found }: { readonly to?: Seq; readonly found?: FoundCalls } = {},
 ): Promise<Seq[]> {
   if (terms.size === 0) return [];
@@ -286,7 +251,7 @@ export async function blankRetoldCalls(
   const rows = await readCalls(client, channel, { behind: Math.min(...seqs), among });
   const telling: Seq[] = [];
   for (const row of rows) {
-    const blanked = shares(row, terms) ? await withoutRetold(client, row, terms) : null;
+    const blanked = shares(row, terms) ? await withoutRetold(client, row, terms, keys) : null;
     if (blanked === null) continue;
     telling.push(row.seq);
     if (row.seq <= to) await blank(client, channel, row.seq, blanked);
@@ -294,33 +259,23 @@ export async function blankRetoldCalls(
   return telling;
 }
 
-/** What a turn answers, as it reads now. */
-export async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
-  return client.query<Said & Record<string, unknown>>(
-    {
-      name: "asked_of_turn",
-      text: `select entry_text(m.channel_id, m.seq, m.text) as text, '' as author
-               from turns t join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
-              where t.id = $1 and m.addressed and m.deleted_at is null`,
-    },
-    [turn],
-  );
-}
-
 /** What is left of a row without what tells these terms; null: it tells none of them. */
 async function withoutRetold(
   client: Queryable,
   { text, calls, turn }: RawCalls,
   terms: ReadonlySet<string>,
+  keys: TermKeys,
 ): Promise<Pick<RawCalls, "text" | "calls"> | null> {
-  const known = termsOf(await readAsked(client, turn));
-  const retells = (one: string): boolean => tellingTerms(one).intersection(terms).difference(known).size > 0;
-  if (calls === null) return retells(text) ? { text: "", calls } : null;
-  const blanked = calls.map((call) =>
-    retells(argumentValues(call.arguments)) ? { ...call, arguments: "{}" } : call,
-  );
-  if (!retells(text) && blanked.every((call, index) => call === calls[index])) return null;
-  return { text: retells(text) ? "" : text, calls: blanked };
+  const known = new SaidTerms(await readAsked(client, turn), keys);
+  const retells = async (one: string): Promise<boolean> =>
+    (await known.without(tellingTerms(one).intersection(terms))).size > 0;
+  const isTold = await retells(text);
+  if (calls === null) return isTold ? { text: "", calls } : null;
+  const blanked: ToolCall[] = [];
+  for (const call of calls)
+    blanked.push((await retells(argumentValues(call.arguments))) ? { ...call, arguments: "{}" } : call);
+  if (!isTold && blanked.every((call, index) => call === calls[index])) return null;
+  return { text: isTold ? "" : text, calls: blanked };
 }
 
 async function blank(
@@ -354,7 +309,7 @@ async function blank(
 export async function tellJobs(
   client: Queryable,
   channel: ChannelId,
-  { seqs, terms }: Unsaid,
+  { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
   const jobs = await client.query<{ id: number; from_seq: number; to_seq: number }>(
     {
@@ -365,7 +320,7 @@ export async function tellJobs(
     [channel, seqs],
   );
   for (const { id, from_seq: from, to_seq: to } of jobs) {
-    const left = termsOf(await readLeft(client, channel, from, to));
+    const left = new SaidTerms(await readLeft(client, channel, from, to), keys);
     await client.query(
       {
         name: "job_edited",
@@ -373,7 +328,7 @@ export async function tellJobs(
                       edited = edited or exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq)
                 where id = $1`,
       },
-      [id, seqs, [...terms.difference(left)]],
+      [id, seqs, [...(await left.without(terms))]],
     );
   }
 }

@@ -1,6 +1,7 @@
-import { type ChannelId, channelId } from "../../core/ids.ts";
+import { type ChannelId, channelId, turnId } from "../../core/ids.ts";
 import { errorMessage } from "../../core/errors.ts";
-import type { Wish, WishDraft } from "../../core/wish.ts";
+import { REACTION_PREFIX } from "../../core/message.ts";
+import type { Rejection, Wish, WishDraft } from "../../core/wish.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type Genuineness, NO_SIGNER, type Signature, type Signer } from "../database/signing-key.ts";
 
@@ -15,6 +16,11 @@ export interface DoubtedWish {
 export interface KeptWishes {
   readonly believed: readonly Wish[];
   readonly doubted: readonly DoubtedWish[];
+}
+
+/** What is there of one channel. */
+export interface KeptHere extends KeptWishes {
+  readonly rejections: readonly Rejection[];
 }
 
 /** A draft as its job's result keeps it. */
@@ -62,9 +68,11 @@ export class WishStore {
     this.#signer = signer;
   }
 
-  /** Those that {@link readWishes} reads. */
-  async of(channel: ChannelId): Promise<KeptWishes> {
-    return readWishes(this.#db, channel, this.#signer);
+  /** Those that {@link readWishes} reads, and what {@link readRejections} does. */
+  async of(channel: ChannelId): Promise<KeptHere> {
+    const wishes = await readWishes(this.#db, channel, this.#signer);
+    const rejections = wishes.believed.length === 0 ? [] : await readRejections(this.#db, channel);
+    return { ...wishes, rejections };
   }
 
   /** For whoever runs Weir: the wishes of all channels. */
@@ -125,6 +133,35 @@ export async function readWishes(client: Queryable, channel: ChannelId, signer: 
     await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
     signer,
   );
+}
+
+/** Answers that are looked at, the newest that are covered. */
+const ANSWERS = 500;
+/** What says that an answer is a bad one. */
+const BAD = ["👎", "❌"];
+
+/**
+ * Which of the answers of a channel's own agent people have marked as bad ones, and have not taken that back. Like wishes, they count once
+ * a summary covers them.
+ */
+export async function readRejections(client: Queryable, channel: ChannelId): Promise<Rejection[]> {
+  const rows = await client.query<{ turn: number; at: Date; person: string }>(
+    {
+      name: "rejections_read",
+      text: `select distinct t.id as turn, t.started_at as at, e.author_id as person
+               from channels c
+               cross join lateral (
+                 select t.id, t.started_at from turns t
+                  where t.channel_id = c.id and t.to_seq <= c.covered_to and t.agent is null order by t.to_seq desc limit ${ANSWERS}) t
+               join deliveries d on d.turn_id = t.id
+               join entries e on e.reply_to = d.message_id and e.message_id like '${REACTION_PREFIX}%' and e.channel_id = c.id
+              where c.id = $1 and e.seq <= c.covered_to and e.deleted_at is null
+                and e.text like any (array(select 'reacted with ' || sign || '%' from unnest($2::text[]) sign))
+              order by t.started_at, t.id, e.author_id`,
+    },
+    [channel, BAD],
+  );
+  return rows.map(({ turn, at, person }) => ({ turn: turnId(turn), at, person }));
 }
 
 async function checked(rows: readonly RawWish[], signer: Signer): Promise<KeptWishes> {

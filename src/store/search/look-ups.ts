@@ -4,7 +4,7 @@ import { WeirError } from "../../core/errors.ts";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "../database/errors.ts";
 import type { Statement } from "../database/database.ts";
 
-/** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, and one that listens. */
+/** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, one that listens, and in a cluster one that probes. */
 const CONNECTIONS = 3;
 /**
  * The server ends a look-up that takes longer, also where nobody is left to cancel it. As an option of the connection: a

@@ -143,7 +143,7 @@ export class SearchStore {
   }
 
   /**
-   * Has the statistics made anew where a text was erased since: until then they may tell its words.
+   * Has the statistics made anew where a text was erased, or not kept any more, since: until then they may tell its words.
    * @returns when to look again, ms from now; null: nothing was erased since
    */
   async forgetErased(): Promise<number | null> {
@@ -166,9 +166,12 @@ export class SearchStore {
     const [row] = await this.#db.query<{ at: Date | null }>({
       name: "index_erased",
       // Whatever was erased while they were made may still be in them.
-      text: `select max(p.erased_at) as at from search_progress p
-              where p.erased_at > coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
-                                              from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity')`,
+      text: `with made as materialized (
+               select coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
+                                  from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity') as at)
+             select greatest((select max(p.erased_at) from search_progress p where p.erased_at > made.at),
+                             (select max(p.expired_at) from search_progress p where p.expired_at > made.at)) as at
+               from made`,
     });
     return row?.at ?? null;
   }

@@ -197,6 +197,20 @@ export class VectorStore {
     ]);
   }
 
+  /**
+   * Puts memories of a channel that have vectors behind older ones that say the same in other words.
+   * @param share of the bits in which they may differ
+   * @returns which
+   */
+  async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
+    if (memories.length === 0) return [];
+    const [row] = await this.#db.query<{ folded: MemoryId[] }>(
+      { name: "memories_fold", text: "select to_jsonb(fold_memories($1, $2, $3)) as folded" },
+      [channel, memories, share],
+    );
+    return row?.folded ?? [];
+  }
+
   /** How many texts have vectors, and about how many entries wait for theirs. */
   async progress(model: string): Promise<{ readonly kept: number; readonly waiting: number }> {
     const [row] = await this.#db.query<{ kept: number; waiting: number }>(

@@ -7,9 +7,10 @@ import type { Database, Queryable } from "../database/database.ts";
 export interface ModelCallRow {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
-  /** The compaction's job; null: it was for a turn, or for a subagent of one. */
+  /** The compaction's job; null: it was for something else. */
   readonly job: JobId | null;
-  readonly purpose: "turn" | "compaction" | "subagent";
+  /** `embedding`: texts of the channel, or what was looked for there, were sent to the embedding model. */
+  readonly purpose: "turn" | "compaction" | "subagent" | "embedding";
   readonly model: string;
   readonly outcome: string;
   /** What we had estimated for the whole request. */
@@ -51,7 +52,7 @@ export interface ModelCallTotals {
   readonly completionTokens: number;
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
-  /** The same by model, for turns, for their subagents and for compactions. */
+  /** The same by model and purpose. */
   readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
@@ -90,14 +91,14 @@ export class ModelCallStore {
     this.#db = db;
   }
 
-  async add(call: ModelCallRow): Promise<void> {
+  async add(calls: readonly ModelCallRow[]): Promise<void> {
     await this.#db.query(
       {
         name: "model_call_add",
         text: `insert into model_calls (${BILL_COLUMNS})
                select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $1)`,
       },
-      [JSON.stringify(billRecords([call]))],
+      [JSON.stringify(billRecords(calls))],
     );
   }
 

@@ -23,7 +23,7 @@ export interface UsageScope {
 
 /**
  * Calls with whom they count for. A turn that answers several people is that of who has asked first; a subagent's is its turn's; a
- * compaction, and work of Weir's own, nobody has asked for.
+ * compaction, an embedding, and work of Weir's own, nobody has asked for.
  */
 const CALLS = `from model_calls m join channels c on c.id = m.channel_id
   left join turns t on t.id = m.turn_id
@@ -50,6 +50,8 @@ export interface SpentToday extends ModelSpending {
   readonly address: string;
   /** As `discord:1234`; null: no person has asked for it. */
   readonly person: string | null;
+  /** Of an embedding model. */
+  readonly isEmbedding: boolean;
 }
 
 /** What model calls have cost, over channels. It writes nothing. */
@@ -91,23 +93,24 @@ export class UsageStore {
         channel: number;
         address: string;
         person: string | null;
+        is_embedding: boolean;
         estimated: number;
       }
     >(
       {
         name: "usage_today",
-        text: `select agent, channel, address, person, ${SPENDING},
+        text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING},
                       coalesce(sum(estimated_tokens) filter (where outcome = 'answered' and prompt_tokens is null), 0)::bigint as estimated
                  from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
                         where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
-                group by agent, channel, address, person, model`,
+                group by agent, channel, address, person, is_embedding, model`,
       },
       [timeZone, now],
     );
-    return rows.map(({ agent, channel, address, person, estimated, ...row }) => {
+    return rows.map(({ agent, channel, address, person, is_embedding: isEmbedding, estimated, ...row }) => {
       const spending = toSpending(row);
       const promptTokens = spending.promptTokens + estimated;
-      return { ...spending, promptTokens, agent, channel: channelId(channel), address, person };
+      return { ...spending, promptTokens, agent, channel: channelId(channel), address, person, isEmbedding };
     });
   }
 }

@@ -41,12 +41,14 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
 
 /** Each message is answered by one message of the bot's, and none of these is left half written. */
 function checkAnswers({ said }: ClusterScene, { shown }: WorldRecord, report: ClusterReport): void {
-  const times = new Map<string, number>();
-  for (const { inReplyTo } of shown) for (const id of inReplyTo) times.set(id, (times.get(id) ?? 0) + 1);
+  const answers = new Map<string, string[]>();
+  for (const { inReplyTo, text } of shown)
+    for (const id of inReplyTo) answers.set(id, [...(answers.get(id) ?? []), JSON.stringify(text)]);
   for (const { id, channel } of said) {
-    const count = times.get(id) ?? 0;
-    if (count !== 1)
-      report.add(count === 0 ? "lost" : "doubled", `${id} was answered ${count} times in ${channel}`);
+    const texts = answers.get(id) ?? [];
+    if (texts.length === 0) report.add("lost", `${id} was never answered in ${channel}`);
+    else if (texts.length > 1)
+      report.add("doubled", `${id} was answered in ${channel} by ${texts.join(", and by ")}`);
   }
   for (const { channel, text, final } of shown)
     if (!final) report.add("wrong", `half an answer is left in ${channel}: ${text}`);
@@ -69,11 +71,13 @@ async function checkLog(
   const seqs = new Map(rows.map(({ message_id: id, seq }) => [id, seq]));
   if (seqs.size < rows.length)
     report.add("doubled", `${rows.length - seqs.size} messages are in the log twice`);
-  for (const { id } of said) if (!seqs.has(id)) report.add("lost", `${id} is not in the log`);
+  for (const { id, messageId } of said)
+    if (!seqs.has(messageId)) report.add("lost", `${id} is not in the log`);
+  const idOf = new Map(said.map(({ id, messageId }) => [id, messageId]));
   for (const [channel, answers] of Map.groupBy(shown, (one) => one.channel)) {
     let newest = 0;
     for (const { id, inReplyTo } of answers) {
-      const of = inReplyTo.map((one) => seqs.get(one) ?? 0);
+      const of = inReplyTo.map((one) => seqs.get(idOf.get(one) ?? "") ?? 0);
       if (of.length > 0 && Math.min(...of) < newest)
         report.add(
           "wrong",
@@ -138,13 +142,14 @@ async function checkEpochs({ audit }: ClusterScene, report: ClusterReport): Prom
 type SettledCall = ModelCall & { readonly settledAt: number };
 
 /** The calls, each open until the turn is settled that has its messages: until then a fault may undo it. */
-async function withSettlements({ audit }: ClusterScene, record: WorldRecord): Promise<SettledCall[]> {
+async function withSettlements({ audit, said }: ClusterScene, record: WorldRecord): Promise<SettledCall[]> {
   const rows = await audit.rows<{ message_id: string; at: number }>(
     `select e.message_id, (extract(epoch from t.settled_at) * 1000)::float8 as at from turns t
        join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq and e.kind = 'user'
       where t.settled_at is not null`,
   );
-  const settled = new Map(rows.map(({ message_id: id, at }) => [id, at]));
+  const marks = new Map(said.map(({ id, messageId }) => [messageId, id]));
+  const settled = new Map(rows.map(({ message_id: id, at }) => [marks.get(id) ?? id, at]));
   return record.calls.map((call) => {
     const [first = ""] = call.due;
     return { ...call, settledAt: Math.max(call.until ?? 0, settled.get(first) ?? 0) };
@@ -209,7 +214,7 @@ function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterRep
     );
   for (const { id, told, at } of calmOnes(scene)) {
     const first = calls.find(({ due }) => due.includes(id));
-    if (first === undefined || first.due.length > 1) continue;
+    if (first === undefined || first.due.length > 1 || told.length === 0) continue;
     (told.includes(first.daemon) ? report.calmHomeMs : report.calmAcrossMs).push(first.at - at);
   }
   const { calmHomeMs, calmAcrossMs } = report;

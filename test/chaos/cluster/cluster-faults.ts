@@ -44,7 +44,9 @@ export const CLUSTER_FAULTS: readonly ClusterFault[] = [
   { name: "postgres.cut", run: async (scene) => disturb(scene, "postgres", "cut", [50, 1500]) },
   { name: "postgres.silence", run: async (scene) => disturb(scene, "postgres", "silence", [500, 4000]) },
   { name: "postgres.slow", run: async (scene) => disturb(scene, "postgres", "slow", [1000, 3000]) },
-  { name: "network.silence", run: isolate },
+  { name: "postgres.lost", run: loseDatabase },
+  { name: "network.silence", run: async (...args) => isolate("silence", ...args) },
+  { name: "network.vanish", run: async (...args) => isolate("vanish", ...args) },
   { name: "broker.kill", ofBroker: true, run: killBroker },
 ];
 
@@ -143,8 +145,34 @@ async function disturb(
   end();
 }
 
-/** A daemon hears nothing of the broker nor of Postgres, until others are home; then all that it has asked comes through. */
+/** Others that have reached Postgres for a while take over from who does not, ms; this long at most where some have just started. */
+const GIVEN_UP_MS = 30_000;
+
+/** A daemon does not reach Postgres, alone, until others have taken over all that it had. */
+async function loseDatabase(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  const { random } = scene;
+  const victim = random.pick(scene.running);
+  await scene.say(BURST / 2);
+  const end = scene.begin("postgres.lost", victim.name);
+  const way = victim.ways.postgres;
+  const lostAt = performance.now();
+  way[random.pick(["cut", "silence"] as const)]();
+  const isHome = async (): Promise<boolean> => (await scene.shares()).has(victim.name);
+  while ((await isHome()) && performance.now() - lostAt < GIVEN_UP_MS) await delay(100);
+  if (await isHome())
+    report.add("wrong", `${victim.name} did not reach Postgres for ${GIVEN_UP_MS} ms, and nobody took over`);
+  way.open();
+  await delay(AFTER_MS);
+  end();
+}
+
+/**
+ * The broker and Postgres hear nothing of a daemon, or it hears nothing of them either, and no connection ends, until others are home; then
+ * all that was said comes through. No namespace of the network: a daemon takes a platform's address on its own machine alone, and what
+ * stands in between would be this proxy again.
+ */
 async function isolate(
+  how: "silence" | "vanish",
   scene: ClusterScene,
   _report: ClusterReport,
   { longestStopMs }: FaultLimits,
@@ -153,8 +181,8 @@ async function isolate(
   const victim = random.pick(scene.running);
   const saying = scene.say(2 * BURST);
   await delay(random.int(5, 120));
-  const end = scene.begin("network.silence", victim.name);
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way.silence();
+  const end = scene.begin(`network.${how}`, victim.name);
+  for (const way of [victim.ways.postgres, victim.ways.broker]) way[how]();
   await saying;
   await delay(random.int(1000, longestStopMs));
   for (const way of [victim.ways.postgres, victim.ways.broker]) way.open();

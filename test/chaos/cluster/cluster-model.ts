@@ -2,7 +2,7 @@ import { steadyNow } from "../../../src/async/clock.ts";
 import type { Random } from "../../fuzz/random.ts";
 import { text } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../../support/model-server.ts";
-import { DYNAMIC } from "../chaos-model.ts";
+import { ANSWER, marksIn } from "./ways-in.ts";
 import type { ModelCall } from "./world-record.ts";
 
 /** The bodies of so many requests are kept. */
@@ -26,8 +26,11 @@ export class ClusterModel {
   readonly #server: ModelServer;
   readonly #random: Random;
   readonly #delays: ModelDelays;
+  readonly #channelOf: (mark: string) => string;
 
-  constructor(server: ModelServer, random: Random, delays: ModelDelays) {
+  /** @param channelOf where a message was said */
+  constructor(server: ModelServer, random: Random, delays: ModelDelays, channelOf: (mark: string) => string) {
+    this.#channelOf = channelOf;
     this.#server = server;
     this.#delays = delays;
     this.#random = random;
@@ -37,10 +40,12 @@ export class ClusterModel {
   #serve(body: ChatRequest): Behaviour {
     const { fastest, slowest } = this.#delays;
     const firstDelayMs = this.#random.int(fastest, slowest);
-    const answer = `Answer ${this.calls.length + 1}: the gauge by the mill stood high.`;
+    const due = dueIn(body);
+    const answer = `${ANSWER.begins}${this.calls.length + 1} to ${due.join(" ")}: the gauge by the mill ${ANSWER.ends}`;
     return async (exchange) => {
       const [, daemon = ""] = /^Bearer sk-(.*)$/.exec(exchange.request.headers.authorization ?? "") ?? [];
-      const call = { at: steadyNow(), until: null as number | null, daemon, ...askedIn(body) };
+      const channel = this.#channelOf(due[0] ?? "");
+      const call = { at: steadyNow(), until: null as number | null, daemon, channel, due };
       this.calls.push(call);
       if (this.#server.requests.length > MOST_KEPT) this.#server.forget();
       try {
@@ -52,17 +57,11 @@ export class ClusterModel {
   }
 }
 
-/** The channel of a request, and the marks of the messages that it is to answer: all behind the last answer. */
-function askedIn({ messages }: ChatRequest): Pick<ModelCall, "channel" | "due"> {
-  const dynamic = messages.find(({ content }) => content?.startsWith(DYNAMIC) === true);
-  const [, channel = ""] = /^> Place: "(\S+)" on \S+$/m.exec(dynamic?.content ?? "") ?? [];
+/** The marks of the messages that a request is to answer: all behind the last answer. */
+function dueIn({ messages }: ChatRequest): string[] {
   const answered = messages.findLastIndex(({ role }) => role === "assistant");
   const due = messages
     .slice(answered + 1)
     .flatMap(({ role, content }) => (role === "user" ? marksIn(content ?? "") : []));
-  return { channel, due: [...new Set(due)] };
-}
-
-function marksIn(content: string): string[] {
-  return [...content.matchAll(/\bg\d+\b/g)].map(([mark]) => mark);
+  return [...new Set(due)];
 }

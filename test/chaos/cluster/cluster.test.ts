@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { findBroker, skippedWithout } from "../../support/cluster/broker.ts";
 import { runCluster } from "./run-cluster.ts";
+import { WAYS_IN } from "./ways-in.ts";
 
 const broker = await findBroker();
 after(async () => broker?.[Symbol.asyncDispose]());
@@ -23,6 +24,7 @@ test(
       channels,
       seconds,
       broker,
+      ways: WAYS_IN,
       rate: 20,
       longestStopMs: 3000,
       mutant: null,

@@ -8,6 +8,7 @@ import { findBrokerToKill, NO_BROKER } from "../../support/cluster/broker.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../../support/test-server.ts";
 import { readUsage, UsageError, wholeNumber } from "../../support/usage.ts";
 import { CLUSTER_FAULTS } from "./cluster-faults.ts";
+import { WAYS_IN } from "./ways-in.ts";
 import { MUTANTS } from "./mutant-names.ts";
 import type { ClusterReport } from "./cluster-report.ts";
 import { runCluster } from "./run-cluster.ts";
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
         only,
         mutant,
         broker,
+        ways: WAYS_IN,
         onLine: (line) => console.log(line),
       });
       tell(report);

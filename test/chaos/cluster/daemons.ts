@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -14,6 +14,8 @@ export interface Shared {
   /** Of the chat service, without a daemon's name. */
   readonly worldUrl: string;
   readonly modelUrl: string;
+  /** Of the other platforms. */
+  readonly platforms: { readonly config: string; readonly env: Readonly<Record<string, string>> };
   readonly broker: URL;
   readonly postgres: { readonly host: string; readonly port: number; readonly database: string };
   /** Of the cluster's queues; null: a daemon belongs to no cluster. */
@@ -42,6 +44,9 @@ export class ChaosDaemon implements AsyncDisposable {
   static async make(name: string, shared: Shared): Promise<ChaosDaemon> {
     const folder = await mkdtemp(path.join(tmpdir(), "weir-cluster-"));
     await writeFile(path.join(folder, "config.toml"), configOf(name, shared));
+    // As an operator copies it: what they learn is theirs together.
+    await mkdir(path.join(folder, "data"), { mode: 0o700 });
+    await writeFile(path.join(folder, "data", "signing.key"), `${"5a".repeat(32)}\n`, { mode: 0o600 });
     const { postgres } = shared;
     const socket = path.join(postgres.host, `.s.PGSQL.${postgres.port}`);
     const ways = {
@@ -53,6 +58,7 @@ export class ChaosDaemon implements AsyncDisposable {
     url.port = String(ways.broker.port);
     const mutants = pathToFileURL(path.join(import.meta.dirname, "mutants.ts")).href;
     const env = environment({
+      ...shared.platforms.env,
       DATABASE_URL: `postgres://${name}@127.0.0.1:${ways.postgres.port}/${postgres.database}`,
       OPENAI_BASE_URL: shared.modelUrl,
       OPENAI_API_KEY: keyOf(name),
@@ -108,7 +114,7 @@ export class ChaosDaemon implements AsyncDisposable {
   }
 }
 
-function configOf(name: string, { worldUrl, prefix }: Shared): string {
+function configOf(name: string, { worldUrl, platforms, prefix }: Shared): string {
   return `
 [log]
 level = "info"
@@ -122,6 +128,7 @@ context_window = 64000
 enabled = false
 [platforms.loopback]
 url = "${worldUrl}/${name}"
+${platforms.config}
 ${prefix === null ? "" : `[cluster]\nurl = "env:AMQP_URL"\nprefix = "${prefix}"\nname = "${name}"`}
 [[agents]]
 id = "main"

@@ -6,5 +6,6 @@ export const MUTANTS = {
   "wake before commit": "kill",
   "wake in memory without owning": "kill",
   "balance without drain": "rolling",
+  "home without a database": "postgres.lost",
 } as const;
 export type MutantName = keyof typeof MUTANTS;

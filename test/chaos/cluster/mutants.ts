@@ -8,6 +8,7 @@ import pg from "pg";
 import { ChannelHomes } from "../../../src/channel/channel-homes.ts";
 import { HomeKeeper } from "../../../src/channel/home-keeper.ts";
 import type { Partition } from "../../../src/channel/homes.ts";
+import { Answers } from "../../../src/cluster/database-watch.ts";
 import { RabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { ChannelStore } from "../../../src/store/channels/channels.ts";
@@ -43,6 +44,9 @@ const MISTAKES: Readonly<Record<MutantName, () => void>> = {
     HomeKeeper.prototype.handingOn = async function letGo(partitions: readonly Partition[]): Promise<void> {
       this.lost(partitions);
     };
+  },
+  "home without a database"() {
+    Answers.prototype.isAway = () => false;
   },
 };
 

@@ -11,6 +11,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
 import type { ModelDelays } from "./cluster-model.ts";
 import { ChaosDaemon, type Shared } from "./daemons.ts";
+import type { WayIn } from "./ways-in.ts";
 import {
   askReceipt,
   type AskReceipt,
@@ -23,10 +24,12 @@ import {
 /** One message that a person has said. */
 export interface Said {
   readonly id: string;
+  /** As the log has it. */
   readonly channel: string;
+  readonly messageId: string;
   /** By the clock of the machine, ms. */
   readonly at: number;
-  /** The daemons that were told of it at first. */
+  /** The daemons that were told of it at first; none: it is not known. */
   readonly told: readonly string[];
 }
 
@@ -53,6 +56,8 @@ export interface SceneOptions {
   /** Messages a second. */
   readonly rate: number;
   readonly broker: TestBroker;
+  /** Default: the loopback service alone. */
+  readonly ways?: readonly WayIn[];
   readonly mutant: string | null;
   /** Default: some tenths of a second. */
   readonly delays?: ModelDelays;
@@ -60,7 +65,13 @@ export interface SceneOptions {
   readonly isAlone?: boolean;
 }
 
-const worldHello = z.object({ url: z.string(), modelUrl: z.string() });
+const worldHello = z.object({
+  url: z.string(),
+  modelUrl: z.string(),
+  config: z.string(),
+  env: z.record(z.string(), z.string()),
+});
+const LOOPBACK_ALONE: readonly WayIn[] = ["loopback"];
 const POLL_MS = 25;
 
 /** Several daemons, what they share, and the people who chat with them. */
@@ -99,7 +110,9 @@ export class ClusterScene implements AsyncDisposable {
     await audit.install();
     const world = fork(
       path.join(import.meta.dirname, "world-process.ts"),
-      [options.seed + 2, ...Object.values(options.delays ?? {})].map(String),
+      [(options.ways ?? LOOPBACK_ALONE).join(), options.seed + 2, ...Object.values(options.delays ?? {})].map(
+        String,
+      ),
     );
     stack.defer(async () => {
       const ended = once(world, "exit");
@@ -107,11 +120,12 @@ export class ClusterScene implements AsyncDisposable {
       await ended;
     });
     const [hello] = await once(world, "message");
-    const { url: worldUrl, modelUrl } = worldHello.parse(hello);
+    const { url: worldUrl, modelUrl, ...platforms } = worldHello.parse(hello);
     const { mutant, broker, isAlone = false } = options;
     const shared = {
       worldUrl,
       modelUrl,
+      platforms,
       broker: new URL(broker.url),
       postgres: connection,
       prefix: isAlone ? null : prefix,
@@ -149,10 +163,12 @@ export class ClusterScene implements AsyncDisposable {
     if (among.length === 0) return;
     const posts = Array.from({ length: count }, async () => {
       const id = `g${++this.#count}`;
-      const channel = `c${this.#people.int(0, this.options.channels - 1)}`;
+      const { channels, ways = LOOPBACK_ALONE } = this.options;
+      const room = this.#people.int(0, channels - 1);
+      const way = ways[room % ways.length] ?? "loopback";
       const text = `${id} how high does the gauge by the mill stand?`;
-      const { at, told } = sayReceipt.parse(await this.#post("people", { channel, id, text, among }));
-      this.said.push({ id, channel, at, told });
+      const post = { way, channel: `c${room}`, id, text, among };
+      this.said.push({ id, ...sayReceipt.parse(await this.#post("people", post)) });
     });
     await Promise.all(posts);
   }

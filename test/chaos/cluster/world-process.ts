@@ -14,11 +14,13 @@ import { startListening } from "../../support/listening.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { ClusterModel } from "./cluster-model.ts";
 import { Fronts } from "./fronts.ts";
+import { openDiscord, openSlack, type Platform, type WayIn } from "./ways-in.ts";
 import { type AskReceipt, sayPost, type sayReceipt, type WorldRecord } from "./world-record.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-const [seed = 1, fastest = 30, slowest = 400] = process.argv.slice(2).map(Number);
+const [names = "", ...numbers] = process.argv.slice(2);
+const [seed = 1, fastest = 30, slowest = 400] = numbers.map(Number);
 const random = new Random(seed);
 const chat = new LoopbackChat(() => new Date());
 const fronts = new Fronts(chat.server, random);
@@ -27,14 +29,28 @@ const answered = new Set<string>();
 /** Who waits for an answer, by message. */
 const asked = new Map<string, (daemon: string) => void>();
 const server = await startModelServer();
-const model = new ClusterModel(server, random, { fastest, slowest });
+/** Where each message was said, by its mark. */
+const places = new Map<string, string>();
+const model = new ClusterModel(server, random, { fastest, slowest }, (mark) => places.get(mark) ?? "");
+const ways = names.split(",");
+const platforms: Partial<Record<WayIn, Platform>> = {
+  ...(ways.includes("slack") && { slack: await openSlack() }),
+  ...(ways.includes("discord") && { discord: await openDiscord() }),
+};
 const service = createServer((request, response) => {
   serve(request, response).catch((error: unknown) => {
     if (!response.headersSent) answer(response, 400, { error: String(error) });
   });
 });
 const { url } = await startListening(service);
-process.send?.({ url, modelUrl: server.url });
+process.send?.({
+  url,
+  modelUrl: server.url,
+  config: Object.values(platforms)
+    .map(({ config }) => config)
+    .join(""),
+  env: Object.assign({}, ...Object.values(platforms).map(({ env }) => env)),
+});
 process.once("disconnect", () => process.exit(0));
 
 /** `/people`, `/ask` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
@@ -45,7 +61,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (pathname === "/people") return answer(response, 201, say(body));
   if (pathname === "/ask") return answer(response, 201, await ask(body));
   if (pathname === "/record") {
-    const record: WorldRecord = { calls: model.calls, shown: shown() };
+    const elsewhere = Object.values(platforms).flatMap((one) => one.shown());
+    const record: WorldRecord = { calls: model.calls, shown: [...shown(), ...elsewhere] };
     return answer(response, 200, record);
   }
   const [, daemon = "", what, channel = "", , id = ""] = pathname.split("/").map(decodeURIComponent);
@@ -70,13 +87,21 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   answer(response, isRepeated ? 200 : 201, { id: given });
 }
 
-/** A person says something, of which one daemon is told, and now and then two. */
+/** A person says something; on the loopback service one daemon is told of it, and now and then two. */
 function say(body: string): z.output<typeof sayReceipt> {
-  const { channel, id, text, among } = sayPost.parse(JSON.parse(body));
+  const { way, channel, id, text, among } = sayPost.parse(JSON.parse(body));
+  const platform = platforms[way];
+  if (platform !== undefined) {
+    const at = steadyNow();
+    const place = platform.say(channel, text);
+    places.set(id, place.channel);
+    return { at, told: [], ...place };
+  }
+  places.set(id, channel);
   const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
   const { author, at } = said;
   const message = { type: "message", channel, id, author, text, at, listen: false, kind: "channel" } as const;
-  return { at: steadyNow(), told: fronts.put(message, among) };
+  return { at: steadyNow(), told: fronts.put(message, among), channel, messageId: id };
 }
 
 /** A person says something, and waits for the whole answer. */

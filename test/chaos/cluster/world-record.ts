@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { WAYS_IN } from "./ways-in.ts";
 
 /** What a person says, and the daemons that may hear of it. */
 export const sayPost = z.object({
+  way: z.enum(WAYS_IN).default("loopback"),
   channel: z.string(),
   id: z.string(),
   text: z.string(),
@@ -9,7 +11,14 @@ export const sayPost = z.object({
 });
 
 /** What the test is told of that. */
-export const sayReceipt = z.object({ at: z.number(), told: z.array(z.string()) });
+export const sayReceipt = z.object({
+  at: z.number(),
+  /** The daemons that were told of it at first; none: it is not known. */
+  told: z.array(z.string()),
+  /** As the log has them. */
+  channel: z.string(),
+  messageId: z.string(),
+});
 
 /** What is told of a message that was answered. ms. */
 export const askReceipt = z.object({

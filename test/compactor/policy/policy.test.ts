@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { type CompactionState, decide } from "../../../src/compactor/policy/policy.ts";
 import { type History, omit } from "../../../src/core/history.ts";
 import { Conversation } from "../../context/conversation.ts";
-import { type Room, rawHistory, stateOf, summariesOf, told } from "../channel.ts";
+import { commit, land, type Room, rawHistory, stateOf, summariesOf, told } from "../channel.ts";
 
 const PLENTY: Room = { usable: 100_000 };
 /** So much that a hundred messages of 20 tokens take this share. */
@@ -294,5 +294,28 @@ describe("a summary that a person wants written again", () => {
     assert.ok(decision.kind === "blocked");
     assert.match(decision.reason, /about to take its place/);
     assert.equal(told(wants(21, 30, { ...summarised([1, 1, 1]), ahead })), "redo forced 21-30 at 1");
+  });
+});
+
+describe("what is omitted", () => {
+  test("one merge at most comes before a leaf that covers what is omitted, also where what was written ahead lands between", () => {
+    const lengths = [45, 51, 45, 45, 51, 45, 45, 45];
+    const summaries = summariesOf([3, 2, 2, 2, 2, 1, 1, 1]).map((one, index) => ({
+      ...one,
+      tokens: lengths[index] ?? 0,
+    }));
+    const ahead = [{ kind: "leaf", fromSeq: 81, toSeq: 90 }] as const;
+    let history = omit(rawHistory(60, { summaries, coveredTo: 80, ahead }), 100);
+    const jobs: string[] = [];
+    for (let step = 0; history.coveredTo < 100; step++) {
+      const decision = decide(stateOf(history, PLENTY, { summaryCap: 45, summaryRoom: 732 }));
+      assert.ok(step < 10, told(decision));
+      jobs.push(told(decision));
+      // Each text is as long as it may be: 252 tokens at the top, 45 of a leaf.
+      if (decision.kind === "land") history = land(history, 45);
+      if (decision.kind === "job")
+        history = commit(history, decision.plan, decision.plan.level === 3 ? 252 : 45);
+    }
+    assert.deepEqual(jobs, ["merge background 1-50 at 3", "land", "leaf emergency 91-100 at 1"]);
   });
 });

@@ -45,10 +45,15 @@ function handedWrongly({ seq, message_id: id, chain, agent }: EntryRow, ledger: 
     wrong.push(`${id} was handed over, and its turn is ${turn.state}`);
   if (turn.agent === agent) wrong.push(`${id} was handed over by ${told(agent)} to itself`);
   const asked = entriesIn(turn.from_seq, turn.to_seq, ledger).filter(({ addressed }) => addressed);
-  const isAskedAnew = asked.some((entry) => ledger.byMessageId.has(entry.message_id ?? ""));
-  const before = isAskedAnew ? undefined : asked.findLast((entry) => entry.chain !== null)?.chain;
-  const wanted = { id: before?.id ?? turn.id, hop: (before?.hop ?? 0) + 1 };
-  if (chain.id !== wanted.id || chain.hop !== wanted.hop || chain.hop > MOST_HOPS)
+  const anew = asked.flatMap((entry) => ledger.byMessageId.get(entry.message_id ?? "") ?? []);
+  const before = asked.findLast((entry) => entry.chain !== null)?.chain;
+  const first = { id: turn.id, hop: 1 };
+  const next = before == null ? first : { id: before.id, hop: before.hop + 1 };
+  const wanted = anew.length > 0 ? first : next;
+  // A message that was deleted before the turn began asked for nothing.
+  const isLeft = anew.some(({ marker }) => !ledger.leaving.has(marker));
+  const allowed = anew.length > 0 && !isLeft ? [first, next] : [wanted];
+  if (!allowed.some((one) => chain.id === one.id && chain.hop === one.hop) || chain.hop > MOST_HOPS)
     wrong.push(
       `${id} (entry ${seq}) is hop ${chain.hop} of ${chain.id}, and not ${wanted.hop} of ${wanted.id}`,
     );

@@ -36,7 +36,8 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   if (date !== undefined && !arrival.at.days.includes(date))
     wrong.push(`the system prompt says ${date} on ${arrival.at.days.at(-1)}`);
   const isCovered = last.before.summaries !== arrival.at.summaries;
-  const isDeleted = last.before.deletions !== arrival.at.deletions;
+  const isDeleted =
+    last.before.deletions !== arrival.at.deletions || last.before.takenOut !== arrival.at.takenOut;
   const isSame =
     prompt.summaries.length === last.prompt.summaries.length &&
     prompt.summaries.every((text, index) => text === last.prompt.summaries[index]);

@@ -11,6 +11,7 @@ import { MEMORY_MUTANTS } from "./memories.ts";
 import { OUTPUT_MUTANTS } from "./output.ts";
 import { RELOAD_MUTANTS } from "./reloads.ts";
 import { REMINDER_MUTANTS } from "./reminders.ts";
+import { RETENTION_MUTANTS } from "./retention.ts";
 import { SUBAGENT_MUTANTS } from "./subagents.ts";
 import { SUMMARISER_MUTANTS } from "./summarisers.ts";
 import { TOKEN_MUTANTS } from "./tokens.ts";
@@ -38,6 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...APPROVAL_MUTANTS,
   ...REMINDER_MUTANTS,
   ...RELOAD_MUTANTS,
+  ...RETENTION_MUTANTS,
 ];
 
 /** What must hold, by the names of the design. */

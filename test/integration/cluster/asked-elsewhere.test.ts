@@ -256,7 +256,7 @@ test(
     // The commands ask for longer than a daemon may be silent.
     const telling = setInterval(() => void tell(), 1000);
     const tell = async (): Promise<boolean> =>
-      members.tell({ ...member, startedAt: new Date(), held: [], vitals: {} });
+      members.tell({ ...member, startedAt: new Date(), held: [], keyId: null, vitals: {} });
     try {
       await tell();
       const before = server.requests.length;

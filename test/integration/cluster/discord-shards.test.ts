@@ -28,7 +28,7 @@ test(
     const a = stack.use(await start("a", shardsOfA));
     const b = stack.use(await start("b", shardsOfB));
     await cluster.give("b");
-    shardsOfA.listener.gained([0]);
+    shardsOfA.gain(0);
     await until("the login", () => discord.journal.dispatched("GUILD_CREATE").length === 1);
 
     discord.world.say(ann, general, `${mention} hello`);
@@ -42,7 +42,7 @@ test(
     );
     await a[Symbol.asyncDispose]();
     discord.world.say(ann, general, `${mention} is anybody there?`);
-    shardsOfB.listener.gained([0]);
+    shardsOfB.gain(0);
     await until("the second answer", () => discord.answers(general)[1] === answer);
     assert.equal(discord.journal.received(IDENTIFY).length, 1);
     assert.equal(discord.journal.received(RESUME).length, 1);

@@ -1,8 +1,9 @@
-// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/connection/http-session.ts
+// proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/connection/http-session.ts, src/store/channels/catch-ups.ts, src/platforms/intake/gaps.ts, src/platforms/intake/abandoned-gaps.ts, migrations/0062_catch_ups.sql
 // Two daemons on one database and one Slack app: each hears a part, one is home of the channels.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { openStore, type OpenStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { echo } from "../../support/e2e-model.ts";
 import { startListening } from "../../support/listening.ts";
@@ -21,6 +22,7 @@ interface Scene extends AsyncDisposable {
   readonly slack: SlackServer;
   readonly model: ModelServer;
   readonly cluster: TestCluster;
+  readonly beside: OpenStore;
   start(name: string, options?: Partial<SlackWeirOptions>): Promise<SlackWeir>;
 }
 
@@ -30,6 +32,7 @@ async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
   model.respond(echo);
   const slack = stack.use(await startSlackServer({ retryDelaysMs: [0, 200], ...server }));
   const database = stack.use(await createTestDatabase());
+  const beside = stack.use(openStore(database.connection));
   const cluster = new TestCluster();
   const daemons = stack.use(new AsyncDisposableStack());
   const { botToken, appToken, apiUrl } = slack;
@@ -38,6 +41,7 @@ async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
     slack,
     model,
     cluster,
+    beside,
     start: async (name, options = {}) =>
       daemons.use(
         await startSlackWeir({
@@ -159,4 +163,117 @@ test("behind a balancer either daemon takes any request, and the same request ag
   assert.deepEqual(await said(b), ["one", "two", "three"]);
   assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 3]);
   assert.equal(model.requests.length, 3);
+});
+
+/** A direct message of somebody with the bot. */
+interface Room {
+  readonly user: ReturnType<SlackServer["world"]["addUser"]>;
+  readonly dm: ReturnType<SlackServer["world"]["openIm"]>;
+}
+
+/** Rooms in which the bot has answered once, and in which something was said since that no event tells of. */
+async function missIn(scene: Scene, count: number): Promise<Room[]> {
+  const { slack, cluster } = scene;
+  await using _ = await scene.start("before");
+  await cluster.give("before");
+  const rooms = Array.from({ length: count }, (__, index): Room => {
+    const user = slack.world.addUser(`ann-${index}`);
+    return { user, dm: slack.world.openIm(user) };
+  });
+  for (const { user, dm } of rooms) slack.world.say(user, dm, "first");
+  await until("first answers", () => rooms.every(({ dm }) => botTexts(slack, dm).length === 1));
+  slack.deliveries.dropNext(rooms.length);
+  for (const { user, dm } of rooms) slack.world.say(user, dm, "missed");
+  await slack.deliveries.idle();
+  return rooms;
+}
+
+/** How often the history of each room was asked for. */
+function readsOf({ slack }: Scene, rooms: readonly Room[]): number[] {
+  const calls = slack.journal.calls("conversations.history");
+  return rooms.map(({ dm }) => calls.filter(({ args }) => args["channel"] === dm.id).length);
+}
+
+async function untilAnswered({ slack }: Scene, rooms: readonly Room[], count: number): Promise<void> {
+  await until(`${count} answers in each room`, () =>
+    rooms.every(({ dm }) => botTexts(slack, dm).length >= count),
+  );
+}
+
+/** Resolves when no daemon reads what was missed any more. */
+async function untilRead({ beside }: Scene, rooms: readonly Room[]): Promise<void> {
+  await until("the end of all reading", async () => {
+    const [row] = await beside.sql<{ count: number }>(
+      "select count(*) as count from catch_ups where reader is null and read_to > '-infinity'",
+    );
+    return (row?.count ?? 0) >= rooms.length;
+  });
+}
+
+/** Channels whose histories a daemon asks for side by side. */
+const AT_ONCE = 4;
+
+test(
+  "what was said while no daemon listened is read by one of them in each channel, and is answered once",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene({ retryDelaysMs: [] });
+    const { slack } = scene;
+    const rooms = await missIn(scene, 12);
+    const before = readsOf(scene, rooms);
+    // So that both of them listen before the first has read more than it reads at once.
+    slack.faults.next({
+      method: "conversations.history",
+      fault: "slow_before",
+      delayMs: 1500,
+      times: Infinity,
+    });
+    const timing = { readEveryMs: 0 };
+    const [a, b] = await Promise.all([scene.start("a", { timing }), scene.start("b", { timing })]);
+    await scene.cluster.give("b");
+    await untilAnswered(scene, rooms, 2);
+    await untilRead(scene, rooms);
+    // Whoever did not read goes on behind what the other has read.
+    for (const { user, dm } of rooms) slack.world.say(user, dm, "last");
+    await untilAnswered(scene, rooms, 3);
+    await slack.deliveries.idle();
+    const reads = readsOf(scene, rooms).map((count, index) => count - (before[index] ?? 0));
+    assert.ok(Math.min(...reads) === 1);
+    // Whoever came second cannot know whether the first has heard what was said between its reading and that.
+    const again = reads.filter((count) => count > 1).length;
+    assert.ok(again <= AT_ONCE, `of ${reads.length}, ${again} were read twice`);
+    for (const { dm } of rooms) assert.equal(botTexts(slack, dm).length, 3);
+    assert.deepEqual(await said(b), ["first", "missed", "last"]);
+    assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 2 * rooms.length]);
+  },
+);
+
+test("what a daemon was reading when it died is read by another, in its place", OPTIONS, async () => {
+  await using scene = await openScene({ retryDelaysMs: [] });
+  const { slack, beside } = scene;
+  const rooms = await missIn(scene, 3);
+  // Longer than this test: whoever asks first gets no answer.
+  slack.faults.next({ method: "conversations.history", fault: "hang_before", times: rooms.length });
+  const timing = { readEveryMs: 0, callMs: 80_000, holdMs: 1500 };
+  const a = await scene.start("a", { timing });
+  const readers = async (): Promise<number> => {
+    const [row] = await beside.sql<{ count: number }>(
+      "select count(*) as count from catch_ups where reader is not null",
+    );
+    return row?.count ?? 0;
+  };
+  await until("a reader of each room", async () => (await readers()) === rooms.length);
+  await using b = await scene.start("b", { timing });
+  await scene.cluster.give("b");
+  const asked = readsOf(scene, rooms);
+  // Either of them hears these, and waits for a while for what the first reads.
+  for (const { user, dm } of rooms) slack.world.say(user, dm, "next");
+  await untilAnswered(scene, rooms, 2);
+  assert.deepEqual(readsOf(scene, rooms), asked, "nobody reads what another is reading");
+  await beside.sql("update catch_ups set held_to = clock_timestamp()");
+  await untilRead(scene, rooms);
+  await until("an answer to what was missed", () =>
+    rooms.every(({ dm }) => botTexts(slack, dm).some((text) => text.includes("missed"))),
+  );
+  assert.deepEqual([turnsOf(a), turnsOf(b)], [0, 2 * rooms.length]);
 });

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
+import type { Memory } from "../../../src/core/memory.ts";
 import { memoriesWith } from "../../../src/admin/forget.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -66,6 +67,54 @@ test("a memory fits a query if it has all of its words, whatever their endings",
     assert.equal(memoriesWith(query, [memory]).length, 1, query);
   for (const query of ["", "the", "rye bread", "Ben"])
     assert.equal(memoriesWith(query, [memory]).length, 0, query);
+});
+
+test("a memory fits a query in any script, however it is typed", () => {
+  const memoryWith = (statement: string): Memory => ({
+    id: memoryId(1),
+    type: "fact",
+    scope: "channel",
+    subject: "it",
+    assertedBy: "Ann",
+    statement,
+    importance: 0.5,
+    at: new Date(0),
+    proofs: 1,
+  });
+  for (const [query, statement] of [
+    ["寿司", "アンは寿司が好きです。"],
+    ["猫", "アンは猫を飼っている。"],
+    ["ねこ", "ねこが好き"],
+    ["قهوة", "أنا أحب القهوة في الصباح"],
+    ["القهوة", "أحب الْقَهْوَةَ"],
+    ["كتاب", "كـــتاب جديد"],
+    ["שלום", "הוא אמר שָׁלוֹם"],
+    ["서울", "나는 서울에 산다"],
+    ["กรุงเทพ", "อยู่กรุงเทพมหานคร"],
+    ["🍣", "Ann loves 🍣"],
+    ["👨‍👩‍👧", "the family 👨‍👩‍👧 moves"],
+    ["❤", "she is ❤\ufe0f"],
+    ["code zxq77", "The co\u200bde is zxq\u034f77"],
+    ["zxq\u200b77", "The code is zxq77"],
+    ["4711", "the number ٤٧١١"],
+    ["٤٧١١", "the number 4711"],
+    ["codigo", "el código postal"],
+    ["STRASSE", "die Straße am Markt"],
+    ["finance", "the \ufb01nance team"],
+    ["café", "the cafe\u0301"],
+  ] as const) {
+    assert.equal(memoriesWith(query, [memoryWith(statement)]).length, 1, `${query} in ${statement}`);
+    assert.equal(memoriesWith(query, [memoryWith("Rye is ground on Mondays.")]).length, 0, query);
+  }
+  for (const [query, statement] of [
+    ["art", "a party"],
+    ["\u200b", "The co\u200bde"],
+    ["犬", "アンは猫を飼っている。"],
+    ["🍕", "Ann loves 🍣"],
+    ["471", "the number 4711"],
+    ["ن", "أنا أحب القهوة"],
+  ] as const)
+    assert.equal(memoriesWith(query, [memoryWith(statement)]).length, 0, `${query} in ${statement}`);
 });
 
 test("/forget QUERY: takes the one that has all the words; shows several first; nothing of others, but for owners", async () => {

@@ -125,3 +125,21 @@ test("/forget NUMBER: alone it explains, and lists what the asker has said first
     /No statement of yours is remembered here\.$/,
   );
 });
+
+test("/forget NUMBER: takes what says the same in other words with it, and others' messages stay", async () => {
+  await using scene = await openScene();
+  const { both, bens } = await remembered(scene);
+  // As two vectors have told.
+  await scene.open.sql("update memories set same_as = $1 where id = $2", both, bens);
+  await scene.open.sql("update memories set stands_for = true where id = $1", both);
+  await using weir = await scene.start(OWNERS);
+  assert.doesNotMatch(await command(weir, "mill", "memory", ANN, "discord"), new RegExp(`#${bens} `));
+  const before = (await statements(scene)).length;
+  assert.match(
+    await command(weir, "mill", `forget ${both}`, ANN, "discord"),
+    /of others that say so stay: they are theirs\.$/,
+  );
+  const left = await statements(scene);
+  assert.ok(!left.includes("Ben knows the mill.") && left.length < before, left.join(" "));
+  assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
+});

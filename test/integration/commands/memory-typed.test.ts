@@ -184,3 +184,20 @@ test("a typed /remember that is edited: the memory of others stays, and an edit 
   ]);
   assert.deepEqual(await open.sql("select id from memories where statement like '%zxqclosed%'"), [before]);
 });
+
+test("a typed /remember that is edited twice: one memory says what the message says now, and nothing what it said between", async () => {
+  await using server = await startModelServer();
+  const room = "typed-twice";
+  await using weir = await start(server, room);
+  await type(weir, room, "/remember the gate code is zxqfour");
+  await edit(weir, room, "/remember the gate code is zxqfive");
+  await edit(weir, room, "/remember the gate code is zxqsix");
+  const kept = await open.sql(
+    "select m.statement from memories m join channels c on c.id = m.channel_id where c.name = $1",
+    room,
+  );
+  assert.deepEqual(kept, [{ statement: "the gate code is zxqsix" }]);
+  for (const word of ["zxqfour", "zxqfive"]) assert.deepEqual(await rowsWith(open, word), [], word);
+  await edit(weir, room, "never mind");
+  assert.deepEqual(await rowsWith(open, "zxqsix"), []);
+});

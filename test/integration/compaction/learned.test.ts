@@ -348,3 +348,48 @@ test("/learned shows what is in use, however much else somebody wishes for", asy
     assert.equal(told.match(/^- L/gm)?.length, 20);
   });
 });
+
+test("answers that whom it is for marks as bad ones count once they are covered, and no more once that is taken back", async () => {
+  await learn(async (world) => {
+    const { weir } = world;
+    const marked: string[] = [];
+    for (let number = 1; number <= 3; number++) {
+      await dynamicFor(world, weir, BEN);
+      await weir.event("reply_delivered", () => weir.platform.calls.length >= number + 1);
+      const replyTo = weir.platform.calls.at(-1)?.messageId;
+      assert.ok(replyTo != null);
+      marked.push(replyTo);
+      for (const who of [BEN, CARLA]) {
+        const id = `reaction/${replyTo}/${who.id}/👎`;
+        await weir.say("reacted with 👎", { room, addressed: false, replyTo, id, author: authorOf(who) });
+      }
+    }
+    const listed = async (): Promise<string> =>
+      /- L3 .*\n.*\n/.exec(await command(weir, room, "learned", BEN))?.[0] ?? "";
+    assert.doesNotMatch(await listed(), /rejected/, "no summary covers them");
+    for (let number = 100; !(await listed()).includes("3 answers rejected") && number < 250; number++) {
+      await weir.say(reading(number), { room, addressed: false });
+      await quiet(weir, room);
+    }
+    assert.match(
+      await listed(),
+      /watched, not used yet .*for Ben alone .* 2 messages, score 0\.67, 3 answers rejected/,
+    );
+    assert.match(
+      await command(weir, room, "learned", BEN),
+      /- L1 .*\n.*in use .*2 messages, score 0\.75, answers rejected by 2 people\n/,
+    );
+    assert.doesNotMatch(await dynamicFor(world, weir, BEN), FIVE_LINES);
+    await checkFold(weir, room);
+    for (const messageId of marked)
+      await weir.daemon.inbox.receive({
+        type: "deletion",
+        platform: "test",
+        id: "",
+        reactions: { messageId, person: BEN.id },
+        at: new Date(Date.now() + 1000),
+      });
+    assert.match(await dynamicFor(world, weir, BEN), FIVE_LINES);
+    await checkFold(weir, room);
+  });
+});

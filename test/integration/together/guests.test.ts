@@ -51,6 +51,24 @@ test("a guest reads a brief with its question in view, then the newest messages;
   await checkFold(weir, "room");
 });
 
+test("a summary that is written ahead between two turns of a guest leaves its brief as it was", async () => {
+  await using scene = await openTogether();
+  const summary = hold();
+  // Nobody asks the channel's own agent: its model is asked for a summary alone.
+  scene.script({ main: () => summary.behaviour });
+  await using weir = await scene.start();
+  await talk(weir);
+  await weir.event("compaction", ({ phase }) => phase === "started");
+  await told(weir, "@res how deep is the old lake at its northern end?");
+  summary.release(text("They read the gauge of the weir, and spoke of the depth of the lake."));
+  await weir.event("compaction", ({ phase }) => phase === "written");
+  await told(weir, "@res and at its southern end?");
+  const [before, after] = scene.requests("researcher").map(({ messages }) => messages);
+  assert.ok(before !== undefined && after !== undefined);
+  assert.deepEqual(after.slice(0, before.length - 1), before.slice(0, -1));
+  await checkFold(weir, "room");
+});
+
 test("a guest's request fits its window, however small beside the channel's own, and is nobody's anchor", async () => {
   await using scene = await openTogether();
   const small = THREE.replace(

@@ -157,6 +157,33 @@ test("what another daemon has spent counts from the next look into the database 
   await without.refresh();
 });
 
+test("embeddings count for a budget of money, and for none of tokens", async () => {
+  await using scene = await openScene();
+  const { id: channel } = await scene.open.channel("room");
+  const call = { channel, turn: null, job: null, model: "vectors", outcome: "answered", estimatedTokens: 1 };
+  const usage = { promptTokens: 1_000_000, cachedTokens: null, completionTokens: null };
+  await scene.open.store.modelCalls.add([
+    { ...call, ...usage, purpose: "embedding", firstTokenMs: null, totalMs: 1 },
+  ]);
+  const spentOf = async (limit: string) => {
+    const { agents } = await scene.config(budget(limit));
+    const [agent] = agents;
+    assert.ok(agent !== undefined);
+    const budgets = new Budgets({
+      agents,
+      usage: scene.open.store.usage,
+      priceOf: () => ({ input: 0.02, cached: 0.02, output: 0 }),
+      now: () => new Date(),
+      log: SILENT,
+    });
+    await budgets.refresh();
+    return budgets.spent({ agent: agent.id, channel, person: null });
+  };
+  assert.equal(await spentOf("tokens = 1000"), null);
+  assert.equal(await spentOf("dollars = 0.03"), null);
+  assert.partialDeepStrictEqual(await spentOf("dollars = 0.02"), { scope: "agent", isSpent: true });
+});
+
 /** Fills a channel until its next request is over the emergency threshold. */
 async function overfull(scene: Scene, room: string): Promise<void> {
   await fillTo(scene, room, 1.1);
@@ -173,20 +200,22 @@ test("without a budget nothing is lost: what no longer fits leaves the view with
     "select count(*) as entries from entries where channel_id = $1",
     id,
   );
-  await open.store.modelCalls.add({
-    channel: id,
-    turn: null,
-    job: null,
-    purpose: "compaction",
-    model: "summariser",
-    outcome: "answered",
-    estimatedTokens: 1000,
-    promptTokens: 1000,
-    cachedTokens: 0,
-    completionTokens: 0,
-    firstTokenMs: null,
-    totalMs: 1,
-  });
+  await open.store.modelCalls.add([
+    {
+      channel: id,
+      turn: null,
+      job: null,
+      purpose: "compaction",
+      model: "summariser",
+      outcome: "answered",
+      estimatedTokens: 1000,
+      promptTokens: 1000,
+      cachedTokens: 0,
+      completionTokens: 0,
+      firstTokenMs: null,
+      totalMs: 1,
+    },
+  ]);
   await using weir = await scene.start({
     compaction: "[agents.budget]\nchannel_tokens = 1000\n",
   });

@@ -6,7 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { answerText } from "../../../src/core/card.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { openStore } from "../../store/open-store.ts";
+import { marksOf } from "../../../src/memory/statement-marks.ts";
 import { rememberIn } from "../../store/remember.ts";
+import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -106,6 +108,100 @@ test("what means the same is found in other words, in its channel alone, and /wh
     why,
     new RegExp(`#${memory} The automobile stands inside the garage\\. .*; found by meaning$`, "m"),
   );
+});
+
+test("what an embedding model is asked is in the bill of the channel, and for nobody", async () => {
+  await using server = await startModelServer();
+  const channel = await (async () => {
+    await using weir = await start(server);
+    const billed = await sayOutOfView(weir, "billed");
+    await filled(billed.channel);
+    await ask(weir, server, "billed");
+    return billed.channel;
+  })();
+  const calls = await open.sql<{ calls: number; tokens: number; model: string; estimated: number }>(
+    `select model, count(*) as calls, sum(prompt_tokens)::int as tokens, min(estimated_tokens) as estimated from model_calls
+      where channel_id = $1 and purpose = 'embedding' and turn_id is null and outcome = 'answered' group by model`,
+    channel,
+  );
+  const [row] = calls;
+  assert.ok(row !== undefined);
+  const { calls: count, tokens, model, estimated } = row;
+  assert.equal(model, "words");
+  assert.ok(count >= 2, "what was said, and what was asked");
+  assert.ok(tokens >= 7 * 3 && estimated > 0, "two texts, and a question");
+  const since = new Date(Date.now() - 3_600_000);
+  const usages = await open.store.usage.by("purpose", { since, channel }, "UTC");
+  const billed = usages.filter(({ key }) => key === "embedding");
+  assert.deepEqual(
+    billed.map(({ promptTokens, calls: made }) => [promptTokens, made]),
+    [[tokens, count]],
+  );
+  const people = await open.store.usage.by("person", { since, channel }, "UTC");
+  assert.equal(people.find(({ model: of }) => of === "words")?.key, null);
+});
+
+test("a server of embeddings that fails is in the bill without tokens", async () => {
+  await using server = await startModelServer();
+  server.embed = () => ({ status: 503, message: "busy" });
+  const channel = await (async () => {
+    await using weir = await start(server);
+    server.embed = ({ input }) => wordVectors(input, SYNONYMS);
+    const said = await sayOutOfView(weir, "unbilled");
+    await filled(said.channel);
+    server.embed = () => ({ status: 503, message: "busy" });
+    await ask(weir, server, "unbilled");
+    return said.channel;
+  })();
+  assert.deepEqual(
+    await open.sql(
+      "select outcome, prompt_tokens from model_calls where channel_id = $1 and purpose = 'embedding' and outcome <> 'answered' limit 1",
+      channel,
+    ),
+    [{ outcome: "unavailable", prompt_tokens: null }],
+  );
+});
+
+test("what says the same in other words is shown once, as a proof more, and is forgotten with it", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "twice";
+  const ben = { id: "u-ben", name: "Ben", isBot: false };
+  const say = async (said: string, author?: typeof ben): Promise<number> => {
+    await weir.say(said, { room, addressed: false, ...(author !== undefined && { author }) });
+    const channel = await idOf(weir, room);
+    const { lastSeq } =
+      (await weir.daemon.store.channels.find({ platform: "test", name: room })) ?? assert.fail();
+    const sources = [{ seq: lastSeq, quote: said }];
+    return rememberIn(open, channel, { subject: "parking", statement: said, sources, ...marksOf(said) });
+  };
+  const first = await say(SAID);
+  const channel = await idOf(weir, room);
+  await filled(channel);
+  await say("The motorcar stands inside the atelier.", ben);
+  await filled(channel);
+  while (
+    (await open.sql("select from memories where channel_id = $1 and same_as = $2", channel, first)).length ===
+    0
+  )
+    await delay(10);
+  await (await weir.daemon.registry.get(channel)).reset();
+  const request = JSON.stringify(await ask(weir, server, room));
+  assert.match(request, /Remembered[^"]*The automobile stands inside the garage/);
+  assert.doesNotMatch(request, /Remembered[^"]*motorcar stands/);
+  const listed = await command(weir, room, "memory");
+  assert.match(listed, new RegExp(`^- #${first} .*\n.*, 2 proofs`, "m"));
+  assert.doesNotMatch(listed, /motorcar/);
+  assert.match(
+    await command(weir, room, `forget ${first}`),
+    /2 messages that it came from lost their text, in the log and in summaries\.$/,
+  );
+  assert.deepEqual(await open.sql("select from memories where channel_id = $1", channel), []);
+  assert.deepEqual(
+    await open.sql("select from entries where text like '%motorcar stands%' and channel_id = $1", channel),
+    [],
+  );
+  assert.doesNotMatch(await command(weir, room, "memory"), /automobile|motorcar/);
 });
 
 test("an entry out of view is found by its meaning by the tool, and by the turn", async () => {

@@ -8,7 +8,7 @@ import { agentId, channelId } from "../../../src/core/ids.ts";
 import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
-import { ANN, BEN, command } from "../../support/commands.ts";
+import { ANN, BEN, command, commandAnswer } from "../../support/commands.ts";
 import { ask, hold, openScene, type Scene, script } from "../../support/compaction.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { until } from "../../support/patience.ts";
@@ -80,7 +80,9 @@ async function toldIn({ server }: Scene, weir: TestWeir, room: string): Promise<
     },
   );
   await ask(weir, server, room, "what is the code of the safe?");
-  for (const asker of [ANN, BEN])
+  for (const asker of [ANN, BEN]) {
+    for (const typed of ["learned", "recap", "export", "usage", "reminders", "approvals", "agents", "help"])
+      told.push(JSON.stringify(await commandAnswer(weir, room, typed, asker)));
     for (const typed of [
       "memory",
       "memory the code of the safe",
@@ -88,10 +90,14 @@ async function toldIn({ server }: Scene, weir: TestWeir, room: string): Promise<
       "forget",
       "status",
       "context",
+      "context list",
+      "context detail system",
+      "context detail tools",
       "context detail dynamic",
       "context detail history",
     ])
       told.push(await command(weir, room, typed, asker));
+  }
   // Ann, who has told all secrets, is told her own words in a direct message.
   told.push(await command(weir, room, "memory me", BEN));
   return JSON.stringify([told, server.requests.slice(before).map(({ body }) => body)]);

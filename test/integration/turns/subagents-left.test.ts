@@ -135,6 +135,7 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
     return Array.isArray(all) ? all.length : 0;
   };
   const taken: number[] = [];
+  const seen: (string | null)[] = [];
   let looks = 0;
   const watch = new TakeoverWatch({
     async unfinished(id) {
@@ -144,7 +145,9 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
         steps[looks - 2]?.resolve(SEARCH);
         await until("further step", async () => (await done()) === looks - 1);
       }
-      return first.daemon.store.channels.unfinished(id);
+      const unfinished = await first.daemon.store.channels.unfinished(id);
+      seen.push(unfinished);
+      return unfinished;
     },
     take: async () => void taken.push(looks),
     log: SILENT,
@@ -154,7 +157,32 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
   watch.add(channelId(channel?.id ?? 0));
   await until("take", () => taken.length > 0);
   watch.close();
-  assert.deepEqual(taken, [5]);
+  // What else goes on after the last step (a delivery that is repeated) may put it off by a look.
+  assert.ok((taken[0] ?? 0) >= 5, `taken at look ${taken.join()}:\n${seen.join("\n")}`);
+  assert.equal(seen.at(-1), seen.at(-2));
+});
+
+test("a step shows in what is unfinished, however little time it took", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "mole";
+  scriptBoth(server, () => hangs, agentThat("count the boats"));
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 0");
+  await weir.say("how many boats?", { room });
+  await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
+  await until("beginning", async () => (await rowsOf(beside, room))[0]?.["begun"] === 1);
+  // As after a crash: what a step does to this number must not make up for the time that it took.
+  const [row] = await beside.sql<{ id: number; channel_id: number; epoch: number }>(
+    "update subagents set begun = 2 returning id, channel_id, epoch",
+  );
+  assert.ok(row !== undefined);
+  const { channels, subagents } = beside.store;
+  const owner = { channel: channelId(row.channel_id), epoch: row.epoch };
+  const before = await channels.unfinished(owner.channel);
+  const { takenBack } = await subagents.look(owner.channel);
+  const change = { step: { text: "", calls: [], results: [] }, spentMs: 1 };
+  assert.equal(await subagents.save(owner, row.id, { change, takenBack, end: null }), "saved");
+  assert.notEqual(await channels.unfinished(owner.channel), before);
 });
 
 test("a shutdown does not wait for what a turn waits for: the turn says that it goes on", async () => {

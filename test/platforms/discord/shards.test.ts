@@ -5,7 +5,6 @@ import { GatewayOpcodes } from "discord.js";
 import { pino } from "pino";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { shardOf } from "../../../src/platforms/discord/gateway/shard-of.ts";
-import { rangesOf } from "../../../src/platforms/discord/gateway/shards.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import type { Platform } from "../../../src/platforms/platform.ts";
 import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
@@ -78,7 +77,6 @@ test("a server is on the shard that Discord's formula says, and a direct message
   assert.equal(shardOf("197038439483310086", 1), 0);
   assert.equal(shardOf("197038439483310086", 16), Number((197_038_439_483_310_086n >> 22n) % 16n));
   assert.equal(shardOf("", 16), 0);
-  assert.equal(rangesOf([7, 2, 0, 1]), "0-2, 7");
 });
 
 test("as many connections as Discord recommends; each server is heard once, direct messages too", async () => {
@@ -98,6 +96,22 @@ test("as many connections as Discord recommends; each server is heard once, dire
   assert.equal(platform.connection?.().as, "weir in 3 servers, shards 0-2 of 3");
   assert.equal(discord.journal.calls("GET", "/gateway/bot").length, 1);
   assert.equal(discord.journal.calls("GET", "/users/@me/guilds").length, 1);
+});
+
+test("connections that begin together read the open gaps once", async () => {
+  await using scene = await openScene();
+  const { inbox, ann, channels, discord } = scene;
+  const { promise: read, resolve } = Promise.withResolvers<void>();
+  const openGaps = inbox.openGaps.bind(inbox);
+  inbox.openGaps = async (platform, which) => {
+    await read;
+    return openGaps(platform, which);
+  };
+  await scene.start();
+  resolve();
+  for (const channel of channels) discord.world.say(ann, channel, "hello");
+  await inbox.received(SHARDS);
+  assert.deepEqual(inbox.askedGaps, ["all"]);
 });
 
 test("one connection that is cut is mended alone, and its channels alone are caught up", async () => {
@@ -146,27 +160,61 @@ test("a shard goes from daemon to daemon: the next one goes on where the last ha
   const a = await scene.start({ shardHomes: homesA });
   const b = await scene.start({ shardHomes: homesB });
   assert.equal(a.connection?.().as, "without a shard of the gateway");
-  homesA.listener.gained([0, 1]);
-  homesB.listener.gained([2]);
+  homesA.gain(0, 1);
+  homesB.gain(2);
   await until("three logins", () => discord.journal.dispatched("GUILD_CREATE").length === SHARDS);
   await until("three places", () => inbox.sessions.size === SHARDS);
   for (const channel of channels) discord.world.say(ann, channel, "before");
   await inbox.received(SHARDS);
-  await homesA.listener.lost([1]);
+  await homesA.lose(1);
   const [, one = "", two = ""] = channels;
   discord.world.say(ann, one, "nobody listens");
   discord.world.say(ann, two, "somebody does");
   await until("the one that is heard", () => inbox.said.includes("Ann: somebody does"));
   assert.ok(!inbox.said.includes("Ann: nobody listens"));
   const fetched = discord.journal.calls("GET", ROUTE_MESSAGES).length;
-  homesB.listener.gained([1]);
+  homesB.gain(1);
   await until("the one that was not", () => inbox.said.includes("Ann: nobody listens"));
   assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.equal(logins(scene).length, SHARDS);
   assert.equal(discord.journal.calls("GET", ROUTE_MESSAGES).length, fetched);
   await until("the status", () => b.connection?.().as === "weir in 2 servers, shards 1-2 of 3");
-  await homesA.listener.lost([0]);
+  await homesA.lose(0);
   assert.equal(a.connection?.().as, "weir in 0 servers, without a shard of the gateway");
+});
+
+test("who takes a shard over believes nothing of its channels that it had asked for before", async () => {
+  await using scene = await openScene();
+  const { discord, inbox, ann, channels } = scene;
+  const [homesA, homesB] = [new ScriptedShards(), new ScriptedShards()];
+  await scene.start({ shardHomes: homesA });
+  const b = await scene.start({ shardHomes: homesB });
+  homesA.gain(0, 1, 2);
+  await until("three places", () => inbox.sessions.size === SHARDS);
+  const [, one = ""] = channels;
+  const channel = { platform: "discord", name: one };
+  // Where it is, the one that sends has asked Discord.
+  await b.send({
+    channel,
+    kind: "answer",
+    inReplyTo: [],
+    text: "@Ann hello",
+    idempotencyKey: "one",
+    final: true,
+    mayBeThere: false,
+  });
+  const told = inbox.privacy.size;
+  inbox.privacy.delete(one);
+  discord.world.renameChannel(one, "another-name");
+  await until("the change", () => inbox.privacy.size === told);
+  await homesA.lose(1);
+  homesB.gain(1);
+  await until("the hand-over", () => discord.journal.received(GatewayOpcodes.Resume).length === 1);
+  discord.world.say(ann, one, "where am I?");
+  await until("the message", () => inbox.events.length === 1);
+  const [said] = inbox.events;
+  assert.ok(said?.type === "message");
+  assert.equal(said.place?.channel, "another-name");
 });
 
 test("a daemon without a shard sends as one that has heard everything: mentions, references, emoji, buttons", async () => {

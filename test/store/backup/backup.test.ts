@@ -67,6 +67,10 @@ test("a backup that is restored is the same in every table, and goes on with num
     { name: "a.png", type: "image/png", bytes: Uint8Array.from({ length: 300 }, (_, index) => index % 256) },
   ]);
   await rememberIn(open, id, { statement: "Ann has a boat.", sources: [{ seq: 1, quote: "\\." }] });
+  await open.sql(
+    "insert into entry_prints (channel_id, seq, key_id, said) values ($1, 1, 'key', '\\x00010203040506ff')",
+    id,
+  );
   await open.store.search.indexAll([id], 100);
   const backup = await backupOf(open.db);
   for (const size of [1, 7, 64_000]) {

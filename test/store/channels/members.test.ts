@@ -23,6 +23,7 @@ function presence(name: string, held: readonly number[] = []): Presence {
     pid: 7,
     startedAt,
     held,
+    keyId: "k1",
     vitals: { owned: 1 },
   };
 }

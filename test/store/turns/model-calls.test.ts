@@ -33,12 +33,12 @@ test("a channel is loaded with the last request of its turns that was answered a
   const { id } = await opened.channel("counted");
   const other = await opened.channel("other");
   assert.equal((await store.load(id)).lastUsage, null);
-  await store.modelCalls.add(row(id, { promptTokens: 700 }));
-  await store.modelCalls.add(row(id, { model: "fallback", estimatedTokens: 2000, promptTokens: 1500 }));
-  await store.modelCalls.add(row(id, { promptTokens: null }));
-  await store.modelCalls.add(row(id, { outcome: "empty" }));
-  await store.modelCalls.add(row(id, { purpose: "compaction" }));
-  await store.modelCalls.add(row(other.id, {}));
+  await store.modelCalls.add([row(id, { promptTokens: 700 })]);
+  await store.modelCalls.add([row(id, { model: "fallback", estimatedTokens: 2000, promptTokens: 1500 })]);
+  await store.modelCalls.add([row(id, { promptTokens: null })]);
+  await store.modelCalls.add([row(id, { outcome: "empty" })]);
+  await store.modelCalls.add([row(id, { purpose: "compaction" })]);
+  await store.modelCalls.add([row(other.id, {})]);
   const expected = { model: "fallback", estimated: 2000, reported: 1500 };
   assert.deepEqual((await store.load(id)).lastUsage, expected);
 });
@@ -54,12 +54,12 @@ test("a channel's calls are summed by purpose and model, and those of compaction
   );
   const first = jobId(job?.id ?? 0);
   const compaction = { purpose: "compaction", model: "small", completionTokens: 10 } as const;
-  await store.modelCalls.add(row(id, { cachedTokens: 500, completionTokens: 7 }));
-  await store.modelCalls.add(row(id, { promptTokens: null }));
-  await store.modelCalls.add(row(id, { outcome: "timeout", promptTokens: null }));
-  await store.modelCalls.add(row(id, { ...compaction, job: first, promptTokens: 2000 }));
+  await store.modelCalls.add([row(id, { cachedTokens: 500, completionTokens: 7 })]);
+  await store.modelCalls.add([row(id, { promptTokens: null })]);
+  await store.modelCalls.add([row(id, { outcome: "timeout", promptTokens: null })]);
+  await store.modelCalls.add([row(id, { ...compaction, job: first, promptTokens: 2000 })]);
   // As a daemon of the version before writes it.
-  await store.modelCalls.add(row(id, { ...compaction, promptTokens: 300 }));
+  await store.modelCalls.add([row(id, { ...compaction, promptTokens: 300 })]);
   const { models, ...sum } = await store.modelCalls.totals(id);
   assert.deepEqual(sum, {
     calls: 5,

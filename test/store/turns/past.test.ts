@@ -104,17 +104,17 @@ test("of model calls: the last turn's model, what was counted, and the summarise
     firstTokenMs: null,
     totalMs: 5,
   };
-  await store.modelCalls.add(call);
-  await store.modelCalls.add({ ...call, promptTokens: null, model: "fallback" });
-  await store.modelCalls.add({ ...call, outcome: "empty", model: "broken" });
+  await store.modelCalls.add([call]);
+  await store.modelCalls.add([{ ...call, promptTokens: null, model: "fallback" }]);
+  await store.modelCalls.add([{ ...call, outcome: "empty", model: "broken" }]);
   const [{ id: guests } = { id: 0 }] = await weir.sql<{ id: number }>(
     `insert into turns (channel_id, epoch, from_seq, to_seq, state, agent, settled_at)
      values ($1, 1, 1, 1, 'answered', 'guest', now()) returning id`,
     channel,
   );
-  await store.modelCalls.add({ ...call, turn: turnId(guests), model: "guest", promptTokens: 9 });
+  await store.modelCalls.add([{ ...call, turn: turnId(guests), model: "guest", promptTokens: 9 }]);
   for (const totalMs of [2000, 9000, 4000])
-    await store.modelCalls.add({ ...call, purpose: "compaction", model: "small", totalMs });
+    await store.modelCalls.add([{ ...call, purpose: "compaction", model: "small", totalMs }]);
   assert.deepEqual(await store.past.calls(channel), {
     model: "fallback",
     estimated: 1000,

@@ -16,21 +16,23 @@ const BEN = { id: "u-ben", name: "Ben", isBot: false };
 const LONG_AGO = new Date("2020-01-01T00:00:00Z");
 
 async function pay(channel: ChannelId, overrides: Partial<ModelCallRow>): Promise<void> {
-  await modelCalls.add({
-    channel,
-    turn: null,
-    job: null,
-    purpose: "turn",
-    model: "big",
-    outcome: "answered",
-    estimatedTokens: 1,
-    promptTokens: 100,
-    cachedTokens: 40,
-    completionTokens: 10,
-    firstTokenMs: null,
-    totalMs: 5,
-    ...overrides,
-  });
+  await modelCalls.add([
+    {
+      channel,
+      turn: null,
+      job: null,
+      purpose: "turn",
+      model: "big",
+      outcome: "answered",
+      estimatedTokens: 1,
+      promptTokens: 100,
+      cachedTokens: 40,
+      completionTokens: 10,
+      firstTokenMs: null,
+      totalMs: 5,
+      ...overrides,
+    },
+  ]);
 }
 
 async function begin(channel: ChannelId, from: number, to: number, agent?: string): Promise<TurnId> {

@@ -64,13 +64,14 @@ export function makeNamespace(url: string): TestNamespace {
     async [Symbol.asyncDispose]() {
       const connection = await connect(url, { timeout: 5000 });
       const channel = await connection.createChannel();
-      for (let partition = 0; partition < PARTITIONS; partition++) {
-        await channel.deleteQueue(names.baton(partition));
-        await channel.deleteQueue(names.wakes(partition));
+      for (const set of [names, new Names(`${prefix}.discord`)]) {
+        for (let baton = 0; baton < PARTITIONS; baton++) await channel.deleteQueue(set.baton(baton));
+        await channel.deleteQueue(set.members);
+        await channel.deleteQueue(set.setUp);
+        await channel.deleteExchange(set.presence);
       }
-      await channel.deleteQueue(names.members);
-      await channel.deleteQueue(names.setUp);
-      await channel.deleteExchange(names.presence);
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        await channel.deleteQueue(names.wakes(partition));
       await connection.close();
     },
   };

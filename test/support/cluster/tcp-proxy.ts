@@ -8,6 +8,8 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
   /** Nothing of the client comes through any more, and nobody is told. New connections are as silent. */
   silence(): void;
+  /** Nothing comes through in either direction, and nobody is told: what a network does that is gone. */
+  vanish(): void;
   /** All comes through so much later, ms, until {@link open}. */
   slow(lagMs: number): void;
   /** All goes through again, with what was held back. */
@@ -20,7 +22,8 @@ export type ProxyTarget = { readonly host: string; readonly port: number } | { r
 export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
-  let state: "open" | "cut" | "silent" = "open";
+  let state: "open" | "cut" | "silent" | "vanished" = "open";
+  const isHeld = (from: Socket): boolean => state === "vanished" || (state === "silent" && clients.has(from));
   let lagMs = 0;
   const server = createServer((client) => {
     if (state === "cut") return void client.destroy();
@@ -39,14 +42,14 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
       from.on("error", () => undefined);
       from.on("data", (bytes) => pass(bytes, lagMs));
       to.on("drain", () => {
-        if (state !== "silent" || from === far) from.resume();
+        if (!isHeld(from)) from.resume();
       });
       from.on("close", () => {
         sockets.delete(from);
         to.destroy();
       });
     }
-    if (state === "silent") client.pause();
+    for (const from of [client, far]) if (isHeld(from)) from.pause();
   });
   const listening = await startListening(server);
   const cut = (): void => {
@@ -59,6 +62,10 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
     silence() {
       state = "silent";
       for (const socket of clients) socket.pause();
+    },
+    vanish() {
+      state = "vanished";
+      for (const socket of sockets) socket.pause();
     },
     slow(ms) {
       lagMs = ms;

@@ -3,6 +3,7 @@ import { Routes } from "discord.js";
 import type { z } from "zod";
 import { Cache } from "../../../async/cache.ts";
 import { PlatformError } from "../../platform.ts";
+import type { ShardHomes } from "../../shared/shard-homes.ts";
 import { gatewayPayload } from "../inbound/payload.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
 import type { DiscordTiming } from "../timing.ts";
@@ -13,7 +14,13 @@ export type GatewayInformation = z.infer<typeof gatewayPayload>;
 /** Many shards begin together: they share an answer of Discord for so long, ms. */
 const SHARED_MS = 5000;
 
-/** What Discord allows a bot's logins: all connections of this daemon keep to it together. */
+/**
+ * Between two logins that Discord counts together, where daemons share them: the five seconds that it wants, and what one may be faster
+ * on its way than another, ms.
+ */
+const PAUSE_MS = 5500;
+
+/** What Discord allows a bot's logins: all connections keep to it together. */
 export class Logins {
   /** Stands for what nobody has asked for yet. */
   readonly none: GatewayInformation = {
@@ -23,11 +30,19 @@ export class Logins {
   };
   readonly #api: DiscordApi;
   readonly #isPaced: boolean;
+  readonly #homes: Pick<ShardHomes, "admit">;
   readonly #information = new Cache<GatewayInformation>(1);
   #throttler: SimpleIdentifyThrottler | null = null;
+  /** How many may log in at the same time: those whose numbers differ by it are counted together. */
+  #concurrency = 1;
 
-  constructor(api: DiscordApi, { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">) {
+  constructor(
+    api: DiscordApi,
+    homes: Pick<ShardHomes, "admit">,
+    { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">,
+  ) {
     this.#api = api;
+    this.#homes = homes;
     this.#isPaced = isLoginPaced;
   }
 
@@ -45,6 +60,7 @@ export class Logins {
         retryAfterMs,
       });
     }
+    this.#concurrency = concurrency;
     this.#throttler ??= new SimpleIdentifyThrottler(concurrency);
     return information;
   }
@@ -57,8 +73,10 @@ export class Logins {
     }));
   }
 
-  /** Waits until a shard may log in: Discord wants five seconds between those whose numbers are alike. */
+  /** Waits until a shard may log in. @throws Error if that cannot be said just now, or the signal is aborted */
   async wait(shard: number, signal: AbortSignal): Promise<void> {
-    if (this.#isPaced) await this.#throttler?.waitForIdentify(shard, signal);
+    if (!this.#isPaced) return;
+    if (this.#homes.admit === undefined) await this.#throttler?.waitForIdentify(shard, signal);
+    else await this.#homes.admit(shard % this.#concurrency, PAUSE_MS, signal);
   }
 }

@@ -6,6 +6,8 @@ import { PLATFORM_NAME } from "../rest/api.ts";
 
 export interface SessionKeeperParts {
   readonly ledger: Pick<CatchUpLedger, "keepSession">;
+  /** With which this daemon has the connection; null: it belongs to no cluster. */
+  readonly epoch: number | null;
   /** Up to where everything is in the log; null: that is not known just now, so what was kept stays. */
   readonly place: () => GatewayPlace | null;
   /** The session lives: a place that has not changed is worth keeping anew. */
@@ -51,9 +53,10 @@ export class SessionKeeper {
   }
 
   async #write(place: GatewayPlace): Promise<void> {
-    const { ledger, log } = this.#parts;
+    const { ledger, epoch, log } = this.#parts;
     try {
-      await ledger.keepSession(PLATFORM_NAME, place);
+      const isKept = await ledger.keepSession(PLATFORM_NAME, place, epoch);
+      if (!isKept) log.info({ platform: PLATFORM_NAME, shard: place.shard }, "session_of_another_daemon");
       this.#kept = place;
       this.#keptAt = performance.now();
     } catch (error) {

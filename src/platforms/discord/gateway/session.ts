@@ -168,7 +168,15 @@ export class GatewaySession implements Session {
       waitForIdentify: async (shard, signal) => {
         // Many shards wait for each other for longer than one may take to get ready.
         this.#disarm();
-        await logins.wait(shard, signal).finally(() => this.#arm());
+        try {
+          await logins.wait(shard, signal);
+        } catch (error) {
+          // The library takes it for a connection that is closed already, and would say no more.
+          if (!signal.aborted) this.#end(toPlatformError(error));
+          throw error;
+        } finally {
+          this.#arm();
+        }
       },
     };
   }

@@ -5,8 +5,9 @@ import { errorMessage } from "../../../core/errors.ts";
 import type { GatewayPlace, KeptSession } from "../../../core/gateway.ts";
 import type { Server } from "../../../core/message.ts";
 import { Intake } from "../../intake/intake.ts";
-import type { CatchUpLedger, ConnectionState, PlatformInbox } from "../../platform.ts";
+import type { CatchUpLedger, ConnectionState, Gap, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
+import type { HeldShard } from "../../shared/shard-homes.ts";
 import { DiscordEvents } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
 import type { MessageReader } from "../inbound/reader.ts";
@@ -40,6 +41,8 @@ export interface SharedParts {
    * @throws as `listGuilds` does
    */
   readonly servers: () => Promise<readonly Server[]>;
+  /** The gaps of all channels: whoever asks while they are being read gets the same. */
+  readonly openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>;
   readonly people: People;
   readonly lastMessages: BoundedMap<string>;
   readonly reader: MessageReader;
@@ -87,11 +90,12 @@ export class ShardIntake {
   #isBegun = false;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: SharedParts, shard: number, shards: number) {
+  /** @param shards how many there are */
+  constructor(parts: SharedParts, { shard, epoch }: HeldShard, shards: number) {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
     const wait = backOff === undefined ? {} : { backOff };
-    const ledger = shardLedger(parts.ledger, shard, shards);
+    const ledger = shardLedger(parts.ledger, shard, shards, parts.openGaps);
     this.#parts = parts;
     this.#shard = shard;
     this.#shards = shards;
@@ -121,6 +125,7 @@ export class ShardIntake {
     this.#recentActivity = new RecentActivity(directory, intake);
     this.#keeper = new SessionKeeper({
       ledger,
+      epoch,
       place: () => this.#place(),
       isAlive: () => this.state.kind === "connected",
       log,
@@ -139,6 +144,8 @@ export class ShardIntake {
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(): Promise<void> {
+    // What was asked before, for an answer there, has aged unheard.
+    this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
     await this.#connection.start();
   }
 
@@ -151,10 +158,13 @@ export class ShardIntake {
     await this.#stopping;
   }
 
-  /** Like {@link stop}, at once: another daemon has this connection. What is known of its servers grows old. */
-  async leave(): Promise<void> {
-    await this.stop(AbortSignal.abort());
-    this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
+  /** Like {@link stop}: another daemon has this connection from then on, or already. What is known of its servers grows old. */
+  async leave(deadline: AbortSignal): Promise<void> {
+    await this.stop(deadline);
+    const { directory, lastMessages } = this.#parts;
+    // What comes behind them is another's to hear: an answer refers to its question rather once too often.
+    for (const [channel] of lastMessages.entries()) lastMessages.delete(channel);
+    directory.unhear((guildId) => this.#isMine(guildId));
   }
 
   async #stop(deadline: AbortSignal): Promise<void> {

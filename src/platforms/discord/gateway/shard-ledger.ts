@@ -1,15 +1,23 @@
 import type { CatchUpLedger, Gap } from "../../platform.ts";
 import { shardOf } from "./shard-of.ts";
 
-/** The part of a ledger that one of several connections fills: the channels of its servers, with a watermark of its own. */
-export function shardLedger(ledger: CatchUpLedger, shard: number, shards: number): CatchUpLedger {
+/**
+ * The part of a ledger that one of several connections fills: the channels of its servers, with a watermark of its own.
+ * @param openGaps those of all connections
+ */
+export function shardLedger(
+  ledger: CatchUpLedger,
+  shard: number,
+  shards: number,
+  openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>,
+): CatchUpLedger {
   if (shards === 1) return ledger;
   const own = (account: string): string => `${account}/${shard}-${shards}`;
   return {
     refuses: (message) => ledger.refuses(message),
     policyOf: async (channel) => ledger.policyOf(channel),
-    openGaps: async (platform, which): Promise<readonly Gap[]> => {
-      const gaps = await ledger.openGaps(platform, which);
+    openGaps: async (_platform, which = "all"): Promise<readonly Gap[]> => {
+      const gaps = await openGaps(which);
       return gaps.filter(({ workspace }) => shardOf(workspace, shards) === shard);
     },
     gapOf: async (channel) => ledger.gapOf(channel),
@@ -25,6 +33,6 @@ export function shardLedger(ledger: CatchUpLedger, shard: number, shards: number
       (await ledger.watermark(platform, own(account))) ?? (await ledger.watermark(platform, account)),
     moveWatermark: async (platform, account, to) => ledger.moveWatermark(platform, own(account), to),
     keptSession: async (platform, one) => ledger.keptSession(platform, one),
-    keepSession: async (platform, place) => ledger.keepSession(platform, place),
+    keepSession: async (platform, place, epoch) => ledger.keepSession(platform, place, epoch),
   };
 }

@@ -145,10 +145,14 @@ export class Directory {
     for (const id of guildIds) this.#joined.add(id);
   }
 
-  /** Forgets which servers the gateway told of: from now on another connection hears what is said there. */
+  /** Forgets all servers of a connection that another daemon has, or had: nobody tells this one what changes there, or has changed. */
   unhear(isOfShard: (guildId: string) => boolean): void {
-    for (const id of this.#told) if (isOfShard(id)) this.#told.delete(id);
-    for (const id of this.#guilds.keys()) if (isOfShard(id)) this.#forgetGuild(id);
+    const known = new Set([...this.#told, ...this.#guilds.keys(), ...this.#joined, ...this.#whole]);
+    for (const id of known) if (isOfShard(id)) this.#forgetGuild(id);
+    // Of a channel that was asked for alone, the server may not be known.
+    for (const { id, guildId } of this.#channels.values()) if (isOfShard(guildId)) this.#channels.delete(id);
+    for (const [id, { guildId }] of this.#threads.entries())
+      if (guildId !== "" && isOfShard(guildId)) this.#threads.delete(id);
   }
 
   /** Whether a channel's people are known from what they say: the gateway tells of its server. A DM's person always is. */

@@ -1,0 +1,104 @@
+import { steadyNow } from "../async/clock.ts";
+import { unlessAborted } from "../async/deadline.ts";
+import { Looks } from "../async/looks.ts";
+
+/** How often the database is asked for a sign of life, ms. */
+const ASK_MS = 1000;
+/** A daemon that has heard nothing for so long, and has asked at least twice, counts it as away, ms. */
+const AWAY_MS = 5000;
+/**
+ * A daemon whose every question was answered for so long tells the others that the database is there, ms. Longer than what above takes,
+ * with the last question: where it was away for all, nobody says so before all have had the time to find it back.
+ */
+const STEADY_MS = 10_000;
+
+/** How a member stands with the database. */
+export interface DatabaseView {
+  /** It does not answer here. */
+  readonly isAway: boolean;
+  /** It has answered here for a while. */
+  readonly isSteady: boolean;
+  /** Resolves when it is not away. @param signal ends the wait */
+  untilBack(signal: AbortSignal): Promise<void>;
+}
+
+/** Who is never asked: it is neither away, nor does anybody say that it is there. */
+export const UNWATCHED: DatabaseView = {
+  isAway: false,
+  isSteady: false,
+  untilBack: async () => undefined,
+};
+
+/** What follows from the answers. Pure but for what it remembers. Times in ms of one clock. */
+export class Answers {
+  /** When the last question that was answered was asked. */
+  #answeredAt: number;
+  #unanswered = 0;
+  /** Since when every question was answered; null: the last one was not. */
+  #steadySince: number | null = null;
+
+  constructor(now: number) {
+    this.#answeredAt = now;
+  }
+
+  note(isAnswered: boolean, askedAt: number): void {
+    if (isAnswered) {
+      this.#answeredAt = askedAt;
+      this.#steadySince ??= askedAt;
+      this.#unanswered = 0;
+      return;
+    }
+    this.#unanswered += 1;
+    this.#steadySince = null;
+  }
+
+  /** One question alone may be late because this process stood still. */
+  isAway(now: number): boolean {
+    return this.#unanswered >= 2 && now - this.#answeredAt >= AWAY_MS;
+  }
+
+  isSteady(now: number): boolean {
+    return this.#steadySince !== null && now - this.#steadySince >= STEADY_MS;
+  }
+}
+
+/** Whether this daemon reaches the database: it is asked once a second. */
+export class DatabaseWatch implements DatabaseView, AsyncDisposable {
+  readonly #ask: () => Promise<boolean>;
+  readonly #answers = new Answers(steadyNow());
+  readonly #looks = new Looks(async () => this.#look());
+  #back = Promise.withResolvers<void>();
+
+  /** @param ask whether it has answered; must not reject, nor take long */
+  constructor(ask: () => Promise<boolean>) {
+    this.#ask = ask;
+    this.#looks.now();
+  }
+
+  get isAway(): boolean {
+    return this.#answers.isAway(steadyNow());
+  }
+
+  get isSteady(): boolean {
+    return this.#answers.isSteady(steadyNow());
+  }
+
+  async untilBack(signal: AbortSignal): Promise<void> {
+    while (this.isAway && !signal.aborted) await unlessAborted(this.#back.promise, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looks[Symbol.asyncDispose]();
+  }
+
+  async #look(): Promise<number> {
+    const askedAt = steadyNow();
+    const isAnswered = await this.#ask();
+    this.#answers.note(isAnswered, askedAt);
+    if (isAnswered) {
+      this.#back.resolve();
+      this.#back = Promise.withResolvers<void>();
+    }
+    return ASK_MS;
+  }
+}

@@ -1,0 +1,90 @@
+import type { Logger } from "pino";
+import { steadyNow } from "../async/clock.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId } from "../core/ids.ts";
+import type { Embeddings, Vectors } from "../llm/embeddings.ts";
+import { ModelError } from "../llm/model.ts";
+import type { ModelCallRow, ModelCallStore } from "../store/turns/model-calls.ts";
+import { estimateTokens } from "../text/tokens.ts";
+
+/** How long a row may wait in memory for the others, ms: a daemon that is killed loses so much of the bill. */
+const WRITTEN_WITHIN_MS = 2000;
+
+/** An embedding model whose calls are in the bill of the channel that they are for. Nobody waits for the bill. */
+export class BilledEmbeddings implements AsyncDisposable {
+  readonly model: string;
+  readonly origin: string;
+  readonly #embeddings: Embeddings;
+  readonly #calls: Pick<ModelCallStore, "add">;
+  readonly #log: Logger;
+  #rows: ModelCallRow[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: { embeddings: Embeddings; calls: Pick<ModelCallStore, "add">; log: Logger }) {
+    this.#embeddings = parts.embeddings;
+    this.#calls = parts.calls;
+    this.#log = parts.log;
+    this.model = parts.embeddings.model;
+    this.origin = parts.embeddings.origin;
+  }
+
+  /**
+   * A vector for each text, in their order.
+   * @param channel whose texts they are; null: nobody's, and in nobody's bill
+   * @throws ModelError
+   */
+  async embed(channel: ChannelId | null, texts: readonly string[], signal: AbortSignal): Promise<Vectors> {
+    const startedAt = steadyNow();
+    const note = (outcome: string, promptTokens: number | null): void => {
+      if (channel === null) return;
+      this.#note({
+        channel,
+        turn: null,
+        job: null,
+        purpose: "embedding",
+        model: this.model,
+        outcome,
+        estimatedTokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+        promptTokens,
+        cachedTokens: null,
+        completionTokens: null,
+        firstTokenMs: null,
+        totalMs: steadyNow() - startedAt,
+      });
+    };
+    try {
+      const { vectors, promptTokens } = await this.#embeddings.embed(texts, signal);
+      note("answered", promptTokens);
+      return vectors;
+    } catch (error) {
+      note(error instanceof ModelError ? error.kind : "unknown", null);
+      throw error;
+    }
+  }
+
+  #note(row: ModelCallRow): void {
+    this.#rows.push(row);
+    this.#timer ??= setTimeout(() => {
+      this.#writing = this.#write();
+    }, WRITTEN_WITHIN_MS).unref();
+  }
+
+  async #write(): Promise<void> {
+    this.#timer = undefined;
+    const rows = this.#rows;
+    this.#rows = [];
+    if (rows.length === 0) return;
+    try {
+      await this.#calls.add(rows);
+    } catch (error) {
+      this.#log.warn({ calls: rows.length, why: errorMessage(error) }, "embedding_calls_not_counted");
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#writing;
+    await this.#write();
+  }
+}

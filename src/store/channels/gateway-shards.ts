@@ -1,0 +1,111 @@
+import type { Database } from "../database/database.ts";
+
+/** A shard with the epoch with which a daemon has taken it. */
+export interface TakenShard {
+  readonly shard: number;
+  readonly epoch: number;
+}
+
+/** Who took a shard, for people. */
+export interface ShardState extends TakenShard {
+  readonly platform: string;
+  /** Among how many shards the platform's servers are divided. */
+  readonly of: number;
+  /** The daemon that took it last. */
+  readonly owner: string;
+  readonly takenAt: Date;
+}
+
+/** Rows of `gateway_shards` and what belongs to them: how the daemons of a cluster share the connections to a platform. */
+export class GatewayShardStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Among how many shards the daemons divide a platform's servers: as many as this one wants, unless a daemon that is there has a shard
+   * by another number.
+   */
+  async agree(platform: string, wanted: number): Promise<number> {
+    const [row] = await this.#db.query<{ shards: number }>(
+      { name: "gateway_shards_agree", text: "select agree_on_shards($1, $2::smallint) as shards" },
+      [platform, wanted],
+    );
+    return row?.shards ?? wanted;
+  }
+
+  /**
+   * Raises the epochs of shards in one statement: whoever had one before keeps nothing of it any more.
+   * @param of among how many shards the daemon takes the servers to be divided
+   * @param member the daemon's row of `members`
+   * @returns null: the daemons have agreed on another number of shards
+   */
+  async take(
+    platform: string,
+    shards: readonly number[],
+    of: number,
+    { owner, member }: { readonly owner: string; readonly member: string },
+  ): Promise<TakenShard[] | null> {
+    const rows = await this.#db.query<{ shard: number; epoch: number }>(
+      {
+        name: "gateway_shards_take",
+        text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
+      },
+      [platform, shards, of, owner, member],
+    );
+    return rows.length === 0 && shards.length > 0 ? null : rows;
+  }
+
+  /** A daemon has given shards back in order. */
+  async release(platform: string, shards: readonly number[], member: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "gateway_shards_release",
+        text: "update gateway_shards set member = null where platform = $1 and shard = any($2) and member = $3",
+      },
+      [platform, shards, member],
+    );
+  }
+
+  /**
+   * Reserves the next login of a bucket.
+   * @param everyMs between two logins of one bucket
+   * @returns how long to wait for it, ms, by the clock of the database
+   */
+  async reserveLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
+    const [row] = await this.#db.query<{ wait_ms: number }>(
+      {
+        name: "gateway_login_reserve",
+        text: `insert into gateway_logins as l (platform, bucket, free_at)
+               values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+               on conflict (platform, bucket) do update
+                 set free_at = greatest(l.free_at, clock_timestamp()) + $3 * interval '1 ms'
+               returning greatest(0, extract(epoch from free_at - clock_timestamp()) * 1000 - $3)::float8 as wait_ms`,
+      },
+      [platform, bucket, everyMs],
+    );
+    return row?.wait_ms ?? 0;
+  }
+
+  /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
+  async all(): Promise<ShardState[]> {
+    const rows = await this.#db.query<{
+      platform: string;
+      shard: number;
+      of: number;
+      epoch: number;
+      owner: string;
+      taken_at: Date;
+    }>({
+      name: "gateway_shards_all",
+      text: `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
+               from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
+              order by s.platform, s.shard`,
+    });
+    return rows.map(({ taken_at: takenAt, ...row }) => {
+      return { ...row, takenAt };
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import pg from "pg";
+
+/**
+ * Asks the server for a sign of life over a connection of its own, so that no statement of anybody else delays the answer. For one asker
+ * at a time.
+ */
+export class Probe implements AsyncDisposable {
+  readonly #session: pg.ClientConfig;
+  #client: pg.Client | null = null;
+
+  /** @param limitMs a connection, or an answer, that takes longer is none */
+  constructor(session: pg.ClientConfig, limitMs: number) {
+    this.#session = { ...session, connectionTimeoutMillis: limitMs, query_timeout: limitMs };
+  }
+
+  /** Never rejects. */
+  async answers(): Promise<boolean> {
+    try {
+      const client = this.#client ?? (await this.#connect());
+      await client.query("select 1");
+      return true;
+    } catch {
+      this.#drop();
+      return false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#drop();
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client(this.#session);
+    this.#client = client;
+    // It is noticed by the next question.
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** Whoever does not answer is not waited for. */
+  #drop(): void {
+    void this.#client?.end().catch(() => undefined);
+    this.#client = null;
+  }
+}

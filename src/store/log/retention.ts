@@ -1,0 +1,147 @@
+import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Database } from "../database/database.ts";
+import { type TermKey, type TermKeys, printsOf } from "./fingerprints.ts";
+
+/** Texts that may go: of one summary's range, all from before some time. */
+export interface OldTexts {
+  readonly summary: number;
+  /** Where the summary's range begins. */
+  readonly summaryFrom: Seq;
+  readonly first: Seq;
+  readonly last: Seq;
+}
+
+/** Which summaries are looked at: resets or all others, from a place on in their order. */
+export interface LookedAt {
+  readonly isReset: boolean;
+  readonly from: Seq;
+  readonly summary: number;
+}
+
+/** A picture by its place in the order in which pictures are looked through. */
+export interface ImageKey {
+  readonly platform: string;
+  readonly messageId: string;
+  readonly number: number;
+}
+
+/** Before all pictures. */
+export const BEFORE_ALL_IMAGES: ImageKey = { platform: "", messageId: "", number: 0 };
+
+/** Lets go what is old enough. Each step is a short transaction of its own. */
+export class RetentionStore {
+  readonly #db: Database;
+  readonly #keys: TermKeys;
+
+  constructor(db: Database, keys: TermKeys) {
+    this.#db = db;
+    this.#keys = keys;
+  }
+
+  /** Channels with a summary whose texts may all be from before that time. */
+  async channels(before: Date): Promise<ChannelId[]> {
+    const rows = await this.#db.query<{ channel_id: number }>(
+      { name: "retention_channels", text: "select channel_id from channels_with_old_texts($1)" },
+      [before],
+    );
+    return rows.map((row) => channelId(row.channel_id));
+  }
+
+  /** The next texts of a channel that are all from before that time, `limit` entries at most; undefined: none may go. Takes no lock. */
+  async nextTexts(
+    channel: ChannelId,
+    before: Date,
+    limit: number,
+    { isReset, from, summary }: LookedAt,
+  ): Promise<OldTexts | undefined> {
+    const [row] = await this.#db.query<{ summary: number; summary_from: Seq; first: Seq; last: Seq }>(
+      {
+        name: "retention_next",
+        text: "select summary, summary_from, first, last from next_old_texts($1, $2, $3, $4, $5, $6)",
+      },
+      [channel, before, limit, isReset, from, summary],
+    );
+    if (row === undefined) return undefined;
+    const { summary_from: summaryFrom, ...texts } = row;
+    return { ...texts, summaryFrom };
+  }
+
+  /**
+   * Lets texts go that {@link nextTexts} has found, and keeps the fingerprints of those of messages.
+   * @returns entries whose text went; null: something has come between
+   * @throws OperatorError if there is no key to fingerprints, and none can be made
+   */
+  async expireTexts(channel: ChannelId, { summary, first, last }: OldTexts): Promise<number | null> {
+    const key = await this.#keys.make();
+    const messages = await this.#db.query<RawMessage & Record<string, unknown>>(
+      {
+        name: "retention_messages",
+        text: `select e.seq, entry_text(e.channel_id, e.seq, e.text) as text,
+                      (select count(*) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as revisions
+                 from entries e
+                where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user'
+                  and e.deleted_at is null and e.expired_at is null`,
+      },
+      [channel, first, last],
+    );
+    const prints = messages.map((message) => fingerprint(key, channel, message));
+    const [row] = await this.#db.query<{ entries: number | null }>(
+      { name: "retention_texts", text: "select expire_texts($1, $2, $3, $4, $5, $6) as entries" },
+      [channel, summary, first, last, key.id, JSON.stringify(prints)],
+    );
+    return row?.entries ?? null;
+  }
+
+  /** Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of. */
+  async countStrange(): Promise<number> {
+    const key = await this.#keys.find();
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "prints_of_others",
+        text: "select count(*) as count from entry_prints where key_id is distinct from $1",
+      },
+      [key?.id ?? null],
+    );
+    return row?.count ?? 0;
+  }
+
+  /**
+   * Lets the pictures of messages go that are covered by a summary, answered, and from before that time.
+   * @param limit pictures that are looked at
+   * @param behind they stand behind this one
+   * @returns the last one that was looked at, and how many went; undefined: there is none behind
+   */
+  async expireImages(
+    before: Date,
+    limit: number,
+    behind: ImageKey,
+  ): Promise<{ readonly last: ImageKey; readonly expired: number } | undefined> {
+    const [row] = await this.#db.query<{
+      platform: string;
+      message_id: string;
+      number: number;
+      expired: number;
+    }>(
+      {
+        name: "retention_images",
+        text: "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
+      },
+      [before, limit, behind.platform, behind.messageId, behind.number],
+    );
+    if (row === undefined) return undefined;
+    const { platform, message_id: messageId, number, expired } = row;
+    return { last: { platform, messageId, number }, expired };
+  }
+}
+
+interface RawMessage {
+  readonly seq: Seq;
+  readonly text: string;
+  readonly revisions: number;
+}
+
+/** What stays of a message, as `expire_texts` takes it. */
+function fingerprint(key: TermKey, channel: ChannelId, { seq, text, revisions }: RawMessage): object {
+  return { seq, revisions, said: printsOf(key, channel, tellingTerms(text)) };
+}

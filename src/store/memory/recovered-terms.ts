@@ -1,0 +1,121 @@
+import { setImmediate } from "node:timers/promises";
+import { argumentValues, type ToolCall } from "../../core/entry.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Queryable } from "../database/database.ts";
+import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
+
+/**
+ * Terms of texts that are no longer kept, as far as anything may tell of them: the terms of all that a deletion looks through, of which
+ * the fingerprints are those of the texts. Nobody else's terms are found, and what nothing tells needs no deletion.
+ */
+
+/** Messages that are taken back and whose texts are no longer kept. */
+export interface ExpiredTexts {
+  /** The first of them. */
+  readonly from: Seq;
+  readonly rows: readonly ExpiredText[];
+}
+
+interface ExpiredText {
+  readonly seq: Seq;
+  /** Null: there are none, so that it may have said anything. */
+  readonly key: string | null;
+  /** Of what it said, in hexadecimal. */
+  readonly prints: string;
+}
+
+/** Undefined: the texts of all of them are kept. */
+export async function readExpired(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<ExpiredTexts | undefined> {
+  const rows = await client.query<ExpiredText & Record<string, unknown>>(
+    {
+      name: "prints_of_entries",
+      text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
+               from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
+              where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
+    },
+    [channel, seqs],
+  );
+  const [first] = rows;
+  return first === undefined ? undefined : { from: first.seq, rows };
+}
+
+/** Texts that are looked through before something else has its turn. */
+const AT_ONCE = 200;
+
+/**
+ * The terms that these texts had, of what may tell of them in the channel and its threads.
+ * Without the key that their fingerprints were made with they may have had any: all terms of what may tell of them.
+ * @param callsBehind of calls and results only those behind this entry
+ */
+export async function recoverTerms(
+  client: Queryable,
+  channel: ChannelId,
+  { from, rows }: ExpiredTexts,
+  keys: TermKeys,
+  callsBehind: Seq = 0,
+): Promise<Set<string>> {
+  const key = await keys.find();
+  const prints = new Set(rows.flatMap((row) => splitPrints(row.prints)));
+  const isKnown = key !== null && rows.every((row) => row.key === key.id);
+  const looked = new Set<string>();
+  const found = new Set<string>();
+  const texts = await readTellings(client, channel, from, callsBehind);
+  for (const [index, { text, calls, telling }] of texts.entries()) {
+    const all = [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
+    for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(telling ?? [])) {
+      if (looked.has(term)) continue;
+      looked.add(term);
+      if (!isKnown || prints.has(key.print(channel, term))) found.add(term);
+    }
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+  }
+  return found;
+}
+
+interface Telling {
+  readonly text: string;
+  readonly calls: ToolCall[] | null;
+  /** Its terms, where a row has them. */
+  readonly telling: string[] | null;
+}
+
+/** All that a deletion compares with the terms of a message, from an entry on. */
+async function readTellings(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  callsBehind: Seq,
+): Promise<Telling[]> {
+  return client.query<Telling & Record<string, unknown>>(
+    {
+      name: "tellings_behind",
+      text: `with here as materialized (select $1::bigint as id union select thread_channels($1))
+             select concat_ws(E'\\n', s.text, s.substitute->>'text') as text, null::jsonb as calls, null::text[] as telling
+               from summaries s where s.channel_id = $1 and s.to_seq >= $2 and s.kind <> 'reset'
+             union all
+             select m.subject || ' ' || m.statement, null, m.telling from memories m where m.channel_id = $1
+             union all
+             select n.text, null, null from notes n where n.channel_id in (select id from here) and n.gone_at is null
+             union all
+             select r.text, null, null from reminders r where r.channel_id in (select id from here) and r.state = 'active'
+             union all
+             select concat_ws(E'\\n', s.task, s.brief, s.result, s.steps::text), null, null from subagents s
+              where s.channel_id in (select id from here) and s.closed_at is null and s.state <> 'void'
+             union all
+             select e.text, null, null from entries e
+              where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id) and e.deleted_at is null
+             union all
+             select e.text, e.data->'calls', null from entries e
+              where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > greatest($2::bigint, $3::bigint)
+             union all
+             select e.text, null, null from entries e
+              where e.channel_id = $1 and e.kind = 'tool_result' and e.text <> '' and e.seq > greatest($2::bigint, $3::bigint)`,
+    },
+    [channel, from, callsBehind],
+  );
+}

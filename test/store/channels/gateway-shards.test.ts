@@ -1,0 +1,147 @@
+// proves: src/store/channels/gateway-shards.ts, src/store/channels/gateway-sessions.ts, migrations/0059_shards.sql
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../support/database.ts";
+import { openStore } from "../open-store.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const { gatewayShards: shards, gatewaySessions: sessions, members } = weir.store;
+
+interface Daemon {
+  readonly owner: string;
+  readonly member: string;
+}
+
+async function daemon(owner: string): Promise<Daemon> {
+  const member = randomUUID();
+  const rest = {
+    version: "1",
+    host: "host",
+    pid: 7,
+    startedAt: new Date(),
+    held: [],
+    keyId: null,
+    vitals: {},
+  };
+  await members.tell({ id: member, name: owner, ...rest });
+  return { owner, member };
+}
+
+const place = (session: string, sequence: number) => ({
+  shard: 0,
+  shards: 2,
+  account: "bot",
+  session,
+  resumeUrl: "wss://resume",
+  sequence,
+});
+
+/** As if the last word of a daemon, and its taking of shards, were some time ago. */
+async function age({ member }: Daemon): Promise<void> {
+  await weir.sql("update members set seen_at = seen_at - interval '1 minute' where id = $1", member);
+  await weir.sql(
+    "update gateway_shards set taken_at = taken_at - interval '1 minute' where member = $1",
+    member,
+  );
+}
+
+test("a shard's epoch rises with each daemon that takes it, and never falls", async () => {
+  const [a, b] = [await daemon("a"), await daemon("b")];
+  assert.equal(await shards.agree("rising", 2), 2);
+  assert.deepEqual(await shards.take("rising", [1, 0], 2, a), [
+    { shard: 0, epoch: 1 },
+    { shard: 1, epoch: 1 },
+  ]);
+  assert.deepEqual(await shards.take("rising", [0], 2, b), [{ shard: 0, epoch: 2 }]);
+  const shown = (await shards.all()).filter(({ platform }) => platform === "rising");
+  assert.deepEqual(
+    shown.map(({ shard, of, epoch, owner }) => [shard, of, epoch, owner]),
+    [
+      [0, 2, 2, "b"],
+      [1, 2, 1, "a"],
+    ],
+  );
+  await weir.refuses("WE001", "update gateway_shards set epoch = 1 where platform = 'rising' and shard = 0");
+});
+
+test("who has lost a shard keeps nothing of it any more; who belongs to no cluster asks nobody", async () => {
+  const [a, b] = [await daemon("a"), await daemon("b")];
+  await shards.agree("fenced", 2);
+  const [first] = (await shards.take("fenced", [0], 2, a)) ?? [];
+  const older = first?.epoch ?? 0;
+  assert.equal(await sessions.keep("fenced", place("one", 5), older), true);
+  const [second] = (await shards.take("fenced", [0], 2, b)) ?? [];
+  const newer = second?.epoch ?? 0;
+  assert.equal(await sessions.keep("fenced", place("one", 9), newer), true);
+  assert.equal(await sessions.keep("fenced", place("one", 7), older), false);
+  assert.equal(await sessions.keep("fenced", place("another", 1), older), false);
+  const kept = await sessions.read("fenced", 0);
+  assert.deepEqual([kept?.session, kept?.sequence], ["one", 9]);
+  assert.equal(await sessions.keep("alone", place("one", 1), null), true);
+  assert.equal(await sessions.keep("alone", place("two", 1), 1), false, "nobody has taken that one");
+});
+
+test("a place that is being kept while the shard is taken is kept before, or not at all", async () => {
+  const [a, b] = [await daemon("a"), await daemon("b")];
+  await shards.agree("raced", 2);
+  for (let round = 1; round <= 20; round++) {
+    const [held] = (await shards.take("raced", [0], 2, a)) ?? [];
+    const [isKept] = await Promise.all([
+      sessions.keep("raced", place(`session ${round}`, round), held?.epoch ?? 0),
+      shards.take("raced", [0], 2, b),
+    ]);
+    const kept = await sessions.read("raced", 0);
+    assert.equal(kept?.session === `session ${round}`, isKept);
+  }
+});
+
+test("the servers are divided anew only where no daemon that is there has a shard", async () => {
+  const [a, b] = [await daemon("a"), await daemon("b")];
+  assert.equal(await shards.agree("counted", 4), 4);
+  assert.equal(await shards.agree("counted", 5), 5, "nobody had a shard yet");
+  assert.equal(await shards.take("counted", [0, 1], 4, a), null, "by another number there is none to take");
+  await shards.take("counted", [0, 1], 5, a);
+  assert.equal(await shards.agree("counted", 6), 5);
+  await shards.release("counted", [0], a.member);
+  assert.equal(await shards.agree("counted", 6), 5, "the other one is still held");
+  await shards.release("counted", [1], a.member);
+  assert.equal(await shards.agree("counted", 6), 6);
+  await shards.take("counted", [0], 6, b);
+  await shards.release("counted", [0], a.member);
+  assert.equal(await shards.agree("counted", 7), 6, "it is another's by now");
+  await age(b);
+  assert.equal(await shards.agree("counted", 7), 7, "who had it was killed");
+  assert.deepEqual(await shards.take("counted", [7], 7, b), null, "there is no such shard");
+});
+
+test("daemons that ask at once agree on one number, and shards are taken by that one alone", async () => {
+  const daemons = await Promise.all(["a", "b", "c", "d"].map(daemon));
+  const taken = await Promise.all(
+    daemons.map(async (one, index) => {
+      const of = await shards.agree("together", 2 + index);
+      return { of, shards: await shards.take("together", [index % 2], of, one) };
+    }),
+  );
+  const [row] = await weir.sql<{ shards: number }>(
+    "select shards from gateway_shard_counts where platform = 'together'",
+  );
+  const held = taken.filter(({ shards: mine }) => mine !== null);
+  assert.ok(held.length > 0);
+  assert.ok(
+    held.every(({ of }) => of === row?.shards),
+    JSON.stringify(taken),
+  );
+});
+
+test("logins of one bucket are reserved one behind the other, those of others at once", async () => {
+  const waits: number[] = [];
+  for (let login = 0; login < 3; login++) waits.push(await shards.reserveLogin("paced", 0, 60_000));
+  assert.equal(waits[0], 0);
+  assert.ok((waits[1] ?? 0) > 50_000 && (waits[1] ?? 0) <= 60_000, waits.join());
+  assert.ok((waits[2] ?? 0) > 110_000 && (waits[2] ?? 0) <= 120_000, waits.join());
+  assert.equal(await shards.reserveLogin("paced", 1, 60_000), 0);
+});

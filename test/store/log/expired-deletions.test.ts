@@ -1,0 +1,411 @@
+// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/said.ts
+// A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, test } from "node:test";
+import { Retention } from "../../../src/channel/retention.ts";
+import type { ChannelId, Owner } from "../../../src/core/ids.ts";
+import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
+import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import { createStore, type Store } from "../../../src/store/store.ts";
+import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
+import { beginTurn } from "../../support/turns.ts";
+import { openStore, SILENT } from "../open-store.ts";
+import { rememberIn } from "../remember.ts";
+import { rowsWith } from "../rows-with.ts";
+
+const database = await createTestDatabase();
+after(async () => database[Symbol.asyncDispose]());
+const weir = openStore(database.connection);
+after(async () => weir[Symbol.asyncDispose]());
+const folder = mkdtempSync(path.join(tmpdir(), "weir-test-"));
+after(() => rmSync(folder, { recursive: true }));
+const store = createStore(weir.db, { signer: fileSigner(folder) });
+
+const LATER = (): Date => new Date(Date.now() + 31 * 24 * 60 * 60 * 1000);
+
+/** What is said first in each channel here. */
+const SECRET = "the quernstone is Ruperts, safe 774411";
+
+interface Told {
+  readonly id: ChannelId;
+  readonly owner: Owner;
+  /** Of the seventh message, which is not covered. */
+  readonly turn: RunningTurn;
+}
+
+/** Six messages, of which each two have a summary, and a turn that answers a seventh one. */
+async function tell(
+  name: string,
+  {
+    lines = [],
+    summaries = [],
+    edits = {},
+    asWork = {},
+  }: {
+    readonly lines?: readonly string[];
+    readonly summaries?: readonly string[];
+    /** What messages say before they are summarised. */
+    readonly edits?: Readonly<Record<number, string>>;
+    /** Messages that are work of Weir's own, by the ids that they have. */
+    readonly asWork?: Readonly<Record<number, string>>;
+  } = {},
+): Promise<Told> {
+  const { id, epoch } = await weir.channel(name);
+  for (let n = 1; n <= 6; n++)
+    await weir.say(id, lines[n - 1] ?? (n === 1 ? SECRET : `we rowed ${n} miles`), {
+      id: asWork[n] ?? `${name}-${n}`,
+      addressed: false,
+      ...(asWork[n] !== undefined && { author: { id: "weir", name: "Weir", isBot: true } }),
+    });
+  for (const [n, text] of Object.entries(edits))
+    await store.log.edit(id, `${name}-${n}`, text, new Date(), TEST_DIGESTER);
+  for (const [index, from] of [1, 3, 5].entries())
+    await weir.sql(
+      `with made as (
+         insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live, saw_from)
+         values ($1, $2, $3, 1, 'model', $4, 60, true, 1))
+       update channels set covered_to = $3 where id = $1`,
+      id,
+      from,
+      from + 1,
+      summaries[index] ?? "They rowed.",
+    );
+  const asked = await weir.say(id, "and now?", { id: `${name}-7` });
+  const owner = { channel: id, epoch };
+  return { id, owner, turn: await beginTurn(store, owner, asked, asked) };
+}
+
+async function expire(by: Store = store): Promise<void> {
+  await using retention = new Retention(
+    { store: by.retention, now: LATER, log: SILENT },
+    { textDays: 30, imageDays: 0 },
+  );
+  await retention.sweep();
+}
+
+async function textsOf(channel: ChannelId): Promise<string[]> {
+  const rows = await weir.sql<{ text: string }>(
+    "select text from entries where channel_id = $1 order by seq",
+    channel,
+  );
+  return rows.map(({ text }) => text);
+}
+
+async function summariesOf(channel: ChannelId): Promise<string[]> {
+  const rows = await weir.sql<{ text: string }>(
+    "select text from summaries where channel_id = $1 order by from_seq, id",
+    channel,
+  );
+  return rows.map(({ text }) => text);
+}
+
+async function printsOf(channel: ChannelId): Promise<number[]> {
+  const rows = await weir.sql<{ seq: number }>(
+    "select seq from entry_prints where channel_id = $1 order by seq",
+    channel,
+  );
+  return rows.map(({ seq }) => seq);
+}
+
+const remove = async (id: ChannelId, message: string, by: Store = store): Promise<unknown> =>
+  by.log.delete(id, message, TEST_DIGESTER);
+
+test("every text that is gone has left fingerprints, which go with their message and tell no word", async () => {
+  const { id } = await tell("prints");
+  await expire();
+  assert.deepEqual((await textsOf(id)).slice(0, 6), ["", "", "", "", "", ""]);
+  assert.deepEqual(await printsOf(id), [1, 2, 3, 4, 5, 6]);
+  assert.deepEqual(await rowsWith(weir, "quernstone"), []);
+  const [row] = await weir.sql<{ said: Buffer }>(
+    "select said from entry_prints where channel_id = $1 and seq = 1",
+    id,
+  );
+  // quernstone, rupert, safe, 774411
+  assert.equal(row?.said.length, 4 * 8);
+  await remove(id, "prints-1");
+  assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
+
+test("the same words have other fingerprints in another channel", async () => {
+  const [one, other] = [await tell("one"), await tell("other")];
+  await expire();
+  const rows = await weir.sql<{ said: Buffer }>(
+    "select said from entry_prints where channel_id in ($1, $2) and seq = 1",
+    one.id,
+    other.id,
+  );
+  const [first = new Set(), second = new Set()] = rows.map(
+    ({ said }) => new Set<string>(said.toString("hex").match(/.{16}/g)),
+  );
+  assert.equal(first.size, 4);
+  assert.ok(first.isDisjointFrom(second));
+});
+
+test("a summary that cannot be written again loses the sentences that tell of it, and says so", async () => {
+  const { id } = await tell("summaries", {
+    summaries: [
+      "The quernstone belongs to Rupert. They rowed.",
+      "They rowed to the weir.\n- The quernstone was not sold.\n- It rained.",
+      "The regatta was won. Code 774411 was used again. Ann cooked soup.",
+    ],
+  });
+  await expire();
+  await remove(id, "summaries-1");
+  assert.deepEqual(await summariesOf(id), [
+    `They rowed.\n${TAKEN_OUT}`,
+    `They rowed to the weir.\n- It rained.\n${TAKEN_OUT}`,
+    `The regatta was won. Ann cooked soup.\n${TAKEN_OUT}`,
+  ]);
+  // What nothing tells of leaves them as they are.
+  await remove(id, "summaries-2");
+  assert.match((await summariesOf(id))[1] ?? "", /They rowed to the weir/);
+});
+
+test("what somebody else said is not the message's own: a word anywhere that the summary may have read, a number only in its range", async () => {
+  const { id } = await tell("others", {
+    lines: [
+      SECRET,
+      "safe 774411, again",
+      "the quernstone is heavy",
+      "so it is",
+      "the quernstone, the quernstone",
+      "home",
+    ],
+    summaries: [
+      "The safe has the code 774411.",
+      "The quernstone is heavy. The code is 774411.",
+      "The quernstone.",
+    ],
+  });
+  await expire();
+  await remove(id, "others-1");
+  assert.deepEqual(await summariesOf(id), [
+    "The safe has the code 774411.",
+    `The quernstone is heavy.\n${TAKEN_OUT}`,
+    "The quernstone.",
+  ]);
+  await remove(id, "others-2");
+  assert.deepEqual((await summariesOf(id))[0], TAKEN_OUT);
+});
+
+test("memories that tell of it go, and those that another message bears stay, also where its text is gone", async () => {
+  const { id } = await tell("memories", {
+    lines: [
+      SECRET,
+      "remember that",
+      "the sluice leaks",
+      "the sluice is shut",
+      "the boat 4142",
+      "boat 4142 again",
+    ],
+  });
+  const remember = async (statement: string, ...seqs: readonly number[]): Promise<void> => {
+    await rememberIn(weir, id, { statement, sources: seqs.map((seq) => ({ seq, quote: "so" })) });
+  };
+  await remember("Rupert has the quernstone.", 2);
+  await remember("The sluice leaks.", 4);
+  await remember("The boat has 4142.", 6);
+  await weir.sql("update memories set read_from = 1, read_to = 6 where channel_id = $1", id);
+  await expire();
+  for (const n of [1, 3, 5]) await remove(id, `memories-${n}`);
+  const statements = await weir.sql<{ statement: string }>(
+    "select statement from memories where channel_id = $1 order by id",
+    id,
+  );
+  assert.deepEqual(
+    statements.map(({ statement }) => statement),
+    ["The boat has 4142."],
+    "leaks is said by nobody any more",
+  );
+});
+
+test("calls and results that tell of it lose their words; those that do not keep them", async () => {
+  const { id, owner, turn } = await tell("calls");
+  await expire();
+  const call = (number: number, query: string) => ({
+    id: `call-${number}`,
+    name: "search_history",
+    arguments: JSON.stringify({ query }),
+  });
+  const result = (number: number, text: string) =>
+    ({
+      kind: "tool_result",
+      callId: `call-${number}`,
+      tool: "search_history",
+      text,
+      references: [],
+      memories: [],
+    }) as const;
+  await store.log.appendTurnEntries(
+    { channel: id, epoch: owner.epoch },
+    { id: turn.id, after: 7 },
+    [
+      { kind: "tool_call", text: "", calls: [call(1, "code 774411"), call(2, "the weather")] },
+      result(1, "nothing of the weather"),
+      result(2, "Rupert has it"),
+    ],
+    new Date(),
+  );
+  await remove(id, "calls-1");
+  const called = await weir.sql<{ said: string }>(
+    `select coalesce(data->'calls'->0->>'arguments', '') || coalesce(data->'calls'->1->>'arguments', '') || text as said
+       from entries where channel_id = $1 and kind in ('tool_call', 'tool_result') order by seq`,
+    id,
+  );
+  assert.deepEqual(
+    called.map(({ said }) => said),
+    ['{}{"query":"the weather"}', "nothing of the weather", ""],
+  );
+});
+
+test("notes, reminders and subagents that tell of it go; those that do not stay", async () => {
+  const { id, owner, turn } = await tell("beside");
+  await expire();
+  for (const text of ["the safe: 774411", "buy soup"])
+    await weir.sql(
+      "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
+      id,
+      turn.id,
+      text,
+    );
+  for (const [number, text] of ["ask Rupert", "buy soup"].entries()) {
+    await weir.sql(
+      `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, turn_id, run, call_id, read_to)
+       values ($1, 'once', 'UTC', $2, now() + interval '1 day', $3, 7, $4, 'r', 'c', 7)`,
+      id,
+      text,
+      `key-${number}`,
+      turn.id,
+    );
+    await weir.sql(
+      `insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, asked_seq, read_to, task, tools)
+       values ($1, $2, $3, $4, 'main', $5, 7, 7, $6, '{}')`,
+      id,
+      number + 1,
+      turn.id,
+      owner.epoch,
+      `call-${number}`,
+      text,
+    );
+  }
+  await remove(id, "beside-1");
+  for (const table of ["notes", "reminders"]) {
+    const rows = await weir.sql<{ text: string }>(
+      `select text from ${table} where channel_id = $1 order by id`,
+      id,
+    );
+    assert.deepEqual(
+      rows.map(({ text }) => text),
+      ["", "buy soup"],
+      table,
+    );
+  }
+  const states = await weir.sql<{ state: string }>(
+    "select state from subagents where channel_id = $1 order by number",
+    id,
+  );
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ["void", "running"],
+  );
+});
+
+test("what a reminder has told goes with the message that asked for it, from summaries, too, once both texts are gone", async () => {
+  const { id: channel } = await weir.channel("due");
+  const [reminder] = await weir.sql<{ id: number }>(
+    `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, read_to)
+     values ($1, 'once', 'UTC', 'the heron', now() + interval '1 day', 'key', 1, 1) returning id`,
+    channel,
+  );
+  const { id } = await tell("due", {
+    lines: [SECRET, "so", "the heron", "so", "so", "so"],
+    summaries: ["They rowed.", "They rowed.", "The heron came. They rowed."],
+    asWork: { 3: `reminder/${reminder?.id}/1` },
+  });
+  await expire();
+  assert.equal((await textsOf(id))[2], "");
+  await remove(id, "due-1");
+  const gone = await weir.sql<{ seq: number }>(
+    "select seq from entries where channel_id = $1 and deleted_at is not null order by seq",
+    id,
+  );
+  assert.deepEqual(
+    gone.map(({ seq }) => seq),
+    [1, 3],
+  );
+  assert.equal((await summariesOf(id)).at(-1), `They rowed.\n${TAKEN_OUT}`);
+  assert.deepEqual(await printsOf(id), [2, 4, 5, 6]);
+});
+
+test("what a message said before it was edited is said by nobody any more", async () => {
+  const { id } = await tell("edited", {
+    lines: ["so", "the stork", "the gate is shut", "the swan", "the heron", "so"],
+    edits: { 2: "the heron", 5: "the swan", 4: "so" },
+    summaries: ["They rowed.", "They rowed.", "The heron came. The swan left. They rowed."],
+  });
+  await expire();
+  await remove(id, "edited-2");
+  assert.equal(
+    (await summariesOf(id)).at(-1),
+    `The swan left. They rowed.\n${TAKEN_OUT}`,
+    "whoever said it once says something else now",
+  );
+  await remove(id, "edited-5");
+  assert.equal((await summariesOf(id)).at(-1), `They rowed.\n${TAKEN_OUT}`);
+});
+
+test("without the key that the fingerprints were made with nobody can say what it was: all that may tell of it goes", async () => {
+  const { id } = await tell("no-key", {
+    summaries: ["The quernstone belongs to Rupert.", "They rowed to the weir.", "The regatta was won."],
+  });
+  await expire();
+  const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
+  const strange = createStore(weir.db, { signer: fileSigner(other) });
+  try {
+    assert.equal(await store.retention.countStrange(), 0);
+    assert.ok((await strange.retention.countStrange()) >= 6);
+    await remove(id, "no-key-1", strange);
+  } finally {
+    rmSync(other, { recursive: true });
+  }
+  assert.deepEqual(await summariesOf(id), [TAKEN_OUT, TAKEN_OUT, TAKEN_OUT]);
+  assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
+
+test("nothing expires without a key, and nothing that was edited behind the look", async () => {
+  const { id } = await tell("edited-between");
+  await expire(createStore(weir.db));
+  assert.equal((await textsOf(id))[0], SECRET);
+  const { retention } = store;
+  const found = await retention.nextTexts(id, LATER(), 500, { isReset: false, from: 0, summary: 0 });
+  assert.ok(found !== undefined);
+  const query = weir.db.query.bind(weir.db);
+  const late = Object.assign(Object.create(weir.db), {
+    async query(...asked: Parameters<typeof query>) {
+      const rows = await query(...asked);
+      if (asked[0].name === "retention_messages")
+        await store.log.edit(id, "edited-between-1", "the heron", new Date());
+      return rows;
+    },
+  });
+  const { retention: between } = createStore(late, { signer: fileSigner(folder) });
+  assert.equal(await between.expireTexts(id, found), null);
+  assert.notEqual((await textsOf(id))[0], "");
+});
+
+test("an edit of such a message counts as a deletion; an old one, which a catch-up tells again, as nothing", async () => {
+  const { id } = await tell("late", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  await expire();
+  const old = await store.log.edit(id, "late-1", "the pelican", new Date(0), TEST_DIGESTER);
+  assert.equal(old.outcome, "unchanged");
+  const news = await store.log.edit(id, "late-1", "the pelican", LATER(), TEST_DIGESTER);
+  assert.deepEqual(news, { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(await rowsWith(weir, "pelican"), []);
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
+  assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
