@@ -110,7 +110,7 @@ export class People {
     ledger.editing.delete(markerOf(n));
   }
 
-  /** What was edited before: what a summary of later messages tells, what is being summarised, and anything. */
+  /** What was edited before: what a summary of later messages tells, what is being summarised, what was called with, and anything. */
   #editedBefore({ ledger, state }: Room): SaidMessage[][] {
     const edited = ledger.said.filter(
       ({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker),
@@ -124,6 +124,7 @@ export class People {
         written.some((one) => one.text.includes(markers.at(-1) ?? "") && !within(seq, one)),
       ),
       edited.filter(({ seq }) => live.some((job) => within(seq, job))),
+      edited.filter(({ markers }) => ledger.called.has(markers.at(-1) ?? "")).slice(-NEWEST_OF_JOB),
       edited.slice(-EDITED_AMONG),
     ];
   }

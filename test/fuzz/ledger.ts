@@ -129,6 +129,8 @@ export class Ledger {
   readonly told = new Set<string>();
   /** Entries whose texts are no longer kept. */
   expired: ReadonlySet<number> = new Set();
+  /** Markers of edits that calls of tools have repeated. */
+  readonly called = new Set<string>();
   lastSummary = 0;
   lastTurn = 0;
   readonly turns = new Map<number, TurnRow>();

@@ -58,7 +58,10 @@ export class Witness {
   #repeated({ calls }: ModelAnswer): void {
     const markers = calls.flatMap((call) => call.arguments.match(MARKER) ?? []);
     for (const { ledger } of this.#world.rooms)
-      for (const marker of markers) if (ledger.byMarker.has(marker)) ledger.told.add(marker);
+      for (const marker of markers) {
+        if (ledger.byMarker.has(marker)) ledger.told.add(marker);
+        else if (ledger.own.has(marker)) ledger.called.add(marker);
+      }
   }
 
   /** What the channel's next request has in real tokens can be known now. */
