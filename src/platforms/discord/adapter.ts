@@ -134,11 +134,12 @@ class DiscordPlatform implements Platform {
       reader,
       commands,
       logins,
+      homes: shardHomes,
       timing,
       log,
       now,
     };
-    this.#shards = new Shards(shared, { count: config.shards, homes: shardHomes });
+    this.#shards = new Shards(shared, { count: config.shards });
     await this.#shards.start();
   }
 
