@@ -93,7 +93,7 @@ test("who leaves while it waits for its name, or for a broker that does not answ
   await using space = makeNamespace(url);
   await using cluster = makeCluster(url, space);
   await cluster.join("a");
-  await using deaf = await startListening(createServer(() => undefined));
+  await using deaf = await startListening(createServer((socket) => void socket.on("error", () => undefined).resume()));
   for (const way of [url, `amqp://127.0.0.1:${deaf.port}`]) {
     const second = cluster.add("a", { url: way });
     await delay(500);
