@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
-import { partitionOf } from "../../src/channel/homes.ts";
+import { partitionOf } from "../../src/channel/homes/homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { areEven } from "../support/cluster/shares.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
-import { ChannelHomes } from "../../src/channel/channel-homes.ts";
-import { HomeKeeper } from "../../src/channel/home-keeper.ts";
-import { OUTSIDER, type Partition, partitionOf, PARTITIONS } from "../../src/channel/homes.ts";
-import { channelId } from "../../src/core/ids.ts";
-import { until } from "../support/patience.ts";
+import { ChannelHomes } from "../../../src/channel/homes/channel-homes.ts";
+import { HomeKeeper } from "../../../src/channel/homes/home-keeper.ts";
+import { OUTSIDER, type Partition, partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { channelId } from "../../../src/core/ids.ts";
+import { until } from "../../support/patience.ts";
 
 const log = pino({ level: "silent" });
 const id = channelId(1);

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { errorMessage, WeirError } from "../core/errors.ts";
-import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
-import type { PartitionStore, TakenPartition } from "../store/channels/partitions.ts";
+import { errorMessage, WeirError } from "../../core/errors.ts";
+import type { ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
+import type { PartitionStore, TakenPartition } from "../../store/channels/partitions.ts";
 import { type Homes, type Partition, partitionOf } from "./homes.ts";
 
 /** Another daemon is home of the channel: it does what is to be done there. */

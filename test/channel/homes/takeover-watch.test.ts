@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { TakeoverWatch } from "../../src/channel/takeover-watch.ts";
-import type { ChannelId } from "../../src/core/ids.ts";
-import type { Delivery } from "../../src/store/turns/deliveries.ts";
-import type { RunningTurn } from "../../src/store/turns/turn-rows.ts";
-import { openStore, SILENT } from "../store/open-store.ts";
-import { answered, beginTurn } from "../support/turns.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
+import type { ChannelId } from "../../../src/core/ids.ts";
+import type { Delivery } from "../../../src/store/turns/deliveries.ts";
+import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
+import { openStore, SILENT } from "../../store/open-store.ts";
+import { answered, beginTurn } from "../../support/turns.ts";
+import { createTestDatabase } from "../../support/database.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../core/ids.ts";
+import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "../../core/ids.ts";
 
 /** A fixed share of all channels, by a stable hash of their addresses: 0 to 63. */
 export type Partition = number;

@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
-import { Looks } from "../async/looks.ts";
-import { retryWrite } from "../async/retry.ts";
-import { errorMessage } from "../core/errors.ts";
-import type { ChannelId, Seq } from "../core/ids.ts";
-import type { ChannelStore } from "../store/channels/channels.ts";
-import type { PartitionStore } from "../store/channels/partitions.ts";
+import { Looks } from "../../async/looks.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { ChannelStore } from "../../store/channels/channels.ts";
+import type { PartitionStore } from "../../store/channels/partitions.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { HandOver } from "./hand-over.ts";
 import type { Homes, HomesListener, Partition } from "./homes.ts";
-import type { Renewal } from "./renewal.ts";
+import type { Renewal } from "../live/renewal.ts";
 import type { TakeUps } from "./take-up.ts";
-import type { Waker } from "./waker.ts";
+import type { Waker } from "../wakes/waker.ts";
 
 /** How often it looks at what is due, ms. */
 const LOOK_MS = 1000;

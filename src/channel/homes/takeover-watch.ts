@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { BoundedMap } from "../async/bounded-map.ts";
-import { errorMessage } from "../core/errors.ts";
-import type { ChannelId } from "../core/ids.ts";
+import { BoundedMap } from "../../async/bounded-map.ts";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelId } from "../../core/ids.ts";
 
 /** First and longest time between two looks at a channel that was lost, ms. */
 const LOOK_FROM_MS = 60_000;

@@ -1,12 +1,12 @@
 import { setImmediate as immediately } from "node:timers/promises";
-import { unlessAborted } from "../async/deadline.ts";
-import type { ChannelId } from "../core/ids.ts";
-import type { ChannelActor } from "./actor.ts";
-import type { ActorLoader } from "./actor-loader.ts";
+import { unlessAborted } from "../../async/deadline.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import type { ChannelActor } from "../actor.ts";
+import type { ActorLoader } from "../live/actor-loader.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { Partition } from "./homes.ts";
-import type { ChannelRegistry } from "./registry.ts";
-import type { SubagentDesk } from "./subagents/subagent-desk.ts";
+import type { ChannelRegistry } from "../live/registry.ts";
+import type { SubagentDesk } from "../subagents/subagent-desk.ts";
 
 export interface HandOverParts {
   readonly registry: Pick<ChannelRegistry, "begun" | "has" | "end">;
