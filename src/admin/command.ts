@@ -19,7 +19,7 @@ import type {
   PlatformCapabilities,
   PlatformCommand,
 } from "../platforms/platform.ts";
-import type { PairingDesk } from "../router/pairing-desk.ts";
+import type { PairingDesk } from "../router/pairing/pairing-desk.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";

@@ -2,7 +2,7 @@ import { listRequests, NO_SUCH_CODE } from "../admin/pair.ts";
 import type { Config } from "../config/config.ts";
 import { CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
 import { OperatorError } from "../core/errors.ts";
-import { describeStranger, letInByCode } from "../router/pairing-desk.ts";
+import { describeStranger, letInByCode } from "../router/pairing/pairing-desk.ts";
 import type { PairedPerson, PlatformPerson } from "../store/channels/pairing.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { secretsOf, withoutSecrets } from "../admin/secrets.ts";
 import type { Config } from "../config/config.ts";
 import { holdsSecret } from "../memory/secrets.ts";
-import { openHistoryFile } from "../platforms/terminal/input-history.ts";
-import type { InputHistory } from "../platforms/terminal/presenter.ts";
+import { openHistoryFile } from "../platforms/terminal/typed/input-history.ts";
+import type { InputHistory } from "../platforms/terminal/presenters/presenter.ts";
 import { TYPED_HISTORY } from "../store/database/data-folder.ts";
 
 /** What was typed at this machine's terminals; undefined: nothing is kept. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { OutboundMessage } from "../../../src/core/message.ts";
-import { outbound } from "../contract.ts";
-import { jsonLines, openTerminal, type Terminal } from "./terminal-harness.ts";
+import type { OutboundMessage } from "../../../../src/core/message.ts";
+import { outbound } from "../../contract.ts";
+import { jsonLines, openTerminal, type Terminal } from "../terminal-harness.ts";
 
 function reply(
   channel: string,

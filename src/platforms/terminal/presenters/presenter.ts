@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
-import type { OutboundMessage } from "../../core/message.ts";
-import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../platform.ts";
-import type { Output } from "./output.ts";
-import type { TerminalInput } from "./paste-filter.ts";
-import type { PendingMessages } from "./pending-messages.ts";
-import type { CompactionNews, RetryNews, SettledTurn } from "./turn-news.ts";
+import type { OutboundMessage } from "../../../core/message.ts";
+import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../../platform.ts";
+import type { Output } from "../output.ts";
+import type { TerminalInput } from "../typed/paste-filter.ts";
+import type { PendingMessages } from "../pending-messages.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
 
 /** One way to hold a conversation over two streams. Channels are named without their platform here. */
 export interface Presenter {

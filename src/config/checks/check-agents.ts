@@ -1,5 +1,5 @@
-import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
-import { nearestName } from "./nearest-name.ts";
+import { CHAT_PLATFORMS } from "../../platforms/platforms.ts";
+import { nearestName } from "../nearest-name.ts";
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import {
   type AgentConfig,
@@ -7,12 +7,12 @@ import {
   type Config,
   configuredWindow,
   type ModelConfig,
-} from "./config.ts";
-import type { ConfigProblem } from "./config-error.ts";
-import { BUILT_IN_TOOLS } from "../core/tool-names.ts";
-import { CRON_EXPECTED, cronProblem } from "../async/occurrences.ts";
-import type { FileConfig } from "./schema/file.ts";
-import { valueAt, type KeyPath } from "./value-tree.ts";
+} from "../config.ts";
+import type { ConfigProblem } from "../config-error.ts";
+import { BUILT_IN_TOOLS } from "../../core/tool-names.ts";
+import { CRON_EXPECTED, cronProblem } from "../../async/occurrences.ts";
+import type { FileConfig } from "../schema/file.ts";
+import { valueAt, type KeyPath } from "../value-tree.ts";
 
 /** Below this, a system prompt and one message do not fit. Tokens. */
 const MIN_USABLE_WINDOW = 1024;

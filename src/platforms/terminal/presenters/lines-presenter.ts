@@ -1,13 +1,13 @@
-import { answerText } from "../../core/card.ts";
-import { unreachable } from "../../core/errors.ts";
-import type { OutboundMessage } from "../../core/message.ts";
-import type { PlatformInbox } from "../platform.ts";
-import { displayable, displayableLine } from "../../text/displayable.ts";
-import { refusal, runCommand, takeIn, typedMessage } from "./intake.ts";
-import { type InputLine, LineReader } from "./line-reader.ts";
+import { answerText } from "../../../core/card.ts";
+import { unreachable } from "../../../core/errors.ts";
+import type { OutboundMessage } from "../../../core/message.ts";
+import type { PlatformInbox } from "../../platform.ts";
+import { displayable, displayableLine } from "../../../text/displayable.ts";
+import { refusal, runCommand, takeIn, typedMessage } from "../intake.ts";
+import { type InputLine, LineReader } from "../typed/line-reader.ts";
 import type { Presenter, Session } from "./presenter.ts";
-import type { SettledTurn } from "./turn-news.ts";
-import { readTypedLine } from "./typed-line.ts";
+import type { SettledTurn } from "../turn-news.ts";
+import { readTypedLine } from "../typed/typed-line.ts";
 
 /** Piped lines: each is one message, and is answered before the next is sent. No prompt, no colour. */
 export class LinesPresenter implements Presenter {

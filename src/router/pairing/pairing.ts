@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
-import type { Config } from "../config/config.ts";
-import { chatPlatform } from "../platforms/platforms.ts";
-import type { ChannelAddress } from "../core/ids.ts";
-import type { InboundMessage } from "../core/message.ts";
-import type { Platform } from "../platforms/platform.ts";
-import type { Store } from "../store/store.ts";
-import type { Binding, FindPaired } from "./bindings.ts";
-import { Notices } from "./notices.ts";
+import type { Config } from "../../config/config.ts";
+import { chatPlatform } from "../../platforms/platforms.ts";
+import type { ChannelAddress } from "../../core/ids.ts";
+import type { InboundMessage } from "../../core/message.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import type { Store } from "../../store/store.ts";
+import type { Binding, FindPaired } from "../bindings.ts";
+import { Notices } from "../notices.ts";
 import { PairedPeople } from "./paired-people.ts";
 import { PairingDesk } from "./pairing-desk.ts";
 

@@ -4,18 +4,18 @@ import type {
   InboundMessage,
   OutboundMessage,
   Receipt,
-} from "../../core/message.ts";
-import { answerText } from "../../core/card.ts";
-import { errorMessage, unreachable } from "../../core/errors.ts";
-import type { PlatformInbox } from "../platform.ts";
-import { displayableJson } from "../../text/displayable.ts";
-import { PLATFORM_NAME, type Intake, runCommand, takeIn } from "./intake.ts";
+} from "../../../core/message.ts";
+import { answerText } from "../../../core/card.ts";
+import { errorMessage, unreachable } from "../../../core/errors.ts";
+import type { PlatformInbox } from "../../platform.ts";
+import { displayableJson } from "../../../text/displayable.ts";
+import { PLATFORM_NAME, type Intake, runCommand, takeIn } from "../intake.ts";
 import { type JsonlCommand, parseJsonlLine } from "./jsonl-grammar.ts";
 import { JsonlRoutes } from "./jsonl-routes.ts";
-import { type InputLine, LineReader } from "./line-reader.ts";
-import { OutputClosedError } from "./output.ts";
+import { type InputLine, LineReader } from "../typed/line-reader.ts";
+import { OutputClosedError } from "../output.ts";
 import type { Presenter, Session } from "./presenter.ts";
-import type { CompactionNews, SettledTurn } from "./turn-news.ts";
+import type { CompactionNews, SettledTurn } from "../turn-news.ts";
 
 /** Lines that are taken from the input and not durable yet, over all channels. */
 const MAX_IN_FLIGHT = 256;

@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
-import { BoundedMap } from "../async/bounded-map.ts";
-import { steadyNow } from "../async/clock.ts";
-import { retryWrite } from "../async/retry.ts";
-import { errorMessage } from "../core/errors.ts";
-import { type ChannelAddress, formatAddress, personKey } from "../core/ids.ts";
-import { type InboundMessage, REACTION_PREFIX } from "../core/message.ts";
-import type { Platform } from "../platforms/platform.ts";
-import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "../store/channels/pairing.ts";
-import { displayableLine } from "../text/displayable.ts";
-import type { Notices } from "./notices.ts";
+import { BoundedMap } from "../../async/bounded-map.ts";
+import { steadyNow } from "../../async/clock.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { type ChannelAddress, formatAddress, personKey } from "../../core/ids.ts";
+import { type InboundMessage, REACTION_PREFIX } from "../../core/message.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "../../store/channels/pairing.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import type { Notices } from "../notices.ts";
 import type { PairedPeople } from "./paired-people.ts";
 import { isPairingCode, newPairingCode } from "./pairing-code.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { storableText } from "../../text/text.ts";
-import { ZONED_TIME } from "../../text/time.ts";
+import { storableText } from "../../../text/text.ts";
+import { ZONED_TIME } from "../../../text/time.ts";
 
 /** What a script may write, one JSON object a line. */
 export type JsonlCommand =

@@ -3,8 +3,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import { openHistoryFile } from "../../../src/platforms/terminal/input-history.ts";
-import type { InputHistory } from "../../../src/platforms/terminal/presenter.ts";
+import { openHistoryFile } from "../../../../src/platforms/terminal/typed/input-history.ts";
+import type { InputHistory } from "../../../../src/platforms/terminal/presenters/presenter.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "weir-history-"));

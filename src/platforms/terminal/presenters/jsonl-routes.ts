@@ -1,4 +1,4 @@
-import { KeyedQueue } from "../../async/keyed-queue.ts";
+import { KeyedQueue } from "../../../async/keyed-queue.ts";
 
 /** Where a line belongs: a channel, a message id, or both. An edit names the id alone. */
 export interface Route {

@@ -1,12 +1,12 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
-import { nearestName } from "./nearest-name.ts";
-import type { AgentConfig } from "./config.ts";
-import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { mentionForm } from "../core/team.ts";
-import { PLATFORM_ROWS } from "../platforms/platforms.ts";
-import { camelCased } from "./camel-case.ts";
-import { type References, secretVariable } from "./references.ts";
-import { platformTables } from "./schema/platforms.ts";
+import { nearestName } from "../nearest-name.ts";
+import type { AgentConfig } from "../config.ts";
+import { configProblem, type ConfigProblem } from "../config-error.ts";
+import { mentionForm } from "../../core/team.ts";
+import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
+import { camelCased } from "../camel-case.ts";
+import { type References, secretVariable } from "../references.ts";
+import { platformTables } from "../schema/platforms.ts";
 
 /** What no single key of the bindings can get wrong. */
 export function checkBindings(

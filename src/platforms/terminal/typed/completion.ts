@@ -1,5 +1,5 @@
-import { nearestName } from "../../config/nearest-name.ts";
-import type { PlatformCommand } from "../platform.ts";
+import { nearestName } from "../../../config/nearest-name.ts";
+import type { PlatformCommand } from "../../platform.ts";
 import { SESSION_COMMANDS } from "./typed-line.ts";
 
 /** The whole lines that a begun line may become: commands, and the fixed words of their arguments. Pure. */

@@ -1,10 +1,10 @@
 // proves: src/platforms/terminal/intake.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { InboundMessage } from "../../../src/core/message.ts";
-import { CARD } from "../cards.ts";
-import { outbound } from "../contract.ts";
-import { openTerminal, type Terminal } from "./terminal-harness.ts";
+import type { InboundMessage } from "../../../../src/core/message.ts";
+import { CARD } from "../../cards.ts";
+import { outbound } from "../../contract.ts";
+import { openTerminal, type Terminal } from "../terminal-harness.ts";
 
 /** Lets an agent answer every message with its own text, backwards. */
 function answerBackwards({ platform, inbox, turns }: Terminal): void {

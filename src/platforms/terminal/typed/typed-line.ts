@@ -1,4 +1,4 @@
-import type { PlatformCommand } from "../platform.ts";
+import type { PlatformCommand } from "../../platform.ts";
 
 /** What a line means that a person typed. */
 export type TypedLine =

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { JsonlRoutes } from "../../../src/platforms/terminal/jsonl-routes.ts";
+import { JsonlRoutes } from "../../../../src/platforms/terminal/presenters/jsonl-routes.ts";
 
 describe("lanes", () => {
   test("keep the order within a lane, and let others pass", async () => {

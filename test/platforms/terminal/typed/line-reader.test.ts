@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
-import { LineReader } from "../../../src/platforms/terminal/line-reader.ts";
+import { LineReader } from "../../../../src/platforms/terminal/typed/line-reader.ts";
 
 /** Every line of an input that comes in these pieces. */
 async function linesOf(pieces: readonly (string | Buffer)[], maxLength?: number): Promise<string[]> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { parseJsonlLine } from "../../../src/platforms/terminal/jsonl-grammar.ts";
+import { parseJsonlLine } from "../../../../src/platforms/terminal/presenters/jsonl-grammar.ts";
 
 describe("the grammar of JSON lines", () => {
   test("reads a message with all it may say", () => {

@@ -1,6 +1,6 @@
 import type { ProblemAt } from "./check-file.ts";
-import type { ConfigProblem } from "./config-error.ts";
-import type { Config } from "./config.ts";
+import type { ConfigProblem } from "../config-error.ts";
+import type { Config } from "../config.ts";
 
 /** Daemons of a cluster share their database: a Postgres of one of them alone will not do. */
 export function checkCluster(

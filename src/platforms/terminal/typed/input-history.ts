@@ -1,5 +1,5 @@
 import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import type { InputHistory } from "./presenter.ts";
+import type { InputHistory } from "../presenters/presenter.ts";
 
 const MAX_LINES = 500;
 const MAX_LENGTH = 2000;

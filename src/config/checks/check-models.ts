@@ -1,6 +1,6 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
-import type { ConfigProblem } from "./config-error.ts";
-import type { Config } from "./config.ts";
+import type { ConfigProblem } from "../config-error.ts";
+import type { Config } from "../config.ts";
 
 /** A server has to be known for an embedding model. */
 export function checkEmbeddings(

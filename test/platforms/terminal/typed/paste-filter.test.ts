@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { PasteFilter } from "../../../src/platforms/terminal/paste-filter.ts";
+import { PasteFilter } from "../../../../src/platforms/terminal/typed/paste-filter.ts";
 
 /** What the editor of the line is given of these bytes, and what it stands for. */
 async function filtered(pieces: readonly (string | Buffer)[]): Promise<{ line: string; text: string }> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readTypedLine, type TypedLine } from "../../../src/platforms/terminal/typed-line.ts";
+import { readTypedLine, type TypedLine } from "../../../../src/platforms/terminal/typed/typed-line.ts";
 
 describe("a typed line", () => {
   const ana = (text: string): TypedLine => ({ type: "message", speaker: "ana", text });

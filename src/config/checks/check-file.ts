@@ -1,11 +1,11 @@
 import type { z } from "zod";
-import { nearestName } from "./nearest-name.ts";
-import { configProblem, type ConfigProblem } from "./config-error.ts";
-import { describeValue, redact } from "./redact.ts";
-import { fileSchema, type FileConfig } from "./schema/file.ts";
-import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from "./schema-walk.ts";
-import type { TomlDocument } from "./toml-document.ts";
-import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "./value-tree.ts";
+import { nearestName } from "../nearest-name.ts";
+import { configProblem, type ConfigProblem } from "../config-error.ts";
+import { describeValue, redact } from "../redact.ts";
+import { fileSchema, type FileConfig } from "../schema/file.ts";
+import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from "../schema-walk.ts";
+import type { TomlDocument } from "../toml-document.ts";
+import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "../value-tree.ts";
 
 /** The file against its schema: what is right in it, and what is wrong. */
 export interface CheckedFile {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { OutboundMessage } from "../../../src/core/message.ts";
-import type { CompactionNews } from "../../../src/platforms/terminal/turn-news.ts";
-import type { TerminalOptions } from "../../../src/platforms/terminal/terminal-platform.ts";
+import type { OutboundMessage } from "../../../../src/core/message.ts";
+import type { CompactionNews } from "../../../../src/platforms/terminal/turn-news.ts";
+import type { TerminalOptions } from "../../../../src/platforms/terminal/terminal-platform.ts";
 import fc from "fast-check";
-import { CARD } from "../cards.ts";
-import { outbound } from "../contract.ts";
-import { FakeScreen } from "./fake-screen.ts";
-import { openTerminal, type Terminal } from "./terminal-harness.ts";
+import { CARD } from "../../cards.ts";
+import { outbound } from "../../contract.ts";
+import { FakeScreen } from "../fake-screen.ts";
+import { openTerminal, type Terminal } from "../terminal-harness.ts";
 
 interface Session extends Terminal {
   readonly screen: FakeScreen;
