@@ -1,6 +1,6 @@
-import type { ChannelHomes } from "../channel/channel-homes.ts";
-import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Waker } from "../channel/waker.ts";
+import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { Waker } from "../channel/wakes/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { NameTakenError } from "../../src/cluster/own-name.ts";
 import { openRabbitHomes, type RabbitHomes } from "../../src/cluster/rabbit-homes.ts";
 import { findBroker, makeNamespace, skippedWithout, type TestNamespace } from "../support/cluster/broker.ts";

@@ -104,6 +104,7 @@ export class People {
       // The database says by its own clock when it came to know the message.
       at: isDeletion ? new Date(Math.max(now.getTime(), Date.now() + LATER_MS)) : now,
     };
+    ledger.edits++;
     ledger.editing.add(markerOf(n));
     await this.#hand({ room: { ledger, address, ...room }, event }, incarnation);
     ledger.editing.delete(markerOf(n));

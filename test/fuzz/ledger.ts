@@ -38,6 +38,8 @@ export interface SeenPrompt {
   readonly at: Versions;
   /** Markers of the edits that were under way when it arrived. */
   readonly editing: ReadonlySet<string>;
+  /** How many edits had been handed in. */
+  readonly edits: number;
 }
 
 /** What a job's requests have shown its models. */
@@ -95,6 +97,8 @@ export class Ledger {
   /** … by the end of the step before. */
   goneBefore: ReadonlySet<string> = new Set();
   deletions = 0;
+  /** Edits that were handed in. */
+  edits = 0;
   readonly #calls = new WeakMap<Incarnation, Map<string, number>>();
   readonly #shownToJob = new Map<number, ShownToJob>();
   /** Jobs whose result was staged: their model's work is done. */

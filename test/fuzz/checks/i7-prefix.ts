@@ -55,7 +55,7 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
     const now = prompt.history[index];
     if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
     if (now !== undefined && (isReworded(message, now) || isTakenBack(message, now))) continue;
-    if (now !== undefined && isQuotedAnew(message, now, ledger)) continue;
+    if (now !== undefined && isQuotedAnew(message, now, ledger, last.edits)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
     // By the log nobody had read the text when it was edited: the edit was under way when the turn began, which then began again.
@@ -85,14 +85,31 @@ function isTakenBack(before: ModelMessage, now: ModelMessage): boolean {
   return head !== undefined && isOwnLine(before) && now.text === `${head}(this message was deleted)`;
 }
 
-/** A tool's result quotes what was edited meanwhile: all that differs is what shows an edit that was not shown before. */
-function isQuotedAnew(before: ModelMessage, now: ModelMessage, ledger: Ledger): boolean {
+/**
+ * A tool's result quotes what was edited meanwhile, or tells what somebody else proves by now: all that differs is what shows an edit that
+ * was not shown before, or whose words they are.
+ */
+function isQuotedAnew(before: ModelMessage, now: ModelMessage, ledger: Ledger, edits: number): boolean {
   if (before.role !== "tool" || now.role !== "tool" || before.callId !== now.callId) return false;
   const [quoted, anew] = [before.text.split(QUOTE), now.text.split(QUOTE)];
   return (
     quoted.length === anew.length &&
-    anew.every((text, index) => text === quoted[index] || showsEdit(text, quoted[index] ?? "", ledger))
+    anew.every((text, index) => {
+      const earlier = quoted[index] ?? "";
+      return (
+        text === earlier ||
+        showsEdit(text, earlier, ledger) ||
+        (ledger.edits > edits && isOthers(text, earlier))
+      );
+    })
   );
+}
+
+/** Of a memory in a result: who proves it. */
+const PROVER = /^(\[\d{4}-\d\d-\d\d\] )\w+(?= \(\w+\): )/gm;
+
+function isOthers(text: string, earlier: string): boolean {
+  return text.replaceAll(PROVER, "$1") === earlier.replaceAll(PROVER, "$1");
 }
 
 function showsEdit(text: string, earlier: string, { own, byMarker }: Ledger): boolean {

@@ -37,5 +37,13 @@ export function checkPrompt(arrival: Arrival, ledger: Ledger): void {
   const { prompt, order, before, at } = arrival;
   if (order < (ledger.lastPrompts.get(prompt.by)?.order ?? 0)) return;
   if (!arrival.isSole) ledger.lastPrompts.clear();
-  else ledger.lastPrompts.set(prompt.by, { prompt, order, before, at, editing: new Set(ledger.editing) });
+  else
+    ledger.lastPrompts.set(prompt.by, {
+      prompt,
+      order,
+      before,
+      at,
+      editing: new Set(ledger.editing),
+      edits: ledger.edits,
+    });
 }

@@ -8,7 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { DueWorkDesk } from "../../../src/channel/due-work.ts";
+import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";

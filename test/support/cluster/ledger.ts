@@ -1,4 +1,4 @@
-import type { HomesListener, Partition } from "../../../src/channel/homes.ts";
+import type { HomesListener, Partition } from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
 
