@@ -216,7 +216,7 @@ test("two daemons that log in keep the pause together", RUN, async () => {
   const pauses = at.slice(1).map((one, index) => one - (at[index] ?? 0));
   // The clocks of timers and of the database differ by some ms.
   assert.ok(
-    pauses.every((pause) => pause > 250),
+    pauses.every((ms) => ms > 250),
     pauses.join(),
   );
 });
