@@ -60,7 +60,7 @@ async function say(
 
 /** What is listed and recalled, with its proofs. */
 async function told(asker: AskingChannel): Promise<[id: number, proofs: number][]> {
-  const listed = (await store.memories.inScope(asker, 100)).filter(({ until }) => until === undefined);
+  const listed = (await store.memories.inScope(asker, 100)).filter((one) => one.until === undefined);
   const found = await store.memories.search(asker, {
     words: "'ann' | 'ben'",
     pieces: [],
