@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
-import { pause } from "../async/clock.ts";
 import { retry } from "../async/retry.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
@@ -87,10 +86,8 @@ export class RabbitShards implements ShardHomes {
     return this.#members;
   }
 
-  async admit(bucket: number, everyMs: number, signal: AbortSignal): Promise<void> {
-    const waitMs = await this.#takes.shards.reserveLogin(this.#options.platform, bucket, everyMs);
-    await pause(waitMs, signal);
-    signal.throwIfAborted();
+  async takeLogin(bucket: number, everyMs: number): Promise<number> {
+    return this.#takes.shards.takeLogin(this.#options.platform, bucket, everyMs);
   }
 
   /** Hands on all shards and takes none while others are there to take them, or takes its share again. */

@@ -42,7 +42,7 @@ import type { Notices } from "./notices.ts";
 
 export interface RouterParts {
   readonly store: Store;
-  readonly homes: Pick<ChannelHomes, "isAlone" | "place">;
+  readonly homes: Pick<ChannelHomes, "place">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory">;
   readonly waker: Waker;
   readonly renewal: Pick<Renewal, "follow">;
@@ -118,7 +118,6 @@ export class Router implements PlatformInbox {
     this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
     this.ledger = new BindingLedger({
       store: parts.store,
-      homes: parts.homes,
       registry: parts.registry,
       waker: parts.waker,
       channelIds: this.#channelIds,

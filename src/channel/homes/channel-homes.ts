@@ -40,11 +40,6 @@ export class ChannelHomes {
     this.#parts = parts ?? null;
   }
 
-  /** It belongs to no cluster. */
-  get isAlone(): boolean {
-    return this.#parts === null;
-  }
-
   /** Of a cluster: the partitions that this daemon is home of. */
   get held(): readonly Partition[] {
     return [...this.#epochs.keys()];
