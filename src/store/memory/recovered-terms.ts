@@ -79,7 +79,7 @@ export async function recoverTerms(
 
 interface Telling {
   readonly text: string;
-  readonly calls: ToolCall[] | null;
+  readonly calls: Pick<ToolCall, "arguments">[] | null;
   /** Its terms, where a row has them. */
   readonly telling: string[] | null;
 }
@@ -106,6 +106,9 @@ async function readTellings(
              union all
              select concat_ws(E'\\n', s.task, s.brief, s.result, s.steps::text), null, null from subagents s
               where s.channel_id in (select id from here) and s.closed_at is null and s.state <> 'void'
+             union all
+             select '', jsonb_build_array(jsonb_build_object('arguments', r.arguments)), null
+               from approval_rules r where r.channel_id = $1
              union all
              select e.text, null, null from entries e
               where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id) and e.deleted_at is null

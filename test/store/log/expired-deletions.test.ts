@@ -1,4 +1,5 @@
-// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/said.ts
+// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts,
+// src/store/memory/said.ts
 // A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +14,7 @@ import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { beginTurn } from "../../support/turns.ts";
+import { answered, beginTurn } from "../../support/turns.ts";
 import { openStore, SILENT } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 import { rowsWith } from "../rows-with.ts";
@@ -75,7 +76,7 @@ async function tell(
       from + 1,
       summaries[index] ?? "They rowed.",
     );
-  const asked = await weir.say(id, "and now?", { id: `${name}-7` });
+  const asked = await weir.say(id, lines[6] ?? "and now?", { id: `${name}-7` });
   const owner = { channel: id, epoch };
   return { id, owner, turn: await beginTurn(store, owner, asked, asked) };
 }
@@ -313,6 +314,57 @@ test("notes, reminders and subagents that tell of it go; those that do not stay"
     states.map(({ state }) => state),
     ["void", "running"],
   );
+});
+
+/** Calls that are allowed from now on, of the turn that has answered the seventh message, and whose texts may go. */
+async function allow(name: string, { id, owner, turn }: Told, ...texts: readonly string[]): Promise<void> {
+  await store.turns.settle(owner, turn, answered(name), new Date());
+  await weir.sql(
+    `with made as (
+       insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live) values ($1, 7, 8, 1, 'model', 'so', 60, true))
+     update channels set covered_to = 8 where id = $1`,
+    id,
+  );
+  for (const [index, text] of texts.entries())
+    await weir.sql(
+      `with asked as (
+         insert into approvals (channel_id, turn_id, call_id, agent, tool, arguments, fingerprint, state, expires_at)
+         values ($1, $2, $3, 'main', 'open', $4, $3, 'done', now()) returning id)
+       insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+       select $1, 'main', 'open', $4, $3, id from asked`,
+      id,
+      turn.id,
+      `call-${index}`,
+      JSON.stringify({ text }),
+    );
+}
+
+async function rulesOf(channel: ChannelId): Promise<string[]> {
+  const rows = await weir.sql<{ arguments: string }>(
+    "select arguments from approval_rules where channel_id = $1 order by id",
+    channel,
+  );
+  return rows.map((rule) => String(JSON.parse(rule.arguments).text));
+}
+
+test("what is allowed from now on ends where it tells of a message that is deleted, or edited, once the call is no longer kept", async () => {
+  const told = await tell("rules", {
+    lines: [SECRET, "the gate is 5151", "so", "so", "so", "9090 it is", "open 9090"],
+  });
+  const { id } = told;
+  await allow("rules", told, "safe 774411", "9090", "the weather", "5151");
+  await expire();
+  assert.deepEqual(await rulesOf(id), ["safe 774411", "9090", "the weather", "5151"]);
+  assert.deepEqual(
+    await weir.sql("select distinct arguments from approvals where channel_id = $1", id),
+    [{ arguments: "" }],
+  );
+  await remove(id, "rules-1");
+  assert.deepEqual(await rulesOf(id), ["9090", "the weather", "5151"]);
+  await store.log.edit(id, "rules-2", "the gate is shut", LATER(), TEST_DIGESTER);
+  assert.deepEqual(await rulesOf(id), ["9090", "the weather"]);
+  await remove(id, "rules-6");
+  assert.deepEqual(await rulesOf(id), ["9090", "the weather"], "the call's turn has answered who said it, too");
 });
 
 test("what a reminder has told goes with the message that asked for it, from summaries, too, once both texts are gone", async () => {
