@@ -22,6 +22,11 @@ create table entry_prints (
 comment on column entry_prints.key_id is 'tells keys apart, and nothing of the key';
 comment on column entry_prints.said is 'of the terms of what the message said last, 8 bytes each: of earlier texts nothing is left once they are covered';
 alter table entry_prints alter column said set statistics 0;
+create index entry_prints_keys on entry_prints (channel_id, key_id);
+
+-- A daemon of a version before compares by no prints: while one is there, no text goes.
+alter table members add column looks_for_prints boolean not null default false;
+comment on column members.looks_for_prints is 'its deletions compare by `entry_prints`; false: it is of a version before';
 
 -- They go with their message. Deferred: until the commit the deletion compares by them.
 create function entries_drop_prints() returns trigger language plpgsql as $$
@@ -41,7 +46,8 @@ comment on column search_progress.expired_at is 'when texts of the channel were 
 
 -- The log is append-only. An entry may change in four ways: its text goes when it is deleted; its text becomes that of the latest
 -- edit, if no view shows the older one; the arguments of a tool call go; all that it says goes once it is old and covered. The call's
--- name and id stay, so that its results have a call.
+-- name and id stay, so that its results have a call. Who deletes what is no longer kept says by `weir.looks_for_prints` that its
+-- prints are looked for, in the same transaction: a version before would take what was summarised, and find nothing else.
 create or replace function entries_refuse_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE'
@@ -49,7 +55,13 @@ begin
          is not distinct from
          (old.channel_id, old.seq, old.kind, old.at, old.addressed, old.author_id, old.message_id, old.turn_id, old.after_seq)
   then
-    if new.deleted_at is not null and new.text = '' and new.expired_at is not distinct from old.expired_at then return new; end if;
+    if new.deleted_at is not null and new.text = '' and new.expired_at is not distinct from old.expired_at then
+      if old.expired_at is not null and old.deleted_at is null and coalesce(current_setting('weir.looks_for_prints', true), '') = '' then
+        raise exception 'the text of entry % of channel % is no longer kept: a newer version of Weir must delete it', old.seq, old.channel_id
+          using errcode = 'WE001';
+      end if;
+      return new;
+    end if;
     if old.expired_at is null and new.expired_at is not null then
       if new.deleted_at is null and old.deleted_at is null and new.text = ''
          and new.seq <= done_to(new.channel_id)

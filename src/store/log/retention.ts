@@ -1,5 +1,8 @@
 import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
+import { OperatorError } from "../../core/errors.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { MemberStore } from "../channels/members.ts";
 import type { Database } from "../database/database.ts";
 import { type TermKey, type TermKeys, printsOf } from "./fingerprints.ts";
 
@@ -46,6 +49,37 @@ export class RetentionStore {
       [before],
     );
     return rows.map((row) => channelId(row.channel_id));
+  }
+
+  /**
+   * Every daemon that is there could compare with the fingerprints of what goes now.
+   * @throws OperatorError if not: a deletion of theirs would take what nobody has taken back, or leave what tells of it
+   */
+  async assertAllCompare(): Promise<void> {
+    const { id } = await this.#keys.make();
+    const strangers = await new MemberStore(this.#db).strangersTo(id);
+    if (strangers.length === 0) return;
+    const names = strangers.map(({ name, host }) => displayableLine(`${name} (on ${host})`)).join(", ");
+    throw new OperatorError(
+      "Texts are kept while daemons are there that are of an older version, or have another signing.key than this one, or none: " +
+        `${names}. Bring them to this version, and copy signing.key to them.`,
+    );
+  }
+
+  /** @throws OperatorError if a channel has fingerprints of another key: they would be of two, of which nobody may have both */
+  async assertOneKey(channel: ChannelId): Promise<void> {
+    const { id } = await this.#keys.make();
+    const others = await this.#db.query(
+      {
+        name: "prints_of_other_keys",
+        text: "select from entry_prints where channel_id = $1 and (key_id < $2 or key_id > $2) limit 1",
+      },
+      [channel, id],
+    );
+    if (others.length === 0) return;
+    throw new OperatorError(
+      "Texts of this channel are kept, since it has fingerprints of another signing.key: bring that one back.",
+    );
   }
 
   /** The next texts of a channel that are all from before that time, `limit` entries at most; undefined: none may go. Takes no lock. */

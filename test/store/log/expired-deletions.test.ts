@@ -1,5 +1,4 @@
-// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts,
-// src/store/memory/said.ts
+// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts, src/store/memory/said.ts
 // A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -53,6 +53,8 @@ async function sweep(now: () => Date, store: RetentionStore): Promise<void> {
 /** Of a store whose texts are not asked for. */
 const NO_TEXTS = {
   channels: async () => Promise.reject(new Error("not asked")),
+  assertAllCompare: async () => Promise.reject(new Error("not asked")),
+  assertOneKey: async () => Promise.reject(new Error("not asked")),
   nextTexts: async () => Promise.reject(new Error("not asked")),
   expireTexts: async () => Promise.reject(new Error("not asked")),
 };
