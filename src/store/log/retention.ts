@@ -2,6 +2,7 @@ import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { displayableLine } from "../../text/displayable.ts";
+import { storableText } from "../../text/text.ts";
 import { MemberStore } from "../channels/members.ts";
 import type { Database } from "../database/database.ts";
 import { type TermKey, type TermKeys, printsOf } from "./fingerprints.ts";
@@ -127,15 +128,21 @@ export class RetentionStore {
     return row?.entries ?? null;
   }
 
-  /** Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of. */
-  async countStrange(): Promise<number> {
+  /**
+   * Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of.
+   * @param of only those of this person, which are not taken back; default: all
+   */
+  async countStrange(of?: { readonly platform: string; readonly id: string }): Promise<number> {
     const key = await this.#keys.find();
     const [row] = await this.#db.query<{ count: number }>(
       {
         name: "prints_of_others",
-        text: "select count(*) as count from entry_prints where key_id is distinct from $1",
+        text: `select count(*) as count from entry_prints p
+                where p.key_id is distinct from $1 and ($2::text is null or exists (
+                  select from entries e join channels c on c.id = e.channel_id
+                   where e.channel_id = p.channel_id and e.seq = p.seq and e.author_id = $3 and c.platform = $2))`,
       },
-      [key?.id ?? null],
+      [key?.id ?? null, of?.platform ?? null, of === undefined ? null : storableText(of.id)],
     );
     return row?.count ?? 0;
   }

@@ -10,13 +10,7 @@ import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
  * the fingerprints are those of the texts. Nobody else's terms are found, and what nothing tells needs no deletion.
  */
 
-/** Messages that are taken back and whose texts are no longer kept. */
-export interface ExpiredTexts {
-  /** The first of them. */
-  readonly from: Seq;
-  readonly rows: readonly ExpiredText[];
-}
-
+/** A message that is taken back and whose text is no longer kept. */
 interface ExpiredText {
   readonly seq: Seq;
   /** Null: there are none, so that it may have said anything. */
@@ -30,7 +24,7 @@ export async function readExpired(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
-): Promise<ExpiredTexts | undefined> {
+): Promise<readonly ExpiredText[] | undefined> {
   const rows = await client.query<ExpiredText & Record<string, unknown>>(
     {
       name: "prints_of_entries",
@@ -40,8 +34,7 @@ export async function readExpired(
     },
     [channel, seqs],
   );
-  const [first] = rows;
-  return first === undefined ? undefined : { from: first.seq, rows };
+  return rows.length === 0 ? undefined : rows;
 }
 
 /** Texts that are looked through before something else has its turn. */
@@ -49,32 +42,48 @@ const AT_ONCE = 200;
 
 /**
  * The terms that these texts had, of what may tell of them in the channel and its threads.
- * Without the key that their fingerprints were made with they may have had any: all terms of what may tell of them.
+ * One whose fingerprints were not made with the key may have had any: all terms of what may tell of it.
  * @param callsBehind of calls and results only those behind this entry
  */
 export async function recoverTerms(
   client: Queryable,
   channel: ChannelId,
-  { from, rows }: ExpiredTexts,
+  rows: readonly ExpiredText[],
   keys: TermKeys,
   callsBehind: Seq = 0,
 ): Promise<Set<string>> {
   const key = await keys.find();
-  const prints = new Set(rows.flatMap((row) => splitPrints(row.prints)));
-  const isKnown = key !== null && rows.every((row) => row.key === key.id);
-  const looked = new Set<string>();
+  const ofKey = rows.filter((row) => row.key === key?.id);
+  const others = rows.filter((row) => row.key !== key?.id);
+  const prints = new Set(ofKey.flatMap((row) => splitPrints(row.prints)));
+  const of = [
+    { rows: ofKey, had: (term: string): boolean => key !== null && prints.has(key.print(channel, term)) },
+    { rows: others, had: (): boolean => true },
+  ];
   const found = new Set<string>();
+  for (const { rows: looked, had } of of) {
+    const [first] = looked;
+    if (first === undefined) continue;
+    for (const term of await termsBehind(client, channel, first.seq, callsBehind)) if (had(term)) found.add(term);
+  }
+  return found;
+}
+
+/** The terms of all that a deletion compares with those of a message, from an entry on. */
+async function termsBehind(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  callsBehind: Seq,
+): Promise<Set<string>> {
+  const terms = new Set<string>();
   const texts = await readTellings(client, channel, from, callsBehind);
   for (const [index, { text, calls, telling }] of texts.entries()) {
     const all = [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
-    for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(telling ?? [])) {
-      if (looked.has(term)) continue;
-      looked.add(term);
-      if (!isKnown || prints.has(key.print(channel, term))) found.add(term);
-    }
+    for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(telling ?? [])) terms.add(term);
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
   }
-  return found;
+  return terms;
 }
 
 interface Telling {

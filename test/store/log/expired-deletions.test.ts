@@ -1,14 +1,15 @@
 // proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts, src/store/memory/said.ts
 // A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Retention } from "../../../src/channel/retention.ts";
+import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
 import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
-import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -426,6 +427,37 @@ test("without the key that the fingerprints were made with nobody can say what i
   }
   assert.deepEqual(await summariesOf(id), [TAKEN_OUT, TAKEN_OUT, TAKEN_OUT]);
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
+
+test("a key that cannot be read is not none: nothing is deleted until it can", async () => {
+  const { id } = await tell("unread", { summaries: ["The quernstone. They rowed."] });
+  await expire();
+  const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
+  const unread = createStore(weir.db, { signer: fileSigner(other) });
+  try {
+    for (const make of [() => mkdirSync(signingKeyFile(other)), () => writeFileSync(signingKeyFile(other), "half")]) {
+      make();
+      await assert.rejects(remove(id, "unread-1", unread), OperatorError);
+      await assert.rejects(unread.retention.countStrange(), OperatorError);
+      rmSync(signingKeyFile(other), { recursive: true });
+    }
+    assert.deepEqual((await summariesOf(id))[0], "The quernstone. They rowed.");
+    copyFileSync(signingKeyFile(folder), signingKeyFile(other));
+    await remove(id, "unread-1", unread);
+  } finally {
+    rmSync(other, { recursive: true });
+  }
+  assert.deepEqual(await summariesOf(id), [`They rowed.\n${TAKEN_OUT}`, "They rowed.", "They rowed."]);
+});
+
+test("of several messages only those count as saying anything whose fingerprints are of another key", async () => {
+  const { id } = await tell("mixed", {
+    summaries: ["They rowed to the weir.", "The quernstone. They swam.", "The regatta was won."],
+  });
+  await expire();
+  await weir.sql("update entry_prints set key_id = 'another' where channel_id = $1 and seq = 5", id);
+  await store.people.blank(id, ["mixed-1", "mixed-5"], TEST_DIGESTER);
+  assert.deepEqual(await summariesOf(id), ["They rowed to the weir.", `They swam.\n${TAKEN_OUT}`, TAKEN_OUT]);
 });
 
 test("nothing expires without a key, and nothing that was edited behind the look", async () => {
