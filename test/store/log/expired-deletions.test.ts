@@ -9,6 +9,7 @@ import { Retention } from "../../../src/channel/retention.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
 import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
 import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
@@ -491,4 +492,33 @@ test("an edit of such a message counts as a deletion; an old one, which a catch-
   assert.deepEqual(await rowsWith(weir, "pelican"), []);
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
+
+test("an edit of such a message that changes none of its terms takes nothing", async () => {
+  const { id } = await tell("same", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  await expire();
+  const said = (text: string) => store.log.edit(id, "same-1", text, LATER(), TEST_DIGESTER);
+  for (const text of [SECRET, `${SECRET}!`]) assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
+  assert.match((await summariesOf(id))[0] ?? "", /quernstone/);
+  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isGone: true });
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
+});
+
+test("an edit is not lost whose message loses its text while it waits", async () => {
+  const { id } = await tell("race", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  const late = Object.assign(Object.create(weir.db), {
+    query: weir.db.query.bind(weir.db),
+    transaction: async (work: (client: Queryable) => Promise<unknown>) =>
+      weir.db.transaction(async (client) => {
+        const query: Queryable["query"] = async (...asked) => {
+          if (asked[0].name === "revise_message") await expire();
+          return client.query(...asked);
+        };
+        return work({ ...client, query });
+      }),
+  });
+  const between = createStore(late, { signer: fileSigner(folder) });
+  const edited = await between.log.edit(id, "race-1", "the pelican", LATER(), TEST_DIGESTER);
+  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isGone: true });
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
