@@ -522,3 +522,41 @@ test("an edit is not lost whose message loses its text while it waits", async ()
   assert.deepEqual(edited, { outcome: "replaced", seq: 1, isGone: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
+
+/** The third summary keeps its texts and has read the second, which has lost them and tells of a message that the third has not read. */
+async function reading(name: string): Promise<ChannelId> {
+  const { id } = await tell(name, {
+    summaries: ["They rowed.", "They rowed with the quernstone.", "The quernstone was in the boat. We rowed 5 miles."],
+  });
+  await weir.sql("update summaries set needs_redo = (from_seq = 5), saw_from = least(from_seq, 3) where channel_id = $1", id);
+  await expire();
+  assert.deepEqual((await textsOf(id)).slice(0, 6), ["", "", "", "", "we rowed 5 miles", "we rowed 6 miles"]);
+  return id;
+}
+
+test("a summary that keeps its texts loses what it has read in one that does not", async () => {
+  const id = await reading("readers");
+  await remove(id, "readers-1");
+  const [, second, third] = await summariesOf(id);
+  assert.equal(second, TAKEN_OUT);
+  assert.doesNotMatch(third ?? "", /quernstone/);
+  assert.match(third ?? "", /rowed 5 miles/);
+});
+
+test("an edit of a text that is kept takes it from such a summary, too", async () => {
+  const { id } = await tell("edit-readers", {
+    summaries: ["They rowed.", "They rowed with the quernstone.", "The quernstone was in the boat."],
+  });
+  await weir.sql(
+    "update summaries set needs_redo = (from_seq <> 3), saw_from = least(from_seq, 3) where channel_id = $1",
+    id,
+  );
+  await expire();
+  assert.deepEqual((await textsOf(id)).slice(0, 4), [SECRET, "we rowed 2 miles", "", ""]);
+  await store.log.edit(id, "edit-readers-1", "so", LATER(), TEST_DIGESTER);
+  const substitutes = await weir.sql<{ text: string }>(
+    "select coalesce(substitute->>'text', text) as text from summaries where channel_id = $1 order by from_seq",
+    id,
+  );
+  for (const { text } of substitutes) assert.doesNotMatch(text, /quernstone/);
+});
