@@ -97,6 +97,14 @@ test("pictures go that are old, covered and answered; the others stay, and every
   );
 });
 
+test("a picture that comes again is as new: its message may be appended just now", async () => {
+  await picture("again-1");
+  await weir.sql("update images set kept_at = now() - interval '90 days' where message_id = 'again-1'");
+  await picture("again-1");
+  await sweep(() => new Date(), weir.store.retention);
+  assert.deepEqual(await pictured("again-%"), ["again-1"]);
+});
+
 test("a picture that stands in a thread, too, waits for the summary there; one whose message was never appended waits for nothing", async () => {
   const root = await channelOf("root", 1);
   const { id: thread } = await weir.channel("thread");
