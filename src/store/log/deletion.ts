@@ -159,7 +159,7 @@ export async function takeShown(
 
 /**
  * The terms of those of these entries whose texts are no longer kept, as far as anything may tell them.
- * @param found what was found ahead: the calls of then are not looked through again
+ * @param found what was found ahead: what has not changed since is not looked through again
  */
 async function termsOfExpired(
   client: Queryable,
@@ -170,7 +170,7 @@ async function termsOfExpired(
 ): Promise<ReadonlySet<string>> {
   const expired = seqs.length === 0 ? undefined : await readExpired(client, channel, seqs);
   if (expired === undefined) return new Set();
-  const recovered = await recoverTerms(client, channel, expired, keys, found?.to);
+  const recovered = await recoverTerms(client, channel, expired, keys, found);
   return found === undefined ? recovered : recovered.union(found.terms);
 }
 

@@ -15,6 +15,7 @@ import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
+import { until } from "../../support/patience.ts";
 import { answered, beginTurn } from "../../support/turns.ts";
 import { openStore, SILENT } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
@@ -559,4 +560,45 @@ test("an edit of a text that is kept takes it from such a summary, too", async (
     id,
   );
   for (const { text } of substitutes) assert.doesNotMatch(text, /quernstone/);
+});
+
+test("under its lock a deletion looks only at what has changed since it has looked before", async () => {
+  const { id, turn } = await tell("ahead", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  const note = async (text: string): Promise<unknown> =>
+    weir.sql(
+      "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
+      id,
+      turn.id,
+      text,
+    );
+  await note("ask Rupert");
+  await expire();
+  const counts: number[] = [];
+  const counting = (client: Queryable): Queryable["query"] => {
+    return async (...asked) => {
+      if (asked[0].name === "tellings_behind") counts.push((await client.query(...asked)).length);
+      return client.query(...asked);
+    };
+  };
+  const watched = Object.assign(Object.create(weir.db), {
+    query: counting(weir.db),
+    async transaction(work: (client: Queryable) => Promise<unknown>) {
+      await note("the safe: 774411");
+      return weir.db.transaction(async (client) => work({ query: counting(client) }));
+    },
+  });
+  // Other tests have transactions on the same server, and nobody knows what those have changed that are still open.
+  await until("what has changed so far counts as done", async () => {
+    const [row] = await weir.sql<{ is_done: boolean }>(
+      `select age(pg_snapshot_xmin(pg_current_snapshot())::xid) < min(age(xmin)) as is_done
+         from (select xmin from notes where channel_id = $1 union all select xmin from summaries where channel_id = $1) rows`,
+      id,
+    );
+    return row?.is_done === true;
+  });
+  await remove(id, "ahead-1", createStore(watched, { signer: fileSigner(folder) }));
+  assert.deepEqual(counts, [4, 1]);
+  const notes = await weir.sql<{ text: string }>("select text from notes where channel_id = $1 order by id", id);
+  assert.deepEqual(notes.map(({ text }) => text), ["", ""]);
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
