@@ -284,7 +284,8 @@ export async function editMessage(
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
   if (row.outcome === "expired") {
-    if (digester === undefined || !(await isNews(client, channel, edit, keys))) return { outcome: "unchanged", seq };
+    if (digester === undefined || !(await isNews(client, channel, edit, keys)))
+      return { outcome: "unchanged", seq };
     // Nobody can say any more which of its words went: all that rests on it goes. It may have become so old only now.
     await (blank ?? (await prepareBlanking(client, channel, [edit.id], digester, keys)))(client);
     return { outcome: "replaced", seq, isGone: true };

@@ -56,10 +56,7 @@ test("what a message replies to is looked for as well, is shown once, and what i
   assert.equal(replying.match(/the contract of Falkenstein runs/g)?.length, 1, "as what is replied to alone");
   const gone = await dynamicOf("asked-3", "never-heard-of");
   assert.doesNotMatch(gone, /ninety ducats/);
-  await scene.open.sql(
-    "update entries set text = '', expired_at = now() where message_id = $1",
-    `${room}-4`,
-  );
+  await scene.open.sql("update entries set text = '', expired_at = now() where message_id = $1", `${room}-4`);
   const expired = await dynamicOf("asked-4", `${room}-4`);
   assert.match(expired, /\(text no longer kept\)/);
   assert.doesNotMatch(expired, /ninety ducats|longboat/, "what stands there instead is nobody's words");

@@ -357,16 +357,19 @@ test("what is allowed from now on ends where it tells of a message that is delet
   await allow("rules", told, "safe 774411", "9090", "the weather", "5151");
   await expire();
   assert.deepEqual(await rulesOf(id), ["safe 774411", "9090", "the weather", "5151"]);
-  assert.deepEqual(
-    await weir.sql("select distinct arguments from approvals where channel_id = $1", id),
-    [{ arguments: "" }],
-  );
+  assert.deepEqual(await weir.sql("select distinct arguments from approvals where channel_id = $1", id), [
+    { arguments: "" },
+  ]);
   await remove(id, "rules-1");
   assert.deepEqual(await rulesOf(id), ["9090", "the weather", "5151"]);
   await store.log.edit(id, "rules-2", "the gate is shut", LATER(), TEST_DIGESTER);
   assert.deepEqual(await rulesOf(id), ["9090", "the weather"]);
   await remove(id, "rules-6");
-  assert.deepEqual(await rulesOf(id), ["9090", "the weather"], "the call's turn has answered who said it, too");
+  assert.deepEqual(
+    await rulesOf(id),
+    ["9090", "the weather"],
+    "the call's turn has answered who said it, too",
+  );
 });
 
 test("what a reminder has told goes with the message that asked for it, from summaries, too, once both texts are gone", async () => {
@@ -437,7 +440,10 @@ test("a key that cannot be read is not none: nothing is deleted until it can", a
   const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
   const unread = createStore(weir.db, { signer: fileSigner(other) });
   try {
-    for (const make of [() => mkdirSync(signingKeyFile(other)), () => writeFileSync(signingKeyFile(other), "half")]) {
+    for (const make of [
+      () => mkdirSync(signingKeyFile(other)),
+      () => writeFileSync(signingKeyFile(other), "half"),
+    ]) {
       make();
       await assert.rejects(remove(id, "unread-1", unread), OperatorError);
       await assert.rejects(unread.retention.countStrange(), OperatorError);
@@ -499,7 +505,8 @@ test("an edit of such a message that changes none of its terms takes nothing", a
   const { id } = await tell("same", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
   await expire();
   const said = (text: string) => store.log.edit(id, "same-1", text, LATER(), TEST_DIGESTER);
-  for (const text of [SECRET, `${SECRET}!`]) assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
+  for (const text of [SECRET, `${SECRET}!`])
+    assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
   assert.match((await summariesOf(id))[0] ?? "", /quernstone/);
   assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isGone: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
@@ -527,9 +534,16 @@ test("an edit is not lost whose message loses its text while it waits", async ()
 /** The third summary keeps its texts and has read the second, which has lost them and tells of a message that the third has not read. */
 async function reading(name: string): Promise<ChannelId> {
   const { id } = await tell(name, {
-    summaries: ["They rowed.", "They rowed with the quernstone.", "The quernstone was in the boat. We rowed 5 miles."],
+    summaries: [
+      "They rowed.",
+      "They rowed with the quernstone.",
+      "The quernstone was in the boat. We rowed 5 miles.",
+    ],
   });
-  await weir.sql("update summaries set needs_redo = (from_seq = 5), saw_from = least(from_seq, 3) where channel_id = $1", id);
+  await weir.sql(
+    "update summaries set needs_redo = (from_seq = 5), saw_from = least(from_seq, 3) where channel_id = $1",
+    id,
+  );
   await expire();
   assert.deepEqual((await textsOf(id)).slice(0, 6), ["", "", "", "", "we rowed 5 miles", "we rowed 6 miles"]);
   return id;
@@ -598,7 +612,13 @@ test("under its lock a deletion looks only at what has changed since it has look
   });
   await remove(id, "ahead-1", createStore(watched, { signer: fileSigner(folder) }));
   assert.deepEqual(counts, [4, 1]);
-  const notes = await weir.sql<{ text: string }>("select text from notes where channel_id = $1 order by id", id);
-  assert.deepEqual(notes.map(({ text }) => text), ["", ""]);
+  const notes = await weir.sql<{ text: string }>(
+    "select text from notes where channel_id = $1 order by id",
+    id,
+  );
+  assert.deepEqual(
+    notes.map(({ text }) => text),
+    ["", ""],
+  );
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
