@@ -22,6 +22,11 @@ create table entry_prints (
 comment on column entry_prints.key_id is 'tells keys apart, and nothing of the key';
 comment on column entry_prints.said is 'of the terms of what the message said last, 8 bytes each: of earlier texts nothing is left once they are covered';
 alter table entry_prints alter column said set statistics 0;
+create index entry_prints_keys on entry_prints (channel_id, key_id);
+
+-- A daemon of a version before compares by no prints: while one is there, no text goes.
+alter table members add column looks_for_prints boolean not null default false;
+comment on column members.looks_for_prints is 'its deletions compare by `entry_prints`; false: it is of a version before';
 
 -- They go with their message. Deferred: until the commit the deletion compares by them.
 create function entries_drop_prints() returns trigger language plpgsql as $$
@@ -41,7 +46,8 @@ comment on column search_progress.expired_at is 'when texts of the channel were 
 
 -- The log is append-only. An entry may change in four ways: its text goes when it is deleted; its text becomes that of the latest
 -- edit, if no view shows the older one; the arguments of a tool call go; all that it says goes once it is old and covered. The call's
--- name and id stay, so that its results have a call.
+-- name and id stay, so that its results have a call. Who deletes what is no longer kept says by `weir.looks_for_prints` that its
+-- prints are looked for, in the same transaction: a version before would take what was summarised, and find nothing else.
 create or replace function entries_refuse_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE'
@@ -49,7 +55,13 @@ begin
          is not distinct from
          (old.channel_id, old.seq, old.kind, old.at, old.addressed, old.author_id, old.message_id, old.turn_id, old.after_seq)
   then
-    if new.deleted_at is not null and new.text = '' and new.expired_at is not distinct from old.expired_at then return new; end if;
+    if new.deleted_at is not null and new.text = '' and new.expired_at is not distinct from old.expired_at then
+      if old.expired_at is not null and old.deleted_at is null and coalesce(current_setting('weir.looks_for_prints', true), '') = '' then
+        raise exception 'the text of entry % of channel % is no longer kept: a newer version of Weir must delete it', old.seq, old.channel_id
+          using errcode = 'WE001';
+      end if;
+      return new;
+    end if;
     if old.expired_at is null and new.expired_at is not null then
       if new.deleted_at is null and old.deleted_at is null and new.text = ''
          and new.seq <= done_to(new.channel_id)
@@ -240,4 +252,48 @@ begin
     from turns t
    where a.channel_id = p_channel and t.id = a.turn_id and t.to_seq between p_first and p_last and a.arguments <> '';
   return cardinality(v_seqs);
+end $$;
+
+-- Applies an edit: it adds a revision, notes the change if a turn has read the text, updates the search index, and marks the
+-- summaries and the job that hold the old text. The caller removes the memories and substitutes the summaries that tell it, in
+-- the same transaction. An edit that is older than the latest known one was delivered late and changes nothing.
+-- outcome: unknown; expired (its text is no longer kept: nothing was changed); unchanged; replaced (nobody had read it); noted (a notice was appended). former: all that the message said before.
+create or replace function revise_message(
+  p_channel bigint, p_message_id text, p_text text, p_tokens integer, p_at timestamptz,
+  out outcome text, out seq bigint, out noted_seq bigint, out former text[]
+) language plpgsql as $$
+declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at timestamptz; v_seqs bigint[];
+begin
+  perform lock_search(p_channel);
+  select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
+  select e.* into v_entry from entries e
+   where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null;
+  if not found then outcome := 'unknown'; return; end if;
+  seq := v_entry.seq;
+  if v_entry.expired_at is not null then outcome := 'expired'; return; end if;
+  select r.text, r.revision, r.at into v_current, v_revision, v_at from revisions r
+   where r.channel_id = p_channel and r.seq = v_entry.seq order by r.revision desc limit 1;
+  if coalesce(v_current, v_entry.text) = p_text or v_at > p_at then outcome := 'unchanged'; return; end if;
+  former := array(select v_entry.text union
+                  select r.text from revisions r where r.channel_id = p_channel and r.seq = v_entry.seq);
+  outcome := 'replaced';
+  if exists (select from turns t where t.channel_id = p_channel and t.to_seq >= v_entry.seq) then
+    outcome := 'noted';
+    noted_seq := v_last + 1;
+    insert into entries (channel_id, seq, kind, at, text, tokens, data)
+    values (p_channel, noted_seq, 'notice', p_at, '', p_tokens, jsonb_build_object('edits', v_entry.seq));
+  end if;
+  insert into revisions (channel_id, seq, revision, text, at, noted_seq)
+  values (p_channel, v_entry.seq, coalesce(v_revision, 0) + 1, p_text, p_at, revise_message.noted_seq);
+  perform forget_outdated(p_channel, array[v_entry.seq]);
+  perform index_entries(p_channel, v_entry.seq, v_entry.seq + 1);
+  update search_progress p set erased_at = clock_timestamp() where p.channel_id = p_channel;
+  v_seqs := array(select r.noted_seq from revisions r
+                   where r.channel_id = p_channel and r.seq = v_entry.seq and r.noted_seq is not null) || v_entry.seq;
+  update summaries s set needs_redo = true
+   where s.channel_id = p_channel and s.live and s.kind <> 'reset'
+     and exists (select from unnest(v_seqs) v where v between s.from_seq and s.to_seq);
+  update jobs j set edited = true
+   where j.channel_id = p_channel and j.state in ('running', 'staged')
+     and exists (select from unnest(v_seqs) v where v between j.from_seq and j.to_seq);
 end $$;

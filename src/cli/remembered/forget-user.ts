@@ -211,6 +211,7 @@ async function forgetHere(
   { platform, id }: KnownPerson,
   before: Forgotten,
 ): Promise<Forgotten> {
+  await withStore(io, config, async (store) => assertComparable(store, { platform, id }));
   const log = openLog(io, config, config.log.level === "info" ? "warn" : config.log.level);
   await using daemon = await buildDaemon({ config, log, platforms: () => [], bindings: [] });
   using _line = new Spinner(io.stderr, "Forgetting");
@@ -224,6 +225,19 @@ async function forgetHere(
   daemon.lost.throwIfAborted();
   await daemon.sweepNotes();
   return forgotten;
+}
+
+/** @throws OperatorError where nobody can say here what was said: all that may tell of it would go, and could not be brought back */
+async function assertComparable(
+  { retention }: Pick<Store, "retention">,
+  person: { readonly platform: string; readonly id: string },
+): Promise<void> {
+  const strange = await retention.countStrange(person);
+  if (strange === 0) return;
+  throw new OperatorError(
+    `Nothing is forgotten: the texts of ${counted(strange, "message")} are no longer kept, and their fingerprints were made with another ` +
+      "signing.key than the one here. Run this where the daemon runs, or bring its signing.key into the data folder first.",
+  );
 }
 
 function added(one: Forgotten, other: Forgotten): Forgotten {

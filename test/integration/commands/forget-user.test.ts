@@ -171,6 +171,17 @@ test("weir forget-user does it itself where no daemon runs, in the notes' files,
       await using weir = await scene.start({ agentsDir: path.join(folder, "agents") });
       await summarise(weir, world);
     }
+    // As of a text that is no longer kept, on another machine than this one.
+    await scene.open.sql(
+      `insert into entry_prints (channel_id, seq, key_id, said)
+       select channel_id, min(seq), 'another', '' from entries where author_id = 'u-ann' group by channel_id limit 1`,
+    );
+    assert.match(
+      await run(world, "forget-user", "test:u-ann", "--yes"),
+      /Nothing is forgotten: the texts of 1 message are no longer kept.*bring its signing\.key into the data folder first\.\n$/,
+    );
+    assert.deepEqual(await scene.open.sql("select from entries where deleted_at is not null"), []);
+    await scene.open.sql("delete from entry_prints");
     const told = await run(world, "forget-user", "test:u-ann", "--yes");
     assert.match(told, /It is done here\./);
     assert.match(
