@@ -264,7 +264,8 @@ export class Membership {
     this.#toldAt = steadyNow();
     const { held } = this.#line;
     const { self, sender, database } = this.#parts;
-    const { isSteady: hasDatabase } = database;
+    // What it has already begun to hand on, nobody hands on to it.
+    const hasDatabase = database.isSteady && !this.#isLeaving;
     sender.announce(presenceBytes({ ...self, held, isOut: this.#isOut, hasDatabase }));
   }
 

@@ -25,11 +25,23 @@ export async function openCluster(
   const { NameTakenError } = await import("../cluster/own-name.ts");
   let view: DatabaseView = UNWATCHED;
   const seen = (): DatabaseView => view;
-  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, database: seen, log });
+  const shared: RabbitShards[] = [];
+  const rests = { isDrained: false, isNameless: false };
+  const restShards = (change: Partial<typeof rests>): void => {
+    Object.assign(rests, change);
+    for (const one of shared) one.rest(rests.isDrained || rests.isNameless);
+  };
+  const homes = openRabbitHomes({
+    config,
+    handOnMs: daemon.drainDeadlineMs,
+    database: seen,
+    // Where another daemon has its name, it stays out of all.
+    onName: (isOurs) => restShards({ isNameless: !isOurs }),
+    log,
+  });
   const signer = fileSigner(database.dataDir);
   const { name } = homes.vitals();
   const id = randomUUID();
-  const shared: RabbitShards[] = [];
   const shards = (): ShardsVitals[] => shared.flatMap((one) => one.vitals() ?? []);
   const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shards() });
   return {
@@ -53,6 +65,7 @@ export async function openCluster(
     shardsOf(platform) {
       const one = openRabbitShards({ config, platform, database: seen, log });
       shared.push(one);
+      restShards({});
       return one;
     },
     present({ members, gatewayShards }, held) {
@@ -67,7 +80,8 @@ export async function openCluster(
         // What is wrong with the file is told where it is used.
         keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => {
-          for (const one of [homes, ...shared]) one.rest(isDrained);
+          homes.rest(isDrained);
+          restShards({ isDrained });
         },
         log,
       });

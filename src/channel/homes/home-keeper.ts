@@ -1,13 +1,14 @@
 import type { Logger } from "pino";
 import { Looks } from "../../async/looks.ts";
 import { retryWrite } from "../../async/retry.ts";
+import { Takings } from "../../async/takings.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { ChannelStore } from "../../store/channels/channels.ts";
 import type { PartitionStore } from "../../store/channels/partitions.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { HandOver } from "./hand-over.ts";
-import type { Homes, HomesListener, Partition } from "./homes.ts";
+import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
 import type { Renewal } from "../live/renewal.ts";
 import type { TakeUps } from "./take-up.ts";
 import type { Waker } from "../wakes/waker.ts";
@@ -18,7 +19,7 @@ const LOOK_MS = 1000;
 const OVERDUE_MS = 1000;
 
 export interface HomeKeeperParts {
-  readonly cluster: Pick<Homes, "start">;
+  readonly cluster: Pick<Homes, "start" | "owns">;
   readonly store: {
     readonly partitions: Pick<PartitionStore, "take" | "due">;
     readonly channels: Pick<ChannelStore, "withWorkIn">;
@@ -46,14 +47,15 @@ export interface HomeKeeperParts {
  *
  *   away → (baton) being taken → (epoch is raised) held → (asked, drained) away
  *   being taken, held → (connection gone) away
+ *   held → (its epoch is over, and the baton is still here) being taken
  *
  * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, and for what others have
  * changed, so a wake may be lost.
  */
 export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #parts: HomeKeeperParts;
-  /** Partitions that are being taken, each with whoever takes it: one that is lost meanwhile is not held. */
-  readonly #taking = new Map<Partition, symbol>();
+  /** One that is lost while it is being taken is not held. */
+  readonly #takings = new Takings<Partition>();
   /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
   readonly #unread = new Set<Partition>();
   readonly #looks = new Looks(async () => this.#look());
@@ -76,22 +78,12 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   }
 
   async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
-    const { store, homes, daemon, log } = this.#parts;
-    const taker = Symbol("taker");
-    for (const partition of partitions) this.#taking.set(partition, taker);
     try {
-      const { result: taken } = await retryWrite(async () => store.partitions.take(partitions, daemon));
-      const held = taken.filter(({ id }) => this.#taking.get(id) === taker);
-      homes.hold(held);
-      for (const { id } of held) this.#unread.add(id);
-      if (held.length > 0) this.#looks.now();
-      return held.map(({ id }) => id);
+      return await this.#takings.run(partitions, async (own) => this.#take(own));
     } catch (error) {
-      log.warn({ partitions: partitions.length, why: errorMessage(error) }, "partitions_not_taken");
+      const why = errorMessage(error);
+      this.#parts.log.warn({ partitions: partitions.length, why }, "partitions_not_taken");
       return [];
-    } finally {
-      for (const partition of partitions)
-        if (this.#taking.get(partition) === taker) this.#taking.delete(partition);
     }
   }
 
@@ -109,17 +101,31 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     void this.#parts.waker.woken(channel, seq);
   }
 
+  /** @param own partitions that are still to be taken: who has lost one meanwhile must not end the epoch of the next home */
+  async #take(own: () => readonly Partition[]): Promise<readonly Partition[]> {
+    const { store, homes, daemon } = this.#parts;
+    const { result: taken } = await retryWrite(async () => {
+      const wanted = own();
+      return wanted.length === 0 ? [] : store.partitions.take(wanted, daemon);
+    });
+    const wanted = new Set(own());
+    const held = taken.filter(({ id }) => wanted.has(id));
+    homes.hold(held);
+    for (const { id } of held) this.#unread.add(id);
+    if (held.length > 0) this.#looks.now();
+    return held.map(({ id }) => id);
+  }
+
   #letGo(partitions: readonly Partition[]): void {
     this.#parts.homes.release(partitions);
-    for (const partition of partitions) {
-      this.#taking.delete(partition);
-      this.#unread.delete(partition);
-    }
+    this.#takings.drop(partitions);
+    for (const partition of partitions) this.#unread.delete(partition);
   }
 
   /** Looks at what is due. Must not throw. */
   async #look(): Promise<number> {
     try {
+      await this.#takeAnew();
       await this.#takeUpUnread();
       await this.#remindDue();
       await this.#parts.renewal.review();
@@ -128,6 +134,21 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       this.#warn(error);
     }
     return this.#parts.lookMs ?? LOOK_MS;
+  }
+
+  /**
+   * A late statement of an earlier home has ended the epoch of a partition, of which a refused channel has told: whoever has the baton,
+   * and nobody else, takes it anew.
+   */
+  async #takeAnew(): Promise<void> {
+    const { cluster, homes, log } = this.#parts;
+    const held = new Set(homes.held);
+    const refused = Array.from({ length: PARTITIONS }, (_, id) => id).filter(
+      (id) => cluster.owns(id) && !held.has(id) && !this.#takings.has(id),
+    );
+    if (refused.length === 0) return;
+    log.warn({ partitions: refused }, "partitions_taken_anew");
+    await this.gained(refused);
   }
 
   /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */

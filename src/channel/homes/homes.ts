@@ -26,7 +26,7 @@ export interface Homes extends AsyncDisposable {
 export interface HomesListener {
   /**
    * Batons were received: raises the partitions' epochs in Postgres (one statement), then takes up what is due there. Resolves when
-   * they are owned (not when the work is done). Returns those that it took.
+   * they are owned (not when the work is done). Returns those that it took: none that was told as lost meanwhile.
    */
   gained(partitions: readonly Partition[]): Promise<readonly Partition[]>;
   /**

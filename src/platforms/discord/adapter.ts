@@ -130,11 +130,12 @@ class DiscordPlatform implements Platform {
       reader,
       commands,
       logins,
+      homes: this.#shardHomes,
       timing,
       log,
       now,
     };
-    this.#shards = new Shards(shared, { count: config.shards, homes: this.#shardHomes });
+    this.#shards = new Shards(shared, { count: config.shards });
     await this.#shards.start();
   }
 

@@ -41,6 +41,12 @@ export interface ShardHomes {
    * @throws Error if that cannot be said just now
    */
   takeLogin(bucket: number, everyMs: number): Promise<number>;
+  /**
+   * What is kept of a connection was refused, though nobody has said that it is lost: takes it anew where it is this daemon's. Default:
+   * nothing is ever refused. Must not reject.
+   * @returns with what it is kept from now on; null: it is another daemon's, or that cannot be said just now
+   */
+  retake?(shard: number): Promise<number | null>;
   /** Takes no more connections and has the listener lose all that it has, until the deadline. */
   leave(deadline: AbortSignal): Promise<void>;
 }

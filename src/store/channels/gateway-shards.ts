@@ -1,4 +1,5 @@
 import type { Database } from "../database/database.ts";
+import { TAKE_LIMIT_MS } from "./partitions.ts";
 
 /** A shard with the epoch with which a daemon has taken it. */
 export interface TakenShard {
@@ -52,20 +53,22 @@ export class GatewayShardStore {
       {
         name: "gateway_shards_take",
         text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
+        query_timeout: TAKE_LIMIT_MS,
       },
       [platform, shards, of, owner, member],
     );
     return rows.length === 0 && shards.length > 0 ? null : rows;
   }
 
-  /** A daemon has given shards back in order. */
-  async release(platform: string, shards: readonly number[], member: string): Promise<void> {
+  /** A daemon has given shards back in order: those that nobody has taken since. */
+  async release(platform: string, held: readonly TakenShard[]): Promise<void> {
     await this.#db.query(
       {
         name: "gateway_shards_release",
-        text: "update gateway_shards set member = null where platform = $1 and shard = any($2) and member = $3",
+        text: `update gateway_shards s set member = null from unnest($2::smallint[], $3::bigint[]) h(shard, epoch)
+                where s.platform = $1 and s.shard = h.shard and s.epoch = h.epoch`,
       },
-      [platform, shards, member],
+      [platform, held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)],
     );
   }
 

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { ChannelHomes } from "../../../src/channel/homes/channel-homes.ts";
 import { HomeKeeper } from "../../../src/channel/homes/home-keeper.ts";
 import { OUTSIDER, type Partition, partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { WeirError } from "../../../src/core/errors.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import { until } from "../../support/patience.ts";
 
@@ -17,8 +18,8 @@ function openHomes(): ChannelHomes {
   return new ChannelHomes({ homes: OUTSIDER, partitions, isHere: () => false, log });
 }
 
-/** A keeper whose reads of what is left in partitions a test answers. */
-function openKeeper(): {
+/** A keeper whose reads of what is left in partitions a test answers. @param beforeTake waited for, and may fail */
+function openKeeper(beforeTake = async (_ids: readonly Partition[]): Promise<void> => Promise.resolve()): {
   readonly keeper: HomeKeeper;
   readonly homes: ChannelHomes;
   /** Reads so far, each with how it ends. */
@@ -29,7 +30,10 @@ function openKeeper(): {
   let epoch = 0;
   const store = {
     partitions: {
-      take: async (ids: readonly number[]) => ids.map((one) => ({ id: one, epoch: ++epoch })),
+      take: async (ids: readonly number[]) => {
+        await beforeTake(ids);
+        return ids.map((one) => ({ id: one, epoch: ++epoch }));
+      },
       due: async () => [],
     },
     channels: {
@@ -95,4 +99,28 @@ test("an epoch that is over is no news to a daemon that has taken the partition 
   assert.equal(homes.holds(id), true);
   assert.deepEqual([...homes.releaseOf(id, 7)], [partition]);
   assert.equal(homes.holds(id), false);
+});
+
+class AwayError extends WeirError {
+  readonly retryable = true;
+}
+
+test("a failed take is repeated for what is still to be taken, and for nothing that was lost meanwhile", async () => {
+  const takes: (readonly Partition[])[] = [];
+  const other = (partition + 1) % PARTITIONS;
+  const { keeper, homes, reads } = openKeeper(async (ids) => {
+    takes.push(ids);
+    if (takes.length > 1) return;
+    keeper.lost([partition]);
+    throw new AwayError("the database is away");
+  });
+  assert.deepEqual(await keeper.gained([partition, other]), [other]);
+  assert.deepEqual([takes, homes.held], [[[partition, other], [other]], [other]]);
+  await until("a read", () => reads.length === 1);
+  reads[0]?.end.resolve([]);
+  takes.length = 0;
+  keeper.lost([other]);
+  assert.deepEqual(await keeper.gained([partition]), []);
+  assert.deepEqual(takes, [[partition]]);
+  await keeper[Symbol.asyncDispose]();
 });
