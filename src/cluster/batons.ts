@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause, steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
-import type { HomesListener } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
 import { type DatabaseView, UNWATCHED } from "./database-watch.ts";

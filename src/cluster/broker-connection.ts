@@ -34,11 +34,7 @@ export interface BrokerConnection {
  * @param signal ends the attempt, and nothing of an open connection
  * @throws Error if there is no broker, or it refuses; no secret is in its message
  */
-export async function openBroker(
-  url: string,
-  name: string,
-  signal?: AbortSignal,
-): Promise<BrokerConnection> {
+export async function openBroker(url: string, name: string, signal?: AbortSignal): Promise<BrokerConnection> {
   const address = new URL(url);
   address.searchParams.set("heartbeat", String(HEARTBEAT_S));
   const cutting = new AbortController();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
 import { withDeadline } from "../async/deadline.ts";
-import type { HomesListener } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 
 /** Who takes up what batons are of: partitions, or shards of a platform. What is said of partitions there holds for both. */
 export type BatonListener = Pick<HomesListener, "gained" | "handingOn" | "lost">;

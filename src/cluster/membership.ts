@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
-import type { HomesListener } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import process from "node:process";
 import type { Logger } from "pino";
-import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../channel/homes.ts";
+import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../channel/homes/homes.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { Batons, type BatonsState } from "./batons.ts";

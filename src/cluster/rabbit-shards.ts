@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
-import { pause } from "../async/clock.ts";
 import { retry } from "../async/retry.ts";
 import { Takings } from "../async/takings.ts";
 import type { ClusterConfig } from "../config/config.ts";
@@ -92,10 +91,8 @@ export class RabbitShards implements ShardHomes {
     return this.#members;
   }
 
-  async admit(bucket: number, everyMs: number, signal: AbortSignal): Promise<void> {
-    const waitMs = await this.#takes.shards.reserveLogin(this.#options.platform, bucket, everyMs);
-    await pause(waitMs, signal);
-    signal.throwIfAborted();
+  async takeLogin(bucket: number, everyMs: number): Promise<number> {
+    return this.#takes.shards.takeLogin(this.#options.platform, bucket, everyMs);
   }
 
   async retake(shard: number): Promise<number | null> {

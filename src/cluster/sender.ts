@@ -4,7 +4,7 @@ import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { retry } from "../async/retry.ts";
-import type { Partition } from "../channel/homes.ts";
+import type { Partition } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";

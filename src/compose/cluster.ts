@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
-import { OUTSIDER } from "../channel/homes.ts";
+import { OUTSIDER } from "../channel/homes/homes.ts";
 import type { RabbitShards, ShardsVitals } from "../cluster/rabbit-shards.ts";
 import type { DatabaseView } from "../cluster/database-watch.ts";
 import type { Config } from "../config/config.ts";

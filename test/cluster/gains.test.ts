@@ -19,7 +19,11 @@ test("what is not taken up in time is told as lost and refused, and what came me
   const gains = new Gains(listener, log, 50);
   const outcomes: string[] = [];
   const add = (id: number, isStale = false): void =>
-    gains.add({ id, isStale: () => isStale && calls.length > 0, done: (isTaken) => outcomes.push(`${id} ${isTaken}`) });
+    gains.add({
+      id,
+      isStale: () => isStale && calls.length > 0,
+      done: (isTaken) => outcomes.push(`${id} ${isTaken}`),
+    });
   add(1);
   // Of one that went meanwhile the listener was told before.
   add(2, true);

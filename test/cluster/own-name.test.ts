@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { NameTakenError } from "../../src/cluster/own-name.ts";
 import { openRabbitHomes, type RabbitHomes } from "../../src/cluster/rabbit-homes.ts";
 import { findBroker, makeNamespace, skippedWithout, type TestNamespace } from "../support/cluster/broker.ts";
@@ -89,17 +89,23 @@ test("who finds its name taken when it comes back says so, and joins when it is 
   assert.deepEqual([told[0], told.at(-1)], [false, true]);
 });
 
-test("who leaves while it waits for its name, or for a broker that does not answer, is gone at once", RUN, async () => {
-  await using space = makeNamespace(url);
-  await using cluster = makeCluster(url, space);
-  await cluster.join("a");
-  await using deaf = await startListening(createServer((socket) => void socket.on("error", () => undefined).resume()));
-  for (const way of [url, `amqp://127.0.0.1:${deaf.port}`]) {
-    const second = cluster.add("a", { url: way });
-    await delay(500);
-    const leftAt = performance.now();
-    await second.homes.leave(AbortSignal.abort());
-    const tookMs = performance.now() - leftAt;
-    assert.ok(tookMs < 3000, `${tookMs} ms`);
-  }
-});
+test(
+  "who leaves while it waits for its name, or for a broker that does not answer, is gone at once",
+  RUN,
+  async () => {
+    await using space = makeNamespace(url);
+    await using cluster = makeCluster(url, space);
+    await cluster.join("a");
+    await using deaf = await startListening(
+      createServer((socket) => void socket.on("error", () => undefined).resume()),
+    );
+    for (const way of [url, `amqp://127.0.0.1:${deaf.port}`]) {
+      const second = cluster.add("a", { url: way });
+      await delay(500);
+      const leftAt = performance.now();
+      await second.homes.leave(AbortSignal.abort());
+      const tookMs = performance.now() - leftAt;
+      assert.ok(tookMs < 3000, `${tookMs} ms`);
+    }
+  },
+);

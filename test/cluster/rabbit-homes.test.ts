@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { connect, type ConfirmChannel } from "amqplib";
-import { type Partition, PARTITIONS } from "../../src/channel/homes.ts";
+import { type Partition, PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { BATON_QUEUE, type Names, WAKE_QUEUE } from "../../src/cluster/names.ts";
 import { presenceBytes } from "../../src/cluster/roster.ts";
 import { channelId } from "../../src/core/ids.ts";

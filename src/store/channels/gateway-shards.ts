@@ -73,23 +73,33 @@ export class GatewayShardStore {
   }
 
   /**
-   * Reserves the next login of a bucket.
+   * Takes the login of a bucket, if it is free: whoever waits reserves nothing, and takes nothing with him when he is gone.
    * @param everyMs between two logins of one bucket
-   * @returns how long to wait for it, ms, by the clock of the database
+   * @returns 0: it is taken; else after how long it may be free, ms, by the clock of the database
    */
-  async reserveLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
-    const [row] = await this.#db.query<{ wait_ms: number }>(
+  async takeLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
+    // A clock that was set back must not keep anybody waiting for longer than the pause.
+    const [taken] = await this.#db.query(
       {
-        name: "gateway_login_reserve",
+        name: "gateway_login_take",
         text: `insert into gateway_logins as l (platform, bucket, free_at)
                values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-               on conflict (platform, bucket) do update
-                 set free_at = greatest(l.free_at, clock_timestamp()) + $3 * interval '1 ms'
-               returning greatest(0, extract(epoch from free_at - clock_timestamp()) * 1000 - $3)::float8 as wait_ms`,
+               on conflict (platform, bucket) do update set free_at = clock_timestamp() + $3 * interval '1 ms'
+               where l.free_at <= clock_timestamp() or l.free_at > clock_timestamp() + $3 * interval '1 ms'
+               returning true`,
       },
       [platform, bucket, everyMs],
     );
-    return row?.wait_ms ?? 0;
+    if (taken !== undefined) return 0;
+    const [row] = await this.#db.query<{ wait_ms: number }>(
+      {
+        name: "gateway_login_wait",
+        text: `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
+                 from gateway_logins where platform = $1 and bucket = $2`,
+      },
+      [platform, bucket],
+    );
+    return row?.wait_ms ?? 1;
   }
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */

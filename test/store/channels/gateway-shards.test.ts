@@ -138,11 +138,28 @@ test("daemons that ask at once agree on one number, and shards are taken by that
   );
 });
 
-test("logins of one bucket are reserved one behind the other, those of others at once", async () => {
-  const waits: number[] = [];
-  for (let login = 0; login < 3; login++) waits.push(await shards.reserveLogin("paced", 0, 60_000));
-  assert.equal(waits[0], 0);
-  assert.ok((waits[1] ?? 0) > 50_000 && (waits[1] ?? 0) <= 60_000, waits.join());
-  assert.ok((waits[2] ?? 0) > 110_000 && (waits[2] ?? 0) <= 120_000, waits.join());
-  assert.equal(await shards.reserveLogin("paced", 1, 60_000), 0);
+test("one login of a bucket is free at a time; who waits for it takes nothing, and other buckets are free", async () => {
+  const waits = await Promise.all([1, 2, 3, 4].map(async () => shards.takeLogin("paced", 0, 60_000)));
+  assert.equal(waits.filter((wait) => wait === 0).length, 1);
+  // Nobody waits for longer than one pause, however many have asked before.
+  assert.ok(
+    waits.every((wait) => wait === 0 || (wait > 50_000 && wait <= 60_000)),
+    waits.join(),
+  );
+  assert.equal(await shards.takeLogin("paced", 1, 60_000), 0);
+  await weir.sql(
+    "update gateway_logins set free_at = clock_timestamp() where platform = 'paced' and bucket = 0",
+  );
+  assert.equal(await shards.takeLogin("paced", 0, 60_000), 0);
+  assert.ok((await shards.takeLogin("paced", 0, 60_000)) > 50_000);
+});
+
+test("a clock of the database that was set back keeps nobody from logging in", async () => {
+  assert.equal(await shards.takeLogin("set back", 0, 5000), 0);
+  await weir.sql(
+    "update gateway_logins set free_at = free_at + interval '1 hour' where platform = 'set back'",
+  );
+  assert.equal(await shards.takeLogin("set back", 0, 5000), 0);
+  const waitMs = await shards.takeLogin("set back", 0, 5000);
+  assert.ok(waitMs > 0 && waitMs <= 5000, String(waitMs));
 });

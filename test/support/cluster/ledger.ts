@@ -1,5 +1,5 @@
 import { Takings } from "../../../src/async/takings.ts";
-import type { HomesListener, Partition } from "../../../src/channel/homes.ts";
+import type { HomesListener, Partition } from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
 

@@ -4,7 +4,7 @@ import {
   type Partition,
   PARTITIONS,
   partitionOf,
-} from "../../../src/channel/homes.ts";
+} from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
 import { text } from "../model-behaviours.ts";
