@@ -25,25 +25,19 @@ export async function openCluster(
   const { NameTakenError } = await import("../cluster/own-name.ts");
   let view: DatabaseView = UNWATCHED;
   const seen = (): DatabaseView => view;
-  const shared: RabbitShards[] = [];
-  const rests = { isDrained: false, isNameless: false };
-  const restShards = (change: Partial<typeof rests>): void => {
-    Object.assign(rests, change);
-    for (const one of shared) one.rest(rests.isDrained || rests.isNameless);
-  };
+  const shared = new SharedShards();
   const homes = openRabbitHomes({
     config,
     handOnMs: daemon.drainDeadlineMs,
     database: seen,
     // Where another daemon has its name, it stays out of all.
-    onName: (isOurs) => restShards({ isNameless: !isOurs }),
+    onName: (isOurs) => shared.rest({ isNameless: !isOurs }),
     log,
   });
   const signer = fileSigner(database.dataDir);
   const { name } = homes.vitals();
   const id = randomUUID();
-  const shards = (): ShardsVitals[] => shared.flatMap((one) => one.vitals() ?? []);
-  const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shards() });
+  const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shared.vitals() });
   return {
     homes,
     name,
@@ -63,13 +57,10 @@ export async function openCluster(
       return watch;
     },
     shardsOf(platform) {
-      const one = openRabbitShards({ config, platform, database: seen, log });
-      shared.push(one);
-      restShards({});
-      return one;
+      return shared.add(openRabbitShards({ config, platform, database: seen, log }));
     },
     present({ members, gatewayShards }, held) {
-      for (const one of shared) one.bind({ shards: gatewayShards, member: id });
+      shared.bind({ shards: gatewayShards, member: id });
       return new MemberRow({
         members,
         id,
@@ -81,12 +72,40 @@ export async function openCluster(
         keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => {
           homes.rest(isDrained);
-          restShards({ isDrained });
+          shared.rest({ isDrained });
         },
         log,
       });
     },
   };
+}
+
+/** The shards of all platforms. They rest together, for whichever reason. */
+class SharedShards {
+  readonly #all: RabbitShards[] = [];
+  #isDrained = false;
+  #isNameless = false;
+
+  add(one: RabbitShards): RabbitShards {
+    this.#all.push(one);
+    this.rest({});
+    return one;
+  }
+
+  bind(taker: Parameters<RabbitShards["bind"]>[0]): void {
+    for (const one of this.#all) one.bind(taker);
+  }
+
+  vitals(): ShardsVitals[] {
+    return this.#all.flatMap((one) => one.vitals() ?? []);
+  }
+
+  /** @param why what has changed of the reasons */
+  rest(why: { readonly isDrained?: boolean; readonly isNameless?: boolean }): void {
+    this.#isDrained = why.isDrained ?? this.#isDrained;
+    this.#isNameless = why.isNameless ?? this.#isNameless;
+    for (const one of this.#all) one.rest(this.#isDrained || this.#isNameless);
+  }
 }
 
 /** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */
