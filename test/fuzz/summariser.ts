@@ -46,8 +46,8 @@ const BACKGROUND = "[System: background";
 const MOST_FIRST = 2;
 
 /**
- * Names as many of the markers as fit, the newest first: what a deletion has to find. Two in three tell first of what was before their range,
- * and then what edits have brought: what a further edit has to find.
+ * Names as many of the markers as fit, the newest first: what a deletion has to find. Two in three tell first of what edits have brought, here
+ * and before their range: what a further edit has to find.
  */
 function summaryText(request: ModelRequest, n: number): string {
   const limit = (request.textLimit ?? 40) * 0.9;
@@ -57,7 +57,7 @@ function summaryText(request: ModelRequest, n: number): string {
     .filter((text) => text.startsWith(BACKGROUND))
     .flatMap((text) => text.match(MARKER) ?? []);
   const edited = asked.flatMap((text) => [...text.matchAll(EDITED)].flatMap(([, , marker]) => marker ?? []));
-  const first = n % 3 > 0 ? [...before.slice(0, MOST_FIRST), ...edited.slice(-MOST_FIRST)] : [];
+  const first = n % 3 > 0 ? [...edited.slice(-MOST_FIRST), ...before.slice(0, MOST_FIRST)] : [];
   let text = `summary ${n}`;
   for (const marker of new Set([...first, ...markers.toReversed()])) {
     const longer = `${text} ${marker}`;

@@ -1,33 +1,45 @@
-import type { CommitOutcome, Job } from "../../../src/core/compaction.ts";
-import type { ChannelId } from "../../../src/core/ids.ts";
 import { JobStore } from "../../../src/store/compaction/jobs.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { type EditOutcome, LogStore } from "../../../src/store/log/log.ts";
+import { LogStore } from "../../../src/store/log/log.ts";
 import type { Mutant } from "./mutant.ts";
+import { patched } from "./patched.ts";
 import { changeFunction } from "./sql.ts";
 import { writesWhenDue } from "./write-ahead.ts";
 
 /** Gives a message its new text, and leaves what was summarised of its old one. */
-class ShallowEdits extends LogStore {
-  override async edit(channel: ChannelId, messageId: string, text: string, at: Date): Promise<EditOutcome> {
-    return super.edit(channel, messageId, text, at);
-  }
+function shallowEdits(): () => void {
+  return patched(
+    LogStore.prototype,
+    "edit",
+    (edit) =>
+      async function shallowEdit(this: LogStore, channel, messageId, text, at) {
+        return edit.call(this, channel, messageId, text, at);
+      },
+  );
 }
 
 /** Commits what was written, whatever was edited meanwhile. */
-class HastyJobs extends JobStore {
-  override async commit(job: Pick<Job, "id" | "attempt">): Promise<CommitOutcome> {
-    return super.commit(job);
-  }
+function hastyCommits(): () => void {
+  return patched(
+    JobStore.prototype,
+    "commit",
+    (commit) =>
+      async function hastyCommit(this: JobStore, job) {
+        return commit.call(this, job);
+      },
+  );
 }
 
-/** Only a summary that covers an edited message, or the note of its edit, gets a substitute. */
+/** An edit gives only those summaries a substitute that cover its message, or a note of its edits. */
 async function leaveBehind(db: Database): Promise<void> {
   await db.script(`
     create function fuzz_leave_behind() returns trigger language plpgsql as $$
+    declare v_seqs bigint[] := array(
+      select unnest(array[r.seq, r.noted_seq]) from revisions r
+       where r.channel_id = new.channel_id and r.seq in (
+         select e.seq from revisions e where e.channel_id = new.channel_id and e.xmin = pg_current_xact_id()::xid));
     begin
-      if exists (select from revisions r where r.channel_id = new.channel_id
-                   and (r.seq between new.from_seq and new.to_seq or r.noted_seq between new.from_seq and new.to_seq))
+      if v_seqs = '{}' or exists (select from unnest(v_seqs) s where s between new.from_seq and new.to_seq)
       then return new; end if;
       return null;
     end $$;
@@ -39,8 +51,8 @@ async function leaveBehind(db: Database): Promise<void> {
 export const EDIT_MUTANTS: readonly Mutant[] = [
   {
     name: "a shallow edit",
-    breaks: ["I17"],
-    store: (store, db) => ({ ...store, log: new ShallowEdits(db) }),
+    breaks: ["I12", "I17"],
+    patch: shallowEdits,
   },
   {
     name: "an edit leaves what was summarised behind",
@@ -54,7 +66,7 @@ export const EDIT_MUTANTS: readonly Mutant[] = [
     breaks: ["I17"],
     // An edit voids a stretch that is written ahead.
     config: writesWhenDue,
-    store: (store, db) => ({ ...store, jobs: new HastyJobs(db) }),
+    patch: hastyCommits,
   },
   {
     name: "what is summarised later reads the old summary",
