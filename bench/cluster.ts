@@ -1,6 +1,6 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { partitionOf } from "../src/channel/homes.ts";
+import { partitionOf } from "../src/channel/homes/homes.ts";
 import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
 import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
 import { findBroker, NO_BROKER, type TestBroker } from "../test/support/cluster/broker.ts";

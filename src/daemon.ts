@@ -6,8 +6,8 @@ import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { LiveChannels } from "./channel/live-channels.ts";
 import { Retention } from "./channel/retention.ts";
-import { PARTITIONS } from "./channel/homes.ts";
-import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/take-up.ts";
+import { PARTITIONS } from "./channel/homes/homes.ts";
+import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/homes/take-up.ts";
 import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
 import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
 import { type Base, type Channels, type Cluster, createChannels } from "./compose/channels.ts";
@@ -222,7 +222,7 @@ async function keepHomes(
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
-  const { HomeKeeper } = await import("./channel/home-keeper.ts");
+  const { HomeKeeper } = await import("./channel/homes/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({

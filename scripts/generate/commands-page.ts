@@ -5,7 +5,7 @@ import { createProgram } from "../../src/cli/program.ts";
 
 const HEAD = `# Commands
 
-<!-- \`npm run generate\` writes this page from src/admin/commands.ts and src/cli/program.ts. -->
+<!-- \`npm run generate\` writes this page from src/admin/commands.ts and those of src/cli. -->
 
 ## In a chat
 

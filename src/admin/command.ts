@@ -1,11 +1,11 @@
 import { sceneOf } from "../channel/turns/turn-channel.ts";
 import type { Guests } from "../channel/guests.ts";
 import type { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
-import type { ChannelHomes } from "../channel/channel-homes.ts";
-import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Renewal } from "../channel/renewal.ts";
+import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { Renewal } from "../channel/live/renewal.ts";
 import type { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
-import type { Waker } from "../channel/waker.ts";
+import type { Waker } from "../channel/wakes/waker.ts";
 import type { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../core/card.ts";
@@ -19,7 +19,7 @@ import type {
   PlatformCapabilities,
   PlatformCommand,
 } from "../platforms/platform.ts";
-import type { PairingDesk } from "../router/pairing-desk.ts";
+import type { PairingDesk } from "../router/pairing/pairing-desk.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";

@@ -185,7 +185,8 @@ async function forgetOwnWords(
   // Another agent may answer there by now than the one that remembers it.
   const memory = await memories.find({ ...askingChannel(parts, there), agent: own.agent }, id);
   if (memory === undefined) return null;
-  const taken = await takeOne(parts, { ...command, channel: there }, memory);
+  // Who says the same there, and how many do, is not the asker's to know or to take.
+  const taken = await takeOne(parts, { ...command, channel: there }, { ...memory, standsFor: [] });
   return formatForgotten({ id: memory.id }, taken);
 }
 
@@ -203,18 +204,21 @@ async function takeOne(parts: CommandParts, command: AskedCommand, memory: Owned
   const { channel, asker } = command;
   // Others' messages stay, unless an owner decides.
   const isOwners = ownsPlace(parts, command);
-  const messages = memory.messages.filter(({ author }) => isOwners || author === asker.id);
+  const said = [memory, ...memory.standsFor];
+  const proving = new Map(said.flatMap((one) => one.messages.map((message) => [message.id, message])));
+  const messages = [...proving.values()].filter(({ author }) => isOwners || author === asker.id);
   const redacted = await redactEverywhere(
     parts,
     channel,
     messages.map(({ id }) => id),
   );
-  // What said the same in other words would show in its place.
+  // What the asker said in other words would show in its place; what others did is theirs, and does.
+  const taken = said.filter((one) => one === memory || isOwners || one.asserter === asker.id);
   let gone = 0;
-  for (const id of [memory.id, ...memory.standsFor]) if (!(await takeMemory(parts, channel, id))) gone++;
+  for (const { id } of taken) if (!(await takeMemory(parts, channel, id))) gone++;
   return {
     messages: redacted.messages,
-    others: memory.messages.length - messages.length,
+    others: proving.size - messages.length,
     // What no other message proved has been counted as gone with its messages.
     otherMemories: Math.max(0, redacted.memories - gone),
   };

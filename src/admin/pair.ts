@@ -1,4 +1,4 @@
-import { type PairingDesk, describeStranger } from "../router/pairing-desk.ts";
+import { type PairingDesk, describeStranger } from "../router/pairing/pairing-desk.ts";
 import { chatPlatform } from "../platforms/platforms.ts";
 import type { InboundCommand } from "../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest } from "../store/channels/pairing.ts";

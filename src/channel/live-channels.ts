@@ -1,12 +1,12 @@
-import { type ActorLoaderParts, ActorLoader } from "./actor-loader.ts";
-import { ChannelHomes } from "./channel-homes.ts";
-import { Eviction, type EvictionLimits } from "./eviction.ts";
-import { HandOver } from "./hand-over.ts";
-import { ChannelRegistry } from "./registry.ts";
-import { Renewal } from "./renewal.ts";
-import { TakeUps } from "./take-up.ts";
-import { TakeoverWatch } from "./takeover-watch.ts";
-import { Waker } from "./waker.ts";
+import { type ActorLoaderParts, ActorLoader } from "./live/actor-loader.ts";
+import { ChannelHomes } from "./homes/channel-homes.ts";
+import { Eviction, type EvictionLimits } from "./live/eviction.ts";
+import { HandOver } from "./homes/hand-over.ts";
+import { ChannelRegistry } from "./live/registry.ts";
+import { Renewal } from "./live/renewal.ts";
+import { TakeUps } from "./homes/take-up.ts";
+import { TakeoverWatch } from "./homes/takeover-watch.ts";
+import { Waker } from "./wakes/waker.ts";
 
 export interface LiveChannelsParts
   extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {

@@ -14,7 +14,10 @@ const AT_ONCE = 500;
 const BETWEEN_MS = 20;
 
 export interface RetentionParts {
-  readonly store: Pick<RetentionStore, "channels" | "nextTexts" | "expireTexts" | "expireImages">;
+  readonly store: Pick<
+    RetentionStore,
+    "channels" | "assertAllCompare" | "assertOneKey" | "nextTexts" | "expireTexts" | "expireImages"
+  >;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -99,6 +102,7 @@ export class Retention implements AsyncDisposable {
     let [channels, texts] = [0, 0];
     for (const channel of await store.channels(before)) {
       if (isOver()) break;
+      await store.assertAllCompare();
       // What one channel holds up is no reason for the next to wait.
       const taken = (await this.#attempt(async () => this.#expireIn(channel, before, isOver), channel)) ?? 0;
       if (taken > 0) channels++;
@@ -110,6 +114,7 @@ export class Retention implements AsyncDisposable {
   /** @returns entries whose text went */
   async #expireIn(channel: ChannelId, before: Date, isOver: () => boolean): Promise<number> {
     const { store } = this.#parts;
+    await store.assertOneKey(channel);
     let taken = 0;
     // A reset covers what was summarised before it, which goes first.
     for (const isReset of [false, true]) {

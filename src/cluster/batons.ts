@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause, steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
-import type { HomesListener } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
 import { type DatabaseView, UNWATCHED } from "./database-watch.ts";
@@ -45,6 +45,8 @@ export interface BatonsOptions extends Partial<Timing> {
   readonly database?: () => DatabaseView;
   /** Told of each wake. Default: none is sent. */
   readonly woken?: HomesListener["woken"];
+  /** Told where another daemon has its name, and when that is its own again. Default: nobody is told. */
+  readonly onName?: (isOurs: boolean) => void;
   /** It takes its share from now on. */
   readonly onJoined: (members: number) => void;
   /** It has nothing, and tries to join again. */
@@ -171,15 +173,14 @@ export class Batons {
 
   /** Is a member, again and again, until it leaves. */
   async #run(onJoined: () => void): Promise<void> {
-    const { listener, log, onLost } = this.#options;
-    const gains = new Gains(listener, log);
+    const { onLost } = this.#options;
     const { signal } = this.#leaving;
     for (let failures = 0; !signal.aborted;) {
       // It could take up nothing.
       await this.#database.untilBack(signal);
       if (signal.aborted) return;
       const beganAt = steadyNow();
-      const why = await this.#beMember(gains, onJoined);
+      const why = await this.#beMember(onJoined);
       this.#why = why;
       if (signal.aborted) return;
       failures = steadyNow() - beganAt > LASTING_MS ? 0 : failures + 1;
@@ -190,20 +191,21 @@ export class Batons {
   }
 
   /** @returns why it is over */
-  async #beMember(gains: Gains, onJoined: () => void): Promise<string> {
+  async #beMember(onJoined: () => void): Promise<string> {
     const { names, count, listener, woken = null, log } = this.#options;
     try {
       const connection = await this.#open();
       if (this.#leaving.signal.aborted) return "it leaves";
       // Queues that are empty are given batons by it.
-      await this.sender.untilFlowing(FLOWING_MS);
+      await this.sender.untilFlowing(FLOWING_MS, this.#leaving.signal);
       const membership = await Membership.join({
         connection,
         names,
         count,
         self: this.#self,
         sender: this.sender,
-        gains,
+        // What hangs in an earlier one keeps nobody waiting.
+        gains: new Gains(listener, log),
         listener,
         woken,
         counts: this.counts,
@@ -231,23 +233,28 @@ export class Batons {
   /** @returns the connection that {@link claim} has opened, if it still stands @throws Error if the broker refuses */
   async #open(): Promise<BrokerConnection> {
     if (this.#named?.connection.isOpen === true) return this.#named.connection;
-    const { names, name, purpose, holdsName = false, livingMs, log } = this.#options;
+    const { names, name, purpose, holdsName = false, livingMs, onName, log } = this.#options;
+    const { signal } = this.#leaving;
     const connection = await this.#connect(purpose);
     this.#joining = connection;
     try {
+      // Whoever leaves has found no connection to cut.
+      signal.throwIfAborted();
       const giveBackName = holdsName
-        ? await takeName(connection, names, name, { log, livingMs })
+        ? await takeName(connection, names, name, { log, livingMs, signal })
         : async (): Promise<void> => undefined;
+      if (holdsName) onName?.(true);
       this.#named = { connection, giveBackName };
       return connection;
     } catch (error) {
+      if (error instanceof NameTakenError) onName?.(false);
       await connection.close();
       throw error;
     }
   }
 
   async #connect(what: string): Promise<BrokerConnection> {
-    return openBroker(this.#options.url, `weir ${this.#self.name}: ${what}`);
+    return openBroker(this.#options.url, `weir ${this.#self.name}: ${what}`, this.#leaving.signal);
   }
 
   async #deleteQueue(baton: number): Promise<void> {

@@ -31,9 +31,10 @@ export interface BrokerConnection {
 /**
  * @param url holds a password as a rule
  * @param name what people see of it in the broker's lists
+ * @param signal ends the attempt, and nothing of an open connection
  * @throws Error if there is no broker, or it refuses; no secret is in its message
  */
-export async function openBroker(url: string, name: string): Promise<BrokerConnection> {
+export async function openBroker(url: string, name: string, signal?: AbortSignal): Promise<BrokerConnection> {
   const address = new URL(url);
   address.searchParams.set("heartbeat", String(HEARTBEAT_S));
   const cutting = new AbortController();
@@ -44,8 +45,14 @@ export async function openBroker(url: string, name: string): Promise<BrokerConne
     // Goes to the socket: the client has no other way to leave a broker that does not answer.
     signal: cutting.signal,
   };
-  const model = await connect(address.href, options);
-  return new Open(model, cutting);
+  const cut = (): void => cutting.abort();
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", cut, { once: true });
+  try {
+    return new Open(await connect(address.href, options), cutting);
+  } finally {
+    signal?.removeEventListener("abort", cut);
+  }
 }
 
 class Open implements BrokerConnection {

@@ -4,8 +4,13 @@ import { Looks } from "../async/looks.ts";
 
 /** How often the database is asked for a sign of life, ms. */
 const ASK_MS = 1000;
-/** A daemon that has heard nothing for so long, and has asked at least twice, counts it as away, ms. */
-const AWAY_MS = 5000;
+/**
+ * A daemon that has heard nothing for so long, and has asked at least twice, counts it as away, ms. Where it goes away for all, what
+ * another has last said of it is up to five seconds old by then: a question, its limit, and some time on the way.
+ */
+const AWAY_MS = 8000;
+/** One that was away is there again after so many answers in a row: one alone may be luck, and joining for it costs all others. */
+const BACK_AFTER = 3;
 /**
  * A daemon whose every question was answered for so long tells the others that the database is there, ms. Longer than what above takes,
  * with the last question: where it was away for all, nobody says so before all have had the time to find it back.
@@ -34,6 +39,9 @@ export class Answers {
   /** When the last question that was answered was asked. */
   #answeredAt: number;
   #unanswered = 0;
+  #answered = 0;
+  /** It was away, and has not been back for long enough. */
+  #wasAway = false;
   /** Since when every question was answered; null: the last one was not. */
   #steadySince: number | null = null;
 
@@ -43,18 +51,21 @@ export class Answers {
 
   note(isAnswered: boolean, askedAt: number): void {
     if (isAnswered) {
+      this.#answered += 1;
+      this.#wasAway = this.isAway(askedAt) && this.#answered < BACK_AFTER;
       this.#answeredAt = askedAt;
       this.#steadySince ??= askedAt;
       this.#unanswered = 0;
       return;
     }
+    this.#answered = 0;
     this.#unanswered += 1;
     this.#steadySince = null;
   }
 
   /** One question alone may be late because this process stood still. */
   isAway(now: number): boolean {
-    return this.#unanswered >= 2 && now - this.#answeredAt >= AWAY_MS;
+    return this.#wasAway || (this.#unanswered >= 2 && now - this.#answeredAt >= AWAY_MS);
   }
 
   isSteady(now: number): boolean {

@@ -1,29 +1,36 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { HomesListener } from "../channel/homes.ts";
+import { withDeadline } from "../async/deadline.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 
 /** Who takes up what batons are of: partitions, or shards of a platform. What is said of partitions there holds for both. */
 export type BatonListener = Pick<HomesListener, "gained" | "handingOn" | "lost">;
 
+/** What the listener has not taken up by then goes to another member, ms. */
+const TAKE_MS = 5000;
+
 /** What a baton is of that has come. */
 interface Gain {
   readonly id: number;
-  /** The baton is gone again. */
+  /** The baton is gone again, and the listener was told that it is lost. */
   readonly isStale: () => boolean;
   readonly done: (isTaken: boolean) => void;
 }
 
 /**
- * Has the listener take up what came: all that came meanwhile at once, and never two of its calls side by side. So what was lost while
- * it was being taken up is told as lost before anybody is told that it has come again.
+ * Has the listener take up what came in one membership: all that came meanwhile at once, one call behind the other. One that does not
+ * end keeps nobody waiting for long: what it was for is told as lost, and passed on.
  */
 export class Gains {
   readonly #listener: BatonListener;
   readonly #log: Logger;
+  readonly #takeMs: number;
   #next: Gain[] = [];
   #running: Promise<void> | null = null;
 
-  constructor(listener: BatonListener, log: Logger) {
+  /** @param takeMs for tests */
+  constructor(listener: BatonListener, log: Logger, takeMs = TAKE_MS) {
+    this.#takeMs = takeMs;
     this.#listener = listener;
     this.#log = log;
   }
@@ -50,18 +57,20 @@ export class Gains {
   }
 
   async #take(batch: readonly Gain[]): Promise<void> {
-    const taken = new Set(await this.#gained(batch.map(({ id }) => id)));
-    const stale = batch.filter(({ id, isStale }) => isStale() && taken.has(id));
-    if (stale.length > 0) this.#listener.lost(stale.map(({ id }) => id));
+    const taken = new Set(await this.#gained(batch));
     for (const { id, isStale, done } of batch) if (!isStale()) done(taken.has(id));
   }
 
-  async #gained(ids: readonly number[]): Promise<readonly number[]> {
+  async #gained(batch: readonly Gain[]): Promise<readonly number[]> {
+    const batons = batch.map(({ id }) => id);
     try {
-      return await this.#listener.gained(ids);
+      const taken = await withDeadline(this.#listener.gained(batons), this.#takeMs);
+      if (taken !== null) return taken;
+      this.#log.warn({ batons }, "Batons have come, and what they are of was not taken up in time");
+      this.#listener.lost(batch.filter(({ isStale }) => !isStale()).map(({ id }) => id));
     } catch (err) {
-      this.#log.error({ err, batons: ids }, "Batons have come, and what they are of could not be taken up");
-      return [];
+      this.#log.error({ err, batons }, "Batons have come, and what they are of could not be taken up");
     }
+    return [];
   }
 }

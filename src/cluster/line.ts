@@ -321,7 +321,13 @@ export class Line {
   }
 
   async #handOn(seat: Seat, deadline: AbortSignal): Promise<void> {
-    if (seat.state !== "owned") return this.#pass(seat);
+    if (seat.state !== "owned") {
+      // What is still being taken up is not taken up any more.
+      const isTold = IS_TOLD.has(seat.state);
+      const passed = this.#pass(seat);
+      if (isTold) this.#lose([seat.id]);
+      return passed;
+    }
     seat.state = "handingOn";
     this.#parts.wakes?.remove(seat.id);
     await unlessAborted(this.#parts.listener.handingOn([seat.id], deadline), deadline);

@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { steadyNow } from "../async/clock.ts";
-import type { HomesListener } from "../channel/homes.ts";
+import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
@@ -264,7 +264,8 @@ export class Membership {
     this.#toldAt = steadyNow();
     const { held } = this.#line;
     const { self, sender, database } = this.#parts;
-    const { isSteady: hasDatabase } = database;
+    // What it has already begun to hand on, nobody hands on to it.
+    const hasDatabase = database.isSteady && !this.#isLeaving;
     sender.announce(presenceBytes({ ...self, held, isOut: this.#isOut, hasDatabase }));
   }
 

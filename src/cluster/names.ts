@@ -1,5 +1,5 @@
 import type { Options } from "amqplib";
-import type { Partition } from "../channel/homes.ts";
+import type { Partition } from "../channel/homes/homes.ts";
 
 /** What a cluster has in the broker, by its prefix. */
 

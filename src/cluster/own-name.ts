@@ -30,15 +30,17 @@ export class NameTakenError extends OperatorError {
 
 /**
  * Takes a daemon's name for as long as the connection lasts. One that an earlier connection has is waited for.
+ * @param options.signal ends the wait
  * @returns gives it back earlier; never rejects
- * @throws NameTakenError if another daemon has it that lives, Error if the connection is over
+ * @throws NameTakenError if another daemon has it that lives, Error if the connection is over, or the wait is ended
  */
 export async function takeName(
   connection: BrokerConnection,
   names: Names,
   name: string,
-  { log, livingMs = LIVING_MS }: { readonly log: Logger; readonly livingMs?: number | undefined },
+  options: { readonly log: Logger; readonly livingMs?: number | undefined; readonly signal: AbortSignal },
 ): Promise<() => Promise<void>> {
+  const { log, livingMs = LIVING_MS, signal } = options;
   const queue = names.daemon(name);
   for (const askedAt = steadyNow(); ;) {
     const outcome = await asked(connection, queue);
@@ -49,7 +51,8 @@ export async function takeName(
       log.warn({ name, why: outcome.why }, "name_not_taken");
       return async () => undefined;
     }
-    await pause(LOOK_MS);
+    await pause(LOOK_MS, signal);
+    signal.throwIfAborted();
   }
 }
 

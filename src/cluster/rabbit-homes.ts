@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import process from "node:process";
 import type { Logger } from "pino";
-import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../channel/homes.ts";
+import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../channel/homes/homes.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { Batons, type BatonsState } from "./batons.ts";
@@ -35,6 +35,8 @@ export interface RabbitHomesOptions extends Partial<Timing> {
   readonly handOnMs: number;
   /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
   readonly livingMs?: number;
+  /** Told where another daemon has its name, and when that is its own again. Default: nobody is told. */
+  readonly onName?: (isOurs: boolean) => void;
   /** Whether the database is there. Default: nobody asks. */
   readonly database?: () => DatabaseView;
   readonly log: Logger;

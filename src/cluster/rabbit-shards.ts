@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
-import { pause } from "../async/clock.ts";
 import { retry } from "../async/retry.ts";
+import { Takings } from "../async/takings.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ShardHomes, ShardListener } from "../platforms/shared/shard-homes.ts";
-import type { GatewayShardStore } from "../store/channels/gateway-shards.ts";
+import type { GatewayShardStore, TakenShard } from "../store/channels/gateway-shards.ts";
 import { Batons, type BatonsState } from "./batons.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import type { Timing } from "./line.ts";
@@ -59,6 +59,10 @@ export class RabbitShards implements ShardHomes {
   /** 0: not known yet. */
   #of = 0;
   #batons: Batons | null = null;
+  /** One that is lost while it is being taken is not opened. */
+  readonly #takings = new Takings<number>();
+  /** Epochs of the shards that the listener has. */
+  readonly #epochs = new Map<number, number>();
   #isResting = false;
   readonly #leaving = new AbortController();
   /** As long as nobody tells another number. */
@@ -87,10 +91,21 @@ export class RabbitShards implements ShardHomes {
     return this.#members;
   }
 
-  async admit(bucket: number, everyMs: number, signal: AbortSignal): Promise<void> {
-    const waitMs = await this.#takes.shards.reserveLogin(this.#options.platform, bucket, everyMs);
-    await pause(waitMs, signal);
-    signal.throwIfAborted();
+  async takeLogin(bucket: number, everyMs: number): Promise<number> {
+    return this.#takes.shards.takeLogin(this.#options.platform, bucket, everyMs);
+  }
+
+  async retake(shard: number): Promise<number | null> {
+    const { platform, log } = this.#options;
+    if (this.#batons?.owns(shard) !== true || this.#takings.has(shard)) return null;
+    try {
+      const [held] = await this.#take([shard], this.#of);
+      if (held !== undefined) log.warn({ platform, shard }, "shard_taken_anew");
+      return held?.epoch ?? null;
+    } catch (error) {
+      log.debug({ platform, shard, why: errorMessage(error) }, "shard_not_taken_anew");
+      return null;
+    }
   }
 
   /** Hands on all shards and takes none while others are there to take them, or takes its share again. */
@@ -134,7 +149,7 @@ export class RabbitShards implements ShardHomes {
       listener: {
         gained: async (shards) => this.#gain(shards, of),
         handingOn: async (shards, deadline) => this.#handOn(shards, deadline),
-        lost: (shards) => void this.#listener?.lost(shards, AbortSignal.abort()),
+        lost: (shards) => void this.#lose(shards, AbortSignal.abort()),
       },
       onJoined: (members) => log.info({ platform, of, members }, "shards_shared"),
       onLost: (why, waitMs) => log.warn({ platform, why, waitMs }, "shards_not_shared"),
@@ -148,22 +163,44 @@ export class RabbitShards implements ShardHomes {
   }
 
   async #gain(shards: readonly number[], of: number): Promise<readonly number[]> {
+    const held = await this.#take(shards, of);
+    if (held.length > 0) this.#listener?.gained(held, of);
+    return held.map(({ shard }) => shard);
+  }
+
+  /** @returns those that were not lost meanwhile @throws WeirError if the database is away */
+  async #take(shards: readonly number[], of: number): Promise<TakenShard[]> {
     const { shards: store, member } = this.#takes;
-    const taken = await store.take(this.#options.platform, shards, of, { owner: this.#name, member });
-    if (taken === null) {
-      void this.#divideAnew();
-      return [];
-    }
-    this.#listener?.gained(taken, of);
-    return taken.map(({ shard }) => shard);
+    return this.#takings.run(shards, async (own) => {
+      const taken = await store.take(this.#options.platform, shards, of, { owner: this.#name, member });
+      if (taken === null) {
+        void this.#divideAnew();
+        return [];
+      }
+      const wanted = new Set(own());
+      const held = taken.filter(({ shard }) => wanted.has(shard));
+      for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
+      return held;
+    });
+  }
+
+  async #lose(shards: readonly number[], deadline: AbortSignal): Promise<void> {
+    this.#takings.drop(shards);
+    const lost = this.#listener?.lost(shards, deadline);
+    for (const shard of shards) this.#epochs.delete(shard);
+    await lost;
   }
 
   async #handOn(shards: readonly number[], deadline: AbortSignal): Promise<void> {
     const { platform, log } = this.#options;
-    const { shards: store, member } = this.#takes;
-    await this.#listener?.lost(shards, deadline);
+    const { shards: store } = this.#takes;
+    const held = shards.flatMap((shard) => {
+      const epoch = this.#epochs.get(shard);
+      return epoch === undefined ? [] : [{ shard, epoch }];
+    });
+    await this.#lose(shards, deadline);
     try {
-      await store.release(platform, shards, member);
+      await store.release(platform, held);
     } catch (error) {
       // Another number of shards is agreed on a little later.
       log.debug({ platform, why: errorMessage(error) }, "shards_not_released");

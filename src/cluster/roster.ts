@@ -11,7 +11,7 @@ export interface Presence {
   readonly held: readonly number[];
   /** It counts for no share: it leaves, or cannot take up anything now. */
   readonly isOut: boolean;
-  /** The database has answered it for a while. */
+  /** The database has answered it for a while, and it does not leave. */
   readonly hasDatabase: boolean;
 }
 
@@ -56,6 +56,8 @@ const SILENT_MS = 3000;
 export class Roster {
   readonly #self: Pick<Presence, "id" | "since">;
   readonly #others = new Map<string, { readonly presence: Presence; readonly heardAt: number }>();
+  /** When each was last heard that the database answers: also whoever counts for no share, as it takes one where nobody else is. */
+  readonly #witnesses = new Map<string, number>();
   readonly #heldAt: number[];
 
   /** @param count batons that there are */
@@ -68,6 +70,8 @@ export class Roster {
   hear(heard: Presence, now: number): boolean {
     if (heard.id === this.#self.id) return false;
     for (const id of heard.held) this.holds(id, now);
+    if (heard.hasDatabase) this.#witnesses.set(heard.id, now);
+    else this.#witnesses.delete(heard.id);
     const isKnown = this.#others.has(heard.id);
     if (heard.isOut) return this.#others.delete(heard.id);
     this.#others.set(heard.id, { presence: heard, heardAt: now });
@@ -99,7 +103,8 @@ export class Roster {
 
   /** Whether the database answers another member. */
   isDatabaseThere(now: number): boolean {
-    return this.#here(now).some(({ hasDatabase }) => hasDatabase);
+    for (const [id, heardAt] of this.#witnesses) if (now - heardAt > SILENT_MS) this.#witnesses.delete(id);
+    return this.#witnesses.size > 0;
   }
 
   size(now: number): number {

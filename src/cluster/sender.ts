@@ -4,7 +4,7 @@ import { backoffMs, jittered } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { retry } from "../async/retry.ts";
-import type { Partition } from "../channel/homes.ts";
+import type { Partition } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
@@ -46,7 +46,7 @@ export class Sender {
   /** @param name what people see of its connection in the broker's lists */
   constructor(names: Names, url: string, name: string, log: Logger) {
     this.#names = names;
-    this.#open = async () => openBroker(url, name);
+    this.#open = async () => openBroker(url, name, this.#closing.signal);
     this.#log = log;
   }
 
@@ -60,12 +60,12 @@ export class Sender {
     return this.#line !== null && !this.#isBlocked && !this.#isFull;
   }
 
-  /** Resolves once it is so, or after a while. */
-  async untilFlowing(ms: number): Promise<void> {
+  /** Resolves once it is so, or after a while. @param signal ends the wait */
+  async untilFlowing(ms: number, signal: AbortSignal): Promise<void> {
     if (this.isFlowing) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onFlow.push(resolve);
-    await withDeadline(promise, ms, this.#closing.signal);
+    await withDeadline(promise, ms, signal);
   }
 
   wake(partition: Partition, wake: Wake): void {

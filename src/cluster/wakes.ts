@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 import { BackoffTimer } from "../async/backoff.ts";
-import type { Partition } from "../channel/homes.ts";
+import type { Partition } from "../channel/homes/homes.ts";
 import { type ChannelId, channelId, type Seq } from "../core/ids.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { type Names, WAKE_QUEUE } from "./names.ts";

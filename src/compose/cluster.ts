@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
-import { OUTSIDER } from "../channel/homes.ts";
+import { OUTSIDER } from "../channel/homes/homes.ts";
 import type { RabbitShards, ShardsVitals } from "../cluster/rabbit-shards.ts";
 import type { DatabaseView } from "../cluster/database-watch.ts";
 import type { Config } from "../config/config.ts";
@@ -25,13 +25,19 @@ export async function openCluster(
   const { NameTakenError } = await import("../cluster/own-name.ts");
   let view: DatabaseView = UNWATCHED;
   const seen = (): DatabaseView => view;
-  const homes = openRabbitHomes({ config, handOnMs: daemon.drainDeadlineMs, database: seen, log });
+  const shared = new SharedShards();
+  const homes = openRabbitHomes({
+    config,
+    handOnMs: daemon.drainDeadlineMs,
+    database: seen,
+    // Where another daemon has its name, it stays out of all.
+    onName: (isOurs) => shared.rest({ isNameless: !isOurs }),
+    log,
+  });
   const signer = fileSigner(database.dataDir);
   const { name } = homes.vitals();
   const id = randomUUID();
-  const shared: RabbitShards[] = [];
-  const shards = (): ShardsVitals[] => shared.flatMap((one) => one.vitals() ?? []);
-  const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shards() });
+  const vitals = (): ClusterVitals => ({ ...homes.vitals(), shards: shared.vitals() });
   return {
     homes,
     name,
@@ -51,12 +57,10 @@ export async function openCluster(
       return watch;
     },
     shardsOf(platform) {
-      const one = openRabbitShards({ config, platform, database: seen, log });
-      shared.push(one);
-      return one;
+      return shared.add(openRabbitShards({ config, platform, database: seen, log }));
     },
     present({ members, gatewayShards }, held) {
-      for (const one of shared) one.bind({ shards: gatewayShards, member: id });
+      shared.bind({ shards: gatewayShards, member: id });
       return new MemberRow({
         members,
         id,
@@ -67,12 +71,41 @@ export async function openCluster(
         // What is wrong with the file is told where it is used.
         keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => {
-          for (const one of [homes, ...shared]) one.rest(isDrained);
+          homes.rest(isDrained);
+          shared.rest({ isDrained });
         },
         log,
       });
     },
   };
+}
+
+/** The shards of all platforms. They rest together, for whichever reason. */
+class SharedShards {
+  readonly #all: RabbitShards[] = [];
+  #isDrained = false;
+  #isNameless = false;
+
+  add(one: RabbitShards): RabbitShards {
+    this.#all.push(one);
+    this.rest({});
+    return one;
+  }
+
+  bind(taker: Parameters<RabbitShards["bind"]>[0]): void {
+    for (const one of this.#all) one.bind(taker);
+  }
+
+  vitals(): ShardsVitals[] {
+    return this.#all.flatMap((one) => one.vitals() ?? []);
+  }
+
+  /** @param why what has changed of the reasons */
+  rest(why: { readonly isDrained?: boolean; readonly isNameless?: boolean }): void {
+    this.#isDrained = why.isDrained ?? this.#isDrained;
+    this.#isNameless = why.isNameless ?? this.#isNameless;
+    for (const one of this.#all) one.rest(this.#isDrained || this.#isNameless);
+  }
 }
 
 /** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */

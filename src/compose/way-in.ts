@@ -4,7 +4,7 @@ import type { Team } from "../core/team.ts";
 import type { StatusKeeper } from "../admin/daemon-status.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { NameHolds } from "../router/bindings.ts";
-import { createPairing, type Pairing } from "../router/pairing.ts";
+import { createPairing, type Pairing } from "../router/pairing/pairing.ts";
 import type { Setup } from "./setup.ts";
 import { Notices } from "../router/notices.ts";
 import { Router } from "../router/router.ts";

@@ -1,9 +1,15 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { checkAgents } from "./check-agents.ts";
-import { checkCluster } from "./check-cluster.ts";
-import { checkEmbeddings, checkModels } from "./check-models.ts";
-import { checkBindings, checkPlatforms } from "./check-platforms.ts";
-import { checkFile, problemsIn, type CheckedFile, type ProblemAt, withoutPlace } from "./check-file.ts";
+import { checkAgents } from "./checks/check-agents.ts";
+import { checkCluster } from "./checks/check-cluster.ts";
+import { checkEmbeddings, checkModels } from "./checks/check-models.ts";
+import { checkBindings, checkPlatforms } from "./checks/check-platforms.ts";
+import {
+  checkFile,
+  problemsIn,
+  type CheckedFile,
+  type ProblemAt,
+  withoutPlace,
+} from "./checks/check-file.ts";
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";

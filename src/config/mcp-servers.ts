@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ProblemAt } from "./check-file.ts";
+import type { ProblemAt } from "./checks/check-file.ts";
 import type { McpServerConfig } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";

@@ -1,4 +1,4 @@
-import type { ProblemAt } from "./check-file.ts";
+import type { ProblemAt } from "./checks/check-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { type FileConfig } from "./schema/file.ts";

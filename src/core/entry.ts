@@ -83,6 +83,8 @@ export interface EntryReference {
   readonly author: string;
   /** Null once the entry was deleted. */
   readonly text: string | null;
+  /** As of an {@link Entry}. */
+  readonly expired?: true;
   /** Another agent than the channel's own said it. */
   readonly agent?: AgentId;
 }

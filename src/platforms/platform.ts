@@ -221,8 +221,6 @@ export interface CatchUpLedger {
   watermark(platform: string, account: string): Promise<Date | null>;
   /** Moves the watermark forward. An earlier time changes nothing, unless the stored time lies in the future. */
   moveWatermark(platform: string, account: string, to: Date): Promise<void>;
-  /** The other daemons that hear the same; undefined: there are none, or each hears other channels. */
-  readonly sharing?: CatchUpSharing | undefined;
   /** How far a connection was heard last, where the platform replays what comes behind that; null: nobody knows. */
   keptSession(platform: string, shard: number): Promise<KeptSession | null>;
   /**
@@ -231,26 +229,6 @@ export interface CatchUpLedger {
    * @returns false: another daemon has it, and what that keeps stays
    */
   keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean>;
-}
-
-/**
- * Catch-ups of several daemons that hear one platform: each message comes to one of them, and each looks for what was missed when its
- * connection is back. A channel is read by one of them; one that dies meanwhile is replaced.
- */
-export interface CatchUpSharing {
-  /** The time, as text, by a clock that all of them have. */
-  clock(): Promise<string>;
-  /**
-   * Asks to read what was missed in a channel. `done`: another has, and began after `since`; `others`: another is at it: ask again.
-   * @param since by `clock`: from then on this daemon hears the channel
-   */
-  claim(channel: ChannelAddress, since: string): Promise<"ours" | "done" | "others">;
-  /** What was said before the claim was handed in, or is recorded as a gap. `isWhole` false: the record is read here. */
-  read(channel: ChannelAddress, isWhole: boolean): Promise<void>;
-  /** It could not be read here. */
-  leave(channel: ChannelAddress): Promise<void>;
-  /** Recorded gaps whose reader is gone. */
-  abandoned(platform: string): Promise<readonly Gap[]>;
 }
 
 /** How the configuration treats a channel. */

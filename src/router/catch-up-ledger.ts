@@ -1,11 +1,10 @@
-import type { ChannelHomes } from "../channel/channel-homes.ts";
-import type { ChannelRegistry } from "../channel/registry.ts";
-import type { Waker } from "../channel/waker.ts";
+import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { Waker } from "../channel/wakes/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform, GapStep, InboundMessage } from "../core/message.ts";
-import type { CatchUpLedger, CatchUpSharing, ChannelPolicy, Gap } from "../platforms/platform.ts";
+import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
@@ -15,10 +14,9 @@ import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
-  readonly store: Pick<Store, "channels" | "gaps" | "catchUps" | "watermarks" | "gatewaySessions">;
+  readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions">;
   readonly registry: Pick<ChannelRegistry, "loaded">;
   readonly waker: Pick<Waker, "mention">;
-  readonly homes: Pick<ChannelHomes, "isAlone">;
   readonly channelIds: ChannelIds;
   /** The binding that answers a channel; undefined: nobody answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
@@ -31,11 +29,9 @@ const MAX_GAPS = 2000;
 /** Answers the adapters from the database. A channel that no binding answers has no gap. */
 export class BindingLedger implements CatchUpLedger {
   readonly #options: BindingLedgerOptions;
-  readonly sharing: CatchUpSharing | undefined;
 
   constructor(options: BindingLedgerOptions) {
     this.#options = options;
-    this.sharing = options.homes.isAlone ? undefined : this.#share();
   }
 
   refuses(message: InboundMessage): boolean {
@@ -82,7 +78,6 @@ export class BindingLedger implements CatchUpLedger {
 
   async advanceGap(channel: ChannelAddress, step: GapStep): Promise<void> {
     await this.#options.store.gaps.advance(channel, step);
-    if (this.sharing !== undefined) await this.#options.store.catchUps.goOn(channel);
   }
 
   async closeGap(channel: ChannelAddress): Promise<void> {
@@ -131,24 +126,6 @@ export class BindingLedger implements CatchUpLedger {
 
   async keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean> {
     return this.#options.store.gatewaySessions.keep(platform, place, epoch);
-  }
-
-  #share(): CatchUpSharing {
-    const { catchUps } = this.#options.store;
-    return {
-      clock: async () => catchUps.clock(),
-      claim: async (channel, since) => catchUps.claim(channel, since),
-      read: async (channel, isWhole) => catchUps.read(channel, isWhole),
-      leave: async (channel) => catchUps.leave(channel),
-      abandoned: async (platform) => {
-        const gaps: Gap[] = [];
-        for (const channel of await catchUps.abandoned(platform)) {
-          const gap = await this.gapOf(channel);
-          if (gap !== null) gaps.push(gap);
-        }
-        return gaps;
-      },
-    };
   }
 
   async #row({ channel }: ChannelOnPlatform): Promise<ChannelRow | undefined> {

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
-import type { ChannelRegistry } from "../channel/registry.ts";
-import type { ChannelHomes } from "../channel/channel-homes.ts";
-import type { Renewal } from "../channel/renewal.ts";
-import type { Waker } from "../channel/waker.ts";
+import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import type { Renewal } from "../channel/live/renewal.ts";
+import type { Waker } from "../channel/wakes/waker.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";
@@ -26,8 +26,8 @@ import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
 import { type Admission, admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
-import type { Pairing } from "./pairing.ts";
-import { STRANGERS_COMMAND } from "./pairing-desk.ts";
+import type { Pairing } from "./pairing/pairing.ts";
+import { STRANGERS_COMMAND } from "./pairing/pairing-desk.ts";
 import { type Addressee, addresseeOf } from "./addressee.ts";
 import { BindingLedger } from "./catch-up-ledger.ts";
 import { channelKey, ChannelIds } from "./channel-ids.ts";
@@ -42,7 +42,7 @@ import type { Notices } from "./notices.ts";
 
 export interface RouterParts {
   readonly store: Store;
-  readonly homes: Pick<ChannelHomes, "isAlone" | "place">;
+  readonly homes: Pick<ChannelHomes, "place">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory">;
   readonly waker: Waker;
   readonly renewal: Pick<Renewal, "follow">;
@@ -118,7 +118,6 @@ export class Router implements PlatformInbox {
     this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
     this.ledger = new BindingLedger({
       store: parts.store,
-      homes: parts.homes,
       registry: parts.registry,
       waker: parts.waker,
       channelIds: this.#channelIds,

@@ -12,7 +12,6 @@ import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
 import { ErasureStore } from "./log/erasures.ts";
-import { CatchUpStore } from "./channels/catch-ups.ts";
 import { TermKeys } from "./log/fingerprints.ts";
 import { RetentionStore } from "./log/retention.ts";
 import { GapStore } from "./channels/gaps.ts";
@@ -84,7 +83,6 @@ export interface Store {
   readonly answers: AnswerProvenanceStore;
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
-  readonly catchUps: CatchUpStore;
   readonly watermarks: ListeningWatermarkStore;
   readonly gatewaySessions: GatewaySessionStore;
   readonly gatewayShards: GatewayShardStore;
@@ -155,7 +153,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     answers: new AnswerProvenanceStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
-    catchUps: new CatchUpStore(db),
     watermarks: new ListeningWatermarkStore(db),
     gatewaySessions: new GatewaySessionStore(db),
     gatewayShards: new GatewayShardStore(db),

@@ -39,10 +39,10 @@ export function withoutUnseen(text: string): string {
 export function plainDigits(text: string): string {
   return text.replaceAll(/(?![0-9])\p{Nd}/gu, (digit) => {
     const code = digit.codePointAt(0) ?? 0;
-    let value = 0;
-    // Each script has its ten digits in a row.
-    while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
-    return String(value);
+    let before = 0;
+    // Each script has its ten digits in a row, and five such rows of mathematics stand side by side.
+    while (/\p{Nd}/u.test(String.fromCodePoint(code - before - 1))) before++;
+    return String(before % 10);
   });
 }
 

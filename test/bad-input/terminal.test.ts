@@ -1,4 +1,4 @@
-// proves: src/platforms/terminal/screen.ts, src/platforms/terminal/line-reader.ts
+// proves: src/platforms/terminal/screen.ts, src/platforms/terminal/typed/line-reader.ts
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, test } from "node:test";

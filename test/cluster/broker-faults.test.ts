@@ -1,7 +1,7 @@
 // proves: src/cluster/rabbit-homes.ts, src/cluster/set-up.ts, src/cluster/sender.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { makeNamespace } from "../support/cluster/broker.ts";
 import { makeCluster } from "../support/cluster/rabbit-cluster.ts";

@@ -1,5 +1,6 @@
 // proves: src/compose/cluster.ts
 import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { loadedBy } from "../support/hooked.ts";
 
@@ -8,7 +9,7 @@ const loaded = async (code: string): Promise<string[]> =>
   loadedBy(code, /amqplib|\/src\/cluster\/|home-keeper/);
 
 const OPENED = `
-  await import("./src/cli/session.ts");
+  await import("./src/cli/talk/session.ts");
   const { openCluster } = await import("./src/compose/cluster.ts");
   const { pino } = await import("pino");
   const log = pino({ level: "silent" });`;
@@ -19,7 +20,9 @@ test("a daemon that is alone loads nothing of a cluster", async () => {
   );
   assert.deepEqual(alone, []);
   const member = await loaded(
-    `${OPENED} await openCluster({ cluster: { url: "amqp://127.0.0.1:1", name: "a", prefix: "none" }, daemon: { drainDeadlineMs: 1 } }, log);`,
+    `${OPENED} const database = { dataDir: ${JSON.stringify(tmpdir())} };
+     const cluster = { url: "amqp://127.0.0.1:1", name: "a", prefix: "none" };
+     await openCluster({ cluster, daemon: { drainDeadlineMs: 1 }, database }, log);`,
   );
   assert.ok(
     member.some((url) => url.includes("amqplib")),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { makeCluster } from "../support/cluster/rabbit-cluster.ts";

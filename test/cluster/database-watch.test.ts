@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { Answers, type DatabaseView, DatabaseWatch } from "../../src/cluster/database-watch.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
@@ -17,7 +17,7 @@ const url = broker?.url ?? "";
 const RUN = { skip: skippedWithout(broker) };
 const LIMIT_MS = 300;
 
-test("a database is away after two questions and five seconds without an answer, and there again with the next answer", () => {
+test("a database is away after two questions and eight seconds without an answer, and there again with three answers", () => {
   const answers = new Answers(0);
   assert.deepEqual([answers.isAway(60_000), answers.isSteady(60_000)], [false, false]);
   answers.note(true, 1000);
@@ -29,11 +29,38 @@ test("a database is away after two questions and five seconds without an answer,
   answers.note(true, 61_000);
   answers.note(false, 62_000);
   answers.note(false, 64_000);
-  assert.equal(answers.isAway(65_999), false);
-  assert.equal(answers.isAway(66_000), true);
+  assert.equal(answers.isAway(68_999), false);
+  assert.equal(answers.isAway(69_000), true);
   answers.note(true, 70_000);
-  assert.equal(answers.isAway(70_000), false);
-  assert.equal(answers.isSteady(79_999), false);
+  answers.note(true, 71_000);
+  assert.equal(answers.isAway(71_000), true);
+  // As before: two answers were luck.
+  answers.note(false, 72_000);
+  for (const askedAt of [73_000, 74_000]) answers.note(true, askedAt);
+  assert.equal(answers.isAway(74_000), true);
+  answers.note(true, 75_000);
+  assert.equal(answers.isAway(75_000), false);
+  assert.equal(answers.isSteady(82_999), false);
+  assert.equal(answers.isSteady(83_000), true);
+  // One that is not away needs no second answer.
+  answers.note(false, 84_000);
+  answers.note(true, 85_000);
+  assert.equal(answers.isAway(85_000), false);
+});
+
+test("a server that has no connection left for the question is there", async () => {
+  await using database = await createTestDatabase();
+  const { connection } = database;
+  if ("url" in connection) throw new Error("this needs a Postgres that the tests start");
+  await using owner = new Database(connection, pino({ level: "silent" }));
+  const user = `crowded_${database.name}`;
+  await owner.script(`create role ${user} login connection limit 0`);
+  await using crowded = new Database({ ...connection, user }, pino({ level: "silent" }));
+  await using probe = crowded.openProbe(5000);
+  assert.equal(await probe.answers(), true);
+  await owner.script(`alter role ${user} connection limit 5; alter role ${user} nologin`);
+  assert.equal(await probe.answers(), false);
+  await owner.script(`drop role ${user}`);
 });
 
 /** Two daemons without channels, each with a way of its own to Postgres that can be cut. */

@@ -1,7 +1,7 @@
 // proves: src/cluster/membership.ts, src/cluster/line.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { MemberProcess } from "../support/cluster/member-process.ts";
 import { measureTakeovers } from "../support/cluster/takeover.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { openBroker } from "../../src/cluster/broker-connection.ts";
 import { Gains } from "../../src/cluster/gains.ts";
 import { Line, type LineCounts } from "../../src/cluster/line.ts";

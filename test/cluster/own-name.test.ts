@@ -1,13 +1,16 @@
 // proves: src/cluster/own-name.ts, src/cluster/rabbit-homes.ts
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { NameTakenError } from "../../src/cluster/own-name.ts";
 import { openRabbitHomes, type RabbitHomes } from "../../src/cluster/rabbit-homes.ts";
 import { findBroker, makeNamespace, skippedWithout, type TestNamespace } from "../support/cluster/broker.ts";
 import { MemberProcess } from "../support/cluster/member-process.ts";
 import { makeCluster } from "../support/cluster/rabbit-cluster.ts";
+import { startListening } from "../support/listening.ts";
 import { until } from "../support/patience.ts";
 
 const broker = await findBroker();
@@ -71,7 +74,8 @@ test("who finds its name taken when it comes back says so, and joins when it is 
   await using space = makeNamespace(url);
   await using cluster = makeCluster(url, space);
   const first = await cluster.join("a");
-  const second = cluster.add("a", { livingMs: 200 });
+  const told: boolean[] = [];
+  const second = cluster.add("a", { livingMs: 200, onName: (isOurs) => told.push(isOurs) });
   await until("word of it", () => second.homes.vitals().why !== null);
   assert.match(
     second.homes.vitals().why ?? "",
@@ -81,4 +85,27 @@ test("who finds its name taken when it comes back says so, and joins when it is 
   await first.homes.leave(AbortSignal.abort());
   await second.started;
   assert.equal(second.homes.vitals().why, null);
+  // Its shards rest meanwhile.
+  assert.deepEqual([told[0], told.at(-1)], [false, true]);
 });
+
+test(
+  "who leaves while it waits for its name, or for a broker that does not answer, is gone at once",
+  RUN,
+  async () => {
+    await using space = makeNamespace(url);
+    await using cluster = makeCluster(url, space);
+    await cluster.join("a");
+    await using deaf = await startListening(
+      createServer((socket) => void socket.on("error", () => undefined).resume()),
+    );
+    for (const way of [url, `amqp://127.0.0.1:${deaf.port}`]) {
+      const second = cluster.add("a", { url: way });
+      await delay(500);
+      const leftAt = performance.now();
+      await second.homes.leave(AbortSignal.abort());
+      const tookMs = performance.now() - leftAt;
+      assert.ok(tookMs < 3000, `${tookMs} ms`);
+    }
+  },
+);

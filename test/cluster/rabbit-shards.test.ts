@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
+import { pause } from "../../src/async/clock.ts";
 import { openRabbitShards, type RabbitShards } from "../../src/cluster/rabbit-shards.ts";
 import type { HeldShard } from "../../src/platforms/shared/shard-homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
@@ -72,6 +74,8 @@ class Scene implements AsyncDisposable {
 class Member {
   readonly shards: RabbitShards;
   readonly epochs = new Map<number, number | null>();
+  /** Shards that it was ever given. */
+  readonly gained: number[] = [];
   /** What it was told of last. */
   of = 0;
   readonly #scene: Scene;
@@ -116,6 +120,7 @@ class Member {
   #gain(shards: readonly HeldShard[], of: number): void {
     this.of = of;
     for (const { shard, epoch } of shards) {
+      this.gained.push(shard);
       this.epochs.set(shard, epoch);
       this.#scene.give(shard, this.#name);
     }
@@ -199,22 +204,69 @@ test("who waits without a shard while the number changes divides the servers ane
   assert.deepEqual(scene.overlaps, []);
 });
 
+test(
+  "whose epoch of a shard is over takes it anew while the baton is its own, and not otherwise",
+  RUN,
+  async () => {
+    await using scene = await Scene.open();
+    const a = await scene.start("a", 1);
+    await until("the shard", () => scene.shares["a"] === 1);
+    const b = await scene.start("b", 1);
+    await until("both", () => b.shards.members() === 2);
+    // A statement of b was on its way while it lost the shard.
+    const late = { owner: "b", member: randomUUID() };
+    const [taken] = (await scene.weir.store.gatewayShards.take(PLATFORM, [0], 1, late)) ?? [];
+    assert.equal(await b.shards.retake(0), null);
+    const epoch = await a.shards.retake(0);
+    assert.ok((epoch ?? 0) > (taken?.epoch ?? 0));
+    // What it gives back is what it has taken last.
+    await a.shards.leave(EVER);
+    await until("the shard at the other", () => scene.shares["b"] === 1);
+    assert.ok((b.epochs.get(0) ?? 0) > (epoch ?? 0));
+    assert.equal(await a.shards.retake(0), null);
+  },
+);
+
+test("a shard that is lost while it is being taken is not opened", RUN, async () => {
+  await using scene = await Scene.open();
+  const lock = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = scene.weir.db.transaction(async (client) => {
+    await client.query({ name: "", text: "lock table gateway_shards in exclusive mode" });
+    locked.resolve();
+    await lock.promise;
+  });
+  await locked.promise;
+  const a = await scene.start("a", 1);
+  const waiting = "select from pg_locks where relation = 'gateway_shards'::regclass and not granted";
+  await until("a take", async () => (await scene.weir.sql(waiting)).length > 0);
+  const left = a.shards.leave(AbortSignal.abort());
+  lock.resolve();
+  await Promise.all([left, holding]);
+  await until("its end", async () => (await scene.weir.sql("select from gateway_shards")).length > 0);
+  await delay(50);
+  assert.deepEqual(a.gained, []);
+});
+
 test("two daemons that log in keep the pause together", RUN, async () => {
   await using scene = await Scene.open();
   const [a, b] = [await scene.start("a", 2), await scene.start("b", 2)];
   const at: number[] = [];
   const log = async ({ shards }: Member): Promise<void> => {
-    await shards.admit(0, 300, EVER);
+    for (;;) {
+      const waitMs = await shards.takeLogin(0, 300);
+      if (waitMs === 0) break;
+      await pause(waitMs);
+    }
     at.push(performance.now());
   };
   await Promise.all([log(a), log(b), log(a), log(b)]);
   const pauses = at.slice(1).map((one, index) => one - (at[index] ?? 0));
   // The clocks of timers and of the database differ by some ms.
   assert.ok(
-    pauses.every((pause) => pause > 250),
+    pauses.every((ms) => ms > 250),
     pauses.join(),
   );
-  await assert.rejects(a.shards.admit(0, 60_000, AbortSignal.abort()));
 });
 
 test("without a broker nobody has a shard, and a daemon can be left", RUN, async () => {

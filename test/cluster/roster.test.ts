@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { PARTITIONS } from "../../src/channel/homes.ts";
+import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import {
   largestShare,
   parsePresence,
@@ -33,6 +33,11 @@ test("whether others reach the database is heard of those that are there, and of
   roster.hear(presence("c", 3, { hasDatabase: true }), 0);
   assert.equal(roster.isDatabaseThere(0), true);
   assert.equal(roster.isDatabaseThere(3001), false);
+  // Who rests takes what nobody else can have.
+  roster.hear(presence("d", 4, { hasDatabase: true, isOut: true }), 4000);
+  assert.equal(roster.isDatabaseThere(4000), true);
+  roster.hear(presence("d", 4, { isOut: true }), 4001);
+  assert.equal(roster.isDatabaseThere(4001), false);
 });
 
 test("the order of joining says whose share is larger, and all members say the same", () => {

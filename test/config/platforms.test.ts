@@ -1,4 +1,4 @@
-// proves: src/config/describe-config.ts, src/config/check-platforms.ts
+// proves: src/config/describe-config.ts, src/config/checks/check-platforms.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeConfig } from "../../src/config/describe-config.ts";

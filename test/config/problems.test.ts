@@ -1,4 +1,4 @@
-// proves: src/config/check-file.ts, src/config/check-agents.ts, src/config/toml-document.ts
+// proves: src/config/checks/check-file.ts, src/config/checks/check-agents.ts, src/config/toml-document.ts
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
-import { partitionOf } from "../../src/channel/homes.ts";
+import { partitionOf } from "../../src/channel/homes/homes.ts";
 import { readyAnswer } from "../../src/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";

@@ -9,7 +9,7 @@ import {
   type LiveChannelsParts,
 } from "../../src/channel/live-channels.ts";
 import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
-import { DueWorkDesk } from "../../src/channel/due-work.ts";
+import { DueWorkDesk } from "../../src/channel/wakes/due-work.ts";
 import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
@@ -25,7 +25,7 @@ import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
 import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
-import { createPairing } from "../../src/router/pairing.ts";
+import { createPairing } from "../../src/router/pairing/pairing.ts";
 import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
 import { Speakers } from "../../src/router/speakers.ts";

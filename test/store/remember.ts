@@ -25,3 +25,13 @@ export async function rememberIn(
   if (row === undefined) throw new Error("add_memory returned no row");
   return row.id;
 }
+
+/** Puts memories behind an older one, as if their vectors had told that they say the same. */
+export async function foldBehind(
+  { sql }: Pick<OpenStore, "sql">,
+  older: number,
+  ...memories: readonly number[]
+): Promise<void> {
+  await sql("update memories set same_as = $1 where id = any($2)", older, memories);
+  await sql("update memories set stands_for = true where id = $1", older);
+}

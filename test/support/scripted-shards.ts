@@ -15,6 +15,10 @@ export class ScriptedShards implements ShardHomes {
     return 2;
   }
 
+  async takeLogin(): Promise<number> {
+    return 0;
+  }
+
   async leave(): Promise<void> {
     // The test says who has what.
   }

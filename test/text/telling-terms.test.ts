@@ -17,6 +17,8 @@ test("a text is told by its words, numbers and identifiers, however they are wri
     ["Ann loves pineapples", "the password is Pineapple"],
     ["api_key_zxq", "the key of the API"],
     ["ＺＸＱ", "zxq"],
+    ["the PIN is 𝟒𝟕𝟙𝟷", "4711"],
+    ["the PIN is 𝟜𝟩𝟭𝟏", "4711"],
     ["合言葉は桜の木", "桜の木を植えた"],
     ["she was born on 1990-05-12", "1990-05-12"],
   ] as const)
@@ -28,6 +30,7 @@ test("a text is not told by what every text has, nor by the day of an absolute d
     ["that is what I said to you", "and who are you to say so"],
     ["On 2026-11-21 Ann moved.", "there were 21 guests"],
     ["the reading was 7", "17 and 70"],
+    ["the PIN is 𝟜𝟟𝟙𝟙", "9999"],
   ] as const)
     assert.ok(!share(one, other), `${one} / ${other}`);
 });

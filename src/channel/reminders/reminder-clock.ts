@@ -16,7 +16,7 @@ import type { TimeFormat } from "../../text/time.ts";
 import type { Config } from "../../config/config.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
-import type { Waker } from "../waker.ts";
+import type { Waker } from "../wakes/waker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { reminderTitle } from "./reminder-title.ts";

@@ -12,7 +12,7 @@ import { ToolFailure } from "../../tools/tool.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
 import type { ActorParts } from "../channel-context.ts";
-import type { DueWorkDesk } from "../due-work.ts";
+import type { DueWorkDesk } from "../wakes/due-work.ts";
 import { agentHere } from "../guests.ts";
 import { billLine, storeBillLine } from "../model-usage.ts";
 import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";

@@ -233,7 +233,10 @@ export class TurnRecall implements Disposable {
     const { store, owner } = this.#parts;
     try {
       const found = await store.attached.said(owner.channel, messages);
-      const texts = [...found.values()].map(({ text }) => (text ?? "").slice(0, REPLIED_TO));
+      // What stands in place of a text that is no longer kept is no one's words.
+      const texts = [...found.values()].map(({ text, expired }) =>
+        expired === true ? "" : (text ?? "").slice(0, REPLIED_TO),
+      );
       return texts.join("\n").slice(0, REPLIED_TO);
     } catch {
       return "";

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import { type Finding, OperatorError } from "../../core/errors.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../../llm/catalog/ollama.ts";
 import { type ChatPlatform, PLATFORM_ROWS } from "../../platforms/platforms.ts";
-import { lookAtModels, shownFinding } from "../doctor.ts";
+import { lookAtModels, shownFinding } from "../upkeep/doctor.ts";
 import type { CommonOptions, Io } from "../io.ts";
 import { type Folder, type Setting, type Settings, writeSettings } from "./files.ts";
 import { type Choice, openQuestions, type Questions } from "./questions.ts";

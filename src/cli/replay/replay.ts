@@ -9,7 +9,7 @@ import { Progress, Spinner } from "../progress.ts";
 import { type Recording, readRecording } from "./recording.ts";
 import { ReplayPlatform } from "./replay-platform.ts";
 import { ReplayTally } from "./replay-tally.ts";
-import { findAgent } from "../session.ts";
+import { findAgent } from "../talk/session.ts";
 import { bindPlatform } from "../../router/bindings.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */

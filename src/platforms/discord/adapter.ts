@@ -30,7 +30,7 @@ import { BotIdentity } from "./gateway/bot-identity.ts";
 import { Logins } from "./gateway/logins.ts";
 import type { SharedParts } from "./gateway/shard-intake.ts";
 import { Shards } from "./gateway/shards.ts";
-import { LOCAL_SHARDS, type ShardHomes } from "../shared/shard-homes.ts";
+import { LocalShards, type ShardHomes } from "../shared/shard-homes.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 
@@ -62,6 +62,7 @@ class DiscordPlatform implements Platform {
   readonly capabilities: PlatformCapabilities;
   readonly #options: DiscordOptions;
   readonly #timing: DiscordTiming;
+  readonly #shardHomes: ShardHomes;
   readonly #api: DiscordApi;
   readonly #identity: BotIdentity;
   readonly #directory: Directory;
@@ -75,7 +76,7 @@ class DiscordPlatform implements Platform {
   #shards: Shards | null = null;
 
   constructor(options: DiscordOptions) {
-    const { config, log, shardHomes = LOCAL_SHARDS } = options;
+    const { config, log, shardHomes = new LocalShards() } = options;
     const timing = { ...DISCORD_TIMING, ...options.timing };
     const { token, apiUrl } = config;
     const api = new DiscordApi({ token, apiUrl, timing, members: () => shardHomes.members() });
@@ -85,6 +86,7 @@ class DiscordPlatform implements Platform {
     const lastMessages = this.#lastMessages;
     this.#options = options;
     this.#timing = timing;
+    this.#shardHomes = shardHomes;
     this.#logins = new Logins(api, shardHomes, timing);
     this.#api = api;
     this.#identity = identity;
@@ -106,13 +108,7 @@ class DiscordPlatform implements Platform {
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
-    const {
-      config,
-      log,
-      commands: listed,
-      now = () => new Date(),
-      shardHomes = LOCAL_SHARDS,
-    } = this.#options;
+    const { config, log, commands: listed, now = () => new Date() } = this.#options;
     const [api, reader, timing, logins] = [this.#api, this.#reader, this.#timing, this.#logins];
     const commands = new SlashCommands({ api, inbox, commands: listed, reader, log });
     this.#commands = commands;
@@ -134,11 +130,12 @@ class DiscordPlatform implements Platform {
       reader,
       commands,
       logins,
+      homes: this.#shardHomes,
       timing,
       log,
       now,
     };
-    this.#shards = new Shards(shared, { count: config.shards, homes: shardHomes });
+    this.#shards = new Shards(shared, { count: config.shards });
     await this.#shards.start();
   }
 

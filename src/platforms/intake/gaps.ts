@@ -3,14 +3,14 @@ import PQueue from "p-queue";
 import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
-import { type CatchUpSharing, type Gap, PlatformError } from "../platform.ts";
+import { type Gap, PlatformError } from "../platform.ts";
 import { Backlogs, type BacklogsParts } from "./backlogs.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 import type { ChatHistory } from "./history.ts";
 import type { PlatformRetry } from "../shared/platform-retry.ts";
 
 export interface GapsParts {
-  readonly ledger: BacklogsParts["ledger"] & { readonly sharing?: CatchUpSharing | undefined };
+  readonly ledger: BacklogsParts["ledger"];
   readonly history: ChatHistory;
   readonly platformRetry: PlatformRetry;
   readonly log: Logger;
@@ -26,15 +26,10 @@ export interface GapsParts {
   readonly onFilled: (name: string) => void;
 }
 
-type Claim = Awaited<ReturnType<CatchUpSharing["claim"]>>;
-
 /** Concurrent catch-ups: platforms allow some dozens of calls a second. */
 const CATCH_UPS = 4;
 /** Consecutive attempts at a channel's catch-up. The next follows the longest delay, after other channels. */
 const ATTEMPTS = 5;
-
-/** How often it is asked whether another daemon has read a channel, ms. */
-const OTHERS_MS = 500;
 
 /** A channel whose gap is being fetched. */
 interface Gate {
@@ -43,8 +38,6 @@ interface Gate {
   /** Resolves when the attempts are over. */
   readonly done: Promise<void>;
   readonly end: () => void;
-  /** From when on the channel is heard, by the clock that daemons share; null: not known before it is asked for. */
-  since: string | null;
   isBegun: boolean;
   isFilled: boolean;
   /** The connection was lost again meanwhile, so more messages are missing than were fetched. */
@@ -92,16 +85,10 @@ export class Gaps {
     return this.#gates.get(name)?.gap ?? this.#bypassed.get(name) ?? null;
   }
 
-  /**
-   * Begins to fill a gap.
-   * @param since from when on the channel is heard, by the clock that daemons share: what another has read from then on is not read
-   *   again. Default: from when it is asked for
-   */
-  open(gap: Gap, since: string | null = null): void {
+  open(gap: Gap): void {
     const { name } = gap.channel;
     const known = this.#fetching.get(name);
     if (known !== undefined) {
-      known.since = since;
       // Two catch-ups of a channel would close each other's gap, so later events wait for the first again.
       known.isStale = true;
       this.#gates.set(name, known);
@@ -109,14 +96,10 @@ export class Gaps {
     }
     const { promise: done, resolve: end } = Promise.withResolvers<void>();
     const foundAt = this.#parts.now();
-    const gate: Gate = { gap, foundAt, done, end, since, isBegun: false, isFilled: false, isStale: false };
+    const gate: Gate = { gap, foundAt, done, end, isBegun: false, isFilled: false, isStale: false };
     this.#gates.set(name, gate);
     this.#fetching.set(name, gate);
     this.#unfilled.add(name);
-    this.#queue(gate);
-  }
-
-  #queue(gate: Gate): void {
     this.#enqueue(this.#catchUps, async () => {
       if (!gate.isBegun) await this.#awaitRate();
       await this.#begin(gate);
@@ -181,13 +164,7 @@ export class Gaps {
     const { signal } = this.#parts;
     if (gate.isBegun || signal.aborted) return;
     gate.isBegun = true;
-    const isOurs = await this.#fill(gate);
-    if (!isOurs) {
-      // Another daemon reads it: whether it ends well is asked for behind all other channels.
-      await this.#parts.platformRetry.pause(OTHERS_MS);
-      gate.isBegun = false;
-      return this.#queue(gate);
-    }
+    await this.#fill(gate);
     gate.end();
     const { name } = gate.gap.channel;
     if (gate.isFilled) {
@@ -229,7 +206,6 @@ export class Gaps {
     };
     const { messages, backlog } = await catchUp(parts, gap);
     const isWhole = backlog === null;
-    await ledger.sharing?.read(gap.channel, isWhole);
     if (messages > 0 || !isWhole)
       log.info({ channel: formatAddress(gap.channel), messages, isWhole }, "caught_up");
     if (backlog !== null) {
@@ -243,29 +219,14 @@ export class Gaps {
     await ledger.closeGap(gap.channel);
   }
 
-  /**
-   * Asks whether the gap is to be read here.
-   * @throws WeirError of the inbox
-   */
-  async #claim(gate: Gate): Promise<Claim> {
-    const { sharing } = this.#parts.ledger;
-    if (sharing === undefined) return "ours";
-    gate.since ??= await sharing.clock();
-    return sharing.claim(gate.gap.channel, gate.since);
-  }
-
-  /** Must not throw. @returns false: another daemon is at it */
-  async #fill(gate: Gate): Promise<boolean> {
+  /** Must not throw. */
+  async #fill(gate: Gate): Promise<void> {
     const { ledger, history, platformRetry, signal } = this.#parts;
-    let claim = "ours" as Claim;
     gate.isFilled = await platformRetry.until("catch_up_failed", ATTEMPTS, async () => {
       gate.isStale = false;
-      claim = await this.#claim(gate);
-      if (claim !== "ours") return;
       try {
         await this.#catchUp(gate);
       } catch (error) {
-        await ledger.sharing?.leave(gate.gap.channel).catch(() => undefined);
         // The missing messages of a deleted channel never come. Its messages stay in the log: a bot removed
         // from a channel may get the same answer. A real deletion also comes as an event, and the intake
         // drops none.
@@ -276,18 +237,13 @@ export class Gaps {
       }
     });
     const { name } = gate.gap.channel;
-    if (claim === "others" && !signal.aborted) {
-      gate.isFilled = false;
-      return false;
-    }
     if (gate.isStale && !signal.aborted) {
       gate.isFilled = false;
       return this.#fill(gate);
     }
     this.#fetching.delete(name);
-    if (!gate.isFilled) return true;
+    if (!gate.isFilled) return;
     if (this.#backlogs.beginning(name) === null) this.#bypassed.delete(name);
     if (this.#gates.get(name) === gate) this.#gates.delete(name);
-    return true;
   }
 }

@@ -12,7 +12,6 @@ import type {
   Receipt,
 } from "../../core/message.ts";
 import type { CatchUpLedger, Gap, PlatformInbox } from "../platform.ts";
-import { AbandonedGaps } from "./abandoned-gaps.ts";
 import { PendingChanges } from "./pending-changes.ts";
 import { ChannelBackfill, isRoot } from "./channel-backfill.ts";
 import { Gaps } from "./gaps.ts";
@@ -36,8 +35,6 @@ export interface IntakeParts {
   readonly holdMs?: number;
   /** First and longest delay before a failed fetch is retried. Default: 500 ms and 60 s. */
   readonly backOff?: Backoff;
-  /** How often gaps of daemons that have died are looked for. Default: a minute. */
-  readonly abandonedEveryMs?: number;
   /** How often the listening watermark is moved. Default: a minute. */
   readonly watermarkEveryMs?: number;
 }
@@ -70,7 +67,6 @@ export class Intake {
   readonly #discovery: ChannelDiscovery;
   readonly #missedEvents: MissedEvents;
   readonly #watermark: ListeningWatermark;
-  readonly #abandoned: AbandonedGaps;
   readonly #pendingChanges: PendingChanges;
   readonly #backfill: ChannelBackfill;
   readonly #closing = new AbortController();
@@ -82,8 +78,6 @@ export class Intake {
   /** Which gaps the running search is for. */
   #sought: "all" | "recorded" = "all";
   #isConnected = false;
-  /** From when on this connection hears everything, by the clock that daemons share; null: they share none, or something was missed since. */
-  #since: string | null = null;
   #waiting = 0;
 
   constructor(parts: IntakeParts) {
@@ -103,13 +97,9 @@ export class Intake {
       receive: async (gap, event) => this.#fetched(gap, event),
       onFilled: (name) => this.#discovery.filled(name),
     });
-    const open = (gap: Gap): void => this.#gaps.open(gap, this.#since);
+    const open = (gap: Gap): void => this.#gaps.open(gap);
     this.#discovery = new ChannelDiscovery({ ...parts, history, platformRetry, maxAgeMs, holdMs, open });
-    const openKnown = (gap: Gap): void => this.#gaps.open(this.#discovery.sinceWatermark(gap));
-    const openUnread = (gap: Gap): void => {
-      if (this.#gaps.of(gap.channel.name) === null) this.#gaps.open(gap);
-    };
-    this.#abandoned = new AbandonedGaps({ ...parts, open: openUnread });
+    const openKnown = (gap: Gap): void => open(this.#discovery.sinceWatermark(gap));
     this.#missedEvents = new MissedEvents({
       ...parts,
       platformRetry,
@@ -135,7 +125,6 @@ export class Intake {
     this.#isConnected = true;
     this.#findGaps(sought);
     this.#watermark.start();
-    this.#abandoned.start();
   }
 
   /** The connection is lost. */
@@ -158,8 +147,6 @@ export class Intake {
    * @param where finds that channel; no result: Weir ignores the channel
    */
   miss(name: string, where: FindActiveChannels): void {
-    // What others have read up to the beginning of this connection may lack it.
-    this.#since = null;
     this.#missedEvents.miss(name, where, this.#resuming);
   }
 
@@ -206,7 +193,6 @@ export class Intake {
   /** Ends all waiting. */
   close(): void {
     this.#watermark.stop();
-    this.#abandoned.stop();
     this.#closing.abort();
     this.#gaps.close();
   }
@@ -302,12 +288,11 @@ export class Intake {
 
   async #openGaps(sought: "all" | "recorded"): Promise<void> {
     const { ledger, platform } = this.#parts;
-    this.#since = (await ledger.sharing?.clock()) ?? null;
     const gaps = await ledger.openGaps(platform, sought);
     await this.#discovery.begin(gaps);
     for (const gap of gaps) {
       this.#backfill.markKnown(gap.channel.name);
-      this.#gaps.open(this.#discovery.sinceWatermark(gap), this.#since);
+      this.#gaps.open(this.#discovery.sinceWatermark(gap));
     }
   }
 

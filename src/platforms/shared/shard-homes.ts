@@ -1,3 +1,5 @@
+import { steadyNow } from "../../async/clock.ts";
+
 /** A connection that this daemon has. */
 export interface HeldShard {
   /** Its number, from 0. */
@@ -33,23 +35,46 @@ export interface ShardHomes {
   /** How many daemons there are, this one included: they share what the platform allows the bot. */
   members(): number;
   /**
-   * Waits until a connection may log in: the platform wants a pause between two of one bucket, of all daemons together. Default: there is
-   * one daemon, which keeps the pause itself.
+   * Lets a connection log in, if it may now: the platform wants a pause between two of one bucket, of all daemons together.
    * @param everyMs the pause
-   * @throws Error if that cannot be said just now, or the signal is aborted
+   * @returns 0: it may; else after how long to ask again, ms
+   * @throws Error if that cannot be said just now
    */
-  admit?(bucket: number, everyMs: number, signal: AbortSignal): Promise<void>;
+  takeLogin(bucket: number, everyMs: number): Promise<number>;
+  /**
+   * What is kept of a connection was refused, though nobody has said that it is lost: takes it anew where it is this daemon's. Default:
+   * nothing is ever refused. Must not reject.
+   * @returns with what it is kept from now on; null: it is another daemon's, or that cannot be said just now
+   */
+  retake?(shard: number): Promise<number | null>;
   /** Takes no more connections and has the listener lose all that it has, until the deadline. */
   leave(deadline: AbortSignal): Promise<void>;
 }
 
 /** One daemon has all connections, until it ends them itself. */
-export const LOCAL_SHARDS: ShardHomes = {
-  async start(wanted, listener) {
+export class LocalShards implements ShardHomes {
+  /** By bucket: when the next connection may log in. */
+  readonly #freeAt = new Map<number, number>();
+
+  async start(wanted: number, listener: ShardListener): Promise<number> {
     const all = Array.from({ length: wanted }, (_, shard) => ({ shard, epoch: null }));
     listener.gained(all, wanted);
     return wanted;
-  },
-  members: () => 1,
-  leave: async () => undefined,
-};
+  }
+
+  members(): number {
+    return 1;
+  }
+
+  async takeLogin(bucket: number, everyMs: number): Promise<number> {
+    const now = steadyNow();
+    const waitMs = (this.#freeAt.get(bucket) ?? 0) - now;
+    if (waitMs > 0) return Math.ceil(waitMs);
+    this.#freeAt.set(bucket, now + everyMs);
+    return 0;
+  }
+
+  async leave(): Promise<void> {
+    // Whoever ends the connections does not ask.
+  }
+}

@@ -2,8 +2,8 @@ import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { ChannelOnPlatform, InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
-import type { Session } from "./presenter.ts";
-import { SESSION_HELP } from "./typed-line.ts";
+import type { Session } from "./presenters/presenter.ts";
+import { SESSION_HELP } from "./typed/typed-line.ts";
 
 export const PLATFORM_NAME = "terminal";
 

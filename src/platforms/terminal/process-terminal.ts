@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import process from "node:process";
 import type { PlatformCommand } from "../platform.ts";
-import type { InputHistory } from "./presenter.ts";
+import type { InputHistory } from "./presenters/presenter.ts";
 import type { TurnFeed } from "./turn-news.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 

@@ -3,9 +3,9 @@ import type { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { endPosition } from "../../text/columns.ts";
 import { displayable } from "../../text/displayable.ts";
-import { MultiLine } from "./multi-line.ts";
+import { MultiLine } from "./typed/multi-line.ts";
 import { type Output, OutputClosedError } from "./output.ts";
-import { LINE_BREAK, PasteFilter, type TerminalInput } from "./paste-filter.ts";
+import { LINE_BREAK, PasteFilter, type TerminalInput } from "./typed/paste-filter.ts";
 
 interface ScreenHandlers {
   /** Something was said: one line, or several that were pasted or belong together. */

@@ -12,13 +12,13 @@ import {
   type PlatformInbox,
 } from "../platform.ts";
 import { PLATFORM_NAME } from "./intake.ts";
-import { InteractivePresenter } from "./interactive-presenter.ts";
-import { JsonlPresenter } from "./jsonl-presenter.ts";
-import { LinesPresenter } from "./lines-presenter.ts";
+import { InteractivePresenter } from "./presenters/interactive-presenter.ts";
+import { JsonlPresenter } from "./presenters/jsonl-presenter.ts";
+import { LinesPresenter } from "./presenters/lines-presenter.ts";
 import { Output, OutputClosedError } from "./output.ts";
 import { PendingMessages } from "./pending-messages.ts";
-import type { TerminalInput } from "./paste-filter.ts";
-import type { Presenter, Session } from "./presenter.ts";
+import type { TerminalInput } from "./typed/paste-filter.ts";
+import type { Presenter, Session } from "./presenters/presenter.ts";
 import type { SettledTurn, TurnFeed, TurnNews } from "./turn-news.ts";
 
 /**

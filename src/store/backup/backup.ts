@@ -24,7 +24,6 @@ const OF_THE_DATABASE: readonly string[] = [
   "schema_migrations",
   "partitions",
   "members",
-  "catch_ups",
   "gateway_sessions",
   "gateway_shard_counts",
   "gateway_shards",

@@ -1,4 +1,5 @@
 import type { Database } from "../database/database.ts";
+import { TAKE_LIMIT_MS } from "./partitions.ts";
 
 /** A shard with the epoch with which a daemon has taken it. */
 export interface TakenShard {
@@ -52,41 +53,53 @@ export class GatewayShardStore {
       {
         name: "gateway_shards_take",
         text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
+        query_timeout: TAKE_LIMIT_MS,
       },
       [platform, shards, of, owner, member],
     );
     return rows.length === 0 && shards.length > 0 ? null : rows;
   }
 
-  /** A daemon has given shards back in order. */
-  async release(platform: string, shards: readonly number[], member: string): Promise<void> {
+  /** A daemon has given shards back in order: those that nobody has taken since. */
+  async release(platform: string, held: readonly TakenShard[]): Promise<void> {
     await this.#db.query(
       {
         name: "gateway_shards_release",
-        text: "update gateway_shards set member = null where platform = $1 and shard = any($2) and member = $3",
+        text: `update gateway_shards s set member = null from unnest($2::smallint[], $3::bigint[]) h(shard, epoch)
+                where s.platform = $1 and s.shard = h.shard and s.epoch = h.epoch`,
       },
-      [platform, shards, member],
+      [platform, held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)],
     );
   }
 
   /**
-   * Reserves the next login of a bucket.
+   * Takes the login of a bucket, if it is free: whoever waits reserves nothing, and takes nothing with him when he is gone.
    * @param everyMs between two logins of one bucket
-   * @returns how long to wait for it, ms, by the clock of the database
+   * @returns 0: it is taken; else after how long it may be free, ms, by the clock of the database
    */
-  async reserveLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
-    const [row] = await this.#db.query<{ wait_ms: number }>(
+  async takeLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
+    // A clock that was set back must not keep anybody waiting for longer than the pause.
+    const [taken] = await this.#db.query(
       {
-        name: "gateway_login_reserve",
+        name: "gateway_login_take",
         text: `insert into gateway_logins as l (platform, bucket, free_at)
                values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-               on conflict (platform, bucket) do update
-                 set free_at = greatest(l.free_at, clock_timestamp()) + $3 * interval '1 ms'
-               returning greatest(0, extract(epoch from free_at - clock_timestamp()) * 1000 - $3)::float8 as wait_ms`,
+               on conflict (platform, bucket) do update set free_at = clock_timestamp() + $3 * interval '1 ms'
+               where l.free_at <= clock_timestamp() or l.free_at > clock_timestamp() + $3 * interval '1 ms'
+               returning true`,
       },
       [platform, bucket, everyMs],
     );
-    return row?.wait_ms ?? 0;
+    if (taken !== undefined) return 0;
+    const [row] = await this.#db.query<{ wait_ms: number }>(
+      {
+        name: "gateway_login_wait",
+        text: `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
+                 from gateway_logins where platform = $1 and bucket = $2`,
+      },
+      [platform, bucket],
+    );
+    return row?.wait_ms ?? 1;
   }
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */

@@ -49,7 +49,7 @@ export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
 /** Rows of daemons that were killed are shown for so long, s. */
 const KEPT_S = 3600;
 
-/** Rows of `members`: the daemons of a cluster, for people. Nothing is decided by them but who is to be drained. */
+/** Rows of `members`: the daemons of a cluster, for people. Decided by them are only who is to be drained, and whether old texts wait. */
 export class MemberStore {
   readonly #db: Database;
 
@@ -63,8 +63,8 @@ export class MemberStore {
       {
         name: "member_tell",
         text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
-               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id, looks_for_prints)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, true)
                on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals,
                  key_id = excluded.key_id
                returning is_drained`,
@@ -109,6 +109,19 @@ export class MemberStore {
       }): Member => {
         return { ...row, startedAt, silentMs, isDrained, keyId };
       },
+    );
+  }
+
+  /** Those that are there and cannot compare by fingerprints of this key: they have another one, or none, or are of a version before. */
+  async strangersTo(keyId: string): Promise<Pick<Member, "name" | "host">[]> {
+    return this.#db.query<{ name: string; host: string }>(
+      {
+        name: "members_strange",
+        text: `select name, host from members
+                where seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' and (not looks_for_prints or key_id is distinct from $1)
+                order by name, host`,
+      },
+      [keyId],
     );
   }
 

@@ -30,6 +30,9 @@ export interface KnownChannel {
   readonly changes: number | null;
 }
 
+/** A daemon that waits for longer may have lost meanwhile what it takes, and would end the epoch of another, ms. */
+export const TAKE_LIMIT_MS = 3000;
+
 /** Rows of `partitions`: which daemon took each share of the channels last. */
 export class PartitionStore {
   readonly #db: Database;
@@ -41,7 +44,11 @@ export class PartitionStore {
   /** Raises the epochs of partitions in one statement: whoever had one before takes no channel of it any more. */
   async take(ids: readonly number[], daemon: string): Promise<TakenPartition[]> {
     return this.#db.query<{ id: number; epoch: number }>(
-      { name: "partitions_take", text: "select id, epoch from take_partitions($1, $2)" },
+      {
+        name: "partitions_take",
+        text: "select id, epoch from take_partitions($1, $2)",
+        query_timeout: TAKE_LIMIT_MS,
+      },
       [ids, daemon],
     );
   }

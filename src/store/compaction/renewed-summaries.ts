@@ -60,6 +60,30 @@ async function readAffected(
 }
 
 /**
+ * The summaries that can be written again, are not among those, and may have read what sentences were taken out of: what these told may
+ * stand there, wherever they had it from. The shortest first.
+ * @param cut the last entries of the ranges of what sentences were taken out of
+ */
+async function readReaders(
+  client: Queryable,
+  channel: ChannelId,
+  cut: readonly Seq[],
+  those: readonly AffectedSummary[],
+): Promise<AffectedSummary[]> {
+  if (cut.length === 0) return [];
+  return client.query<AffectedSummary & Record<string, unknown>>(
+    {
+      name: "summaries_reading_cut",
+      text: `select ${AFFECTED}, false as covers from summaries s
+              where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_GONE} and s.id <> all ($3::bigint[])
+                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
+              order by s.to_seq - s.from_seq, s.id`,
+    },
+    [channel, cut, those.map(({ id }) => id)],
+  );
+}
+
+/**
  * A deletion leaves of each summary that may hold words of these entries the extract of what remains; live ones are to be written again.
  * Of one that cannot be written again only the sentences go that tell what is said no more.
  * @param client in the transaction of the deletion, which has changed the texts
@@ -76,7 +100,8 @@ export async function replaceSummaries(
   ready: (summary: AffectedSummary) => Promise<Extract | undefined> = async () => undefined,
 ): Promise<void> {
   const cut: Seq[] = [];
-  for (const summary of await readAffected(client, channel, seqs, Math.min(...unsaid.seqs))) {
+  const affected = await readAffected(client, channel, seqs, Math.min(...unsaid.seqs));
+  for (const summary of affected) {
     if (summary.is_gone) {
       const gone = await unsaidIn(client, channel, summary, unsaid);
       if (await cutText(client, summary, gone)) cut.push(summary.to_seq);
@@ -84,6 +109,10 @@ export async function replaceSummaries(
     }
     const extract = (await ready(summary)) ?? (await extractOf(client, channel, summary, digester));
     await replaceText(client, summary, extract);
+  }
+  for (const summary of await readReaders(client, channel, cut, affected)) {
+    if ((await unsaidIn(client, channel, summary, unsaid)).size === 0) continue;
+    await replaceText(client, summary, await extractOf(client, channel, summary, digester));
   }
   await endReaders(client, channel, cut);
 }
@@ -104,7 +133,13 @@ export async function renewSummaries(
   const { seqs } = unsaid;
   const cut: Seq[] = [];
   let isShown = false;
-  for (const summary of await readAffected(client, channel, seqs, Math.min(...seqs))) {
+  const affected = await readAffected(client, channel, seqs, Math.min(...seqs));
+  const renew = async (summary: AffectedSummary): Promise<void> => {
+    const extract = await extractOf(client, channel, summary, digester);
+    if (summary.live) await substitute(client, summary.id, extract);
+    else await replaceText(client, summary, extract);
+  };
+  for (const summary of affected) {
     const isKnownToTell = summary.covers && !summary.is_gone;
     const gone = isKnownToTell ? unsaid.terms : await unsaidIn(client, channel, summary, unsaid);
     if (summary.is_gone) {
@@ -113,11 +148,10 @@ export async function renewSummaries(
       isShown ||= summary.live;
       continue;
     }
-    if (!isKnownToTell && gone.size === 0) continue;
-    const extract = await extractOf(client, channel, summary, digester);
-    if (summary.live) await substitute(client, summary.id, extract);
-    else await replaceText(client, summary, extract);
+    if (isKnownToTell || gone.size > 0) await renew(summary);
   }
+  for (const summary of await readReaders(client, channel, cut, affected))
+    if ((await unsaidIn(client, channel, summary, unsaid)).size > 0) await renew(summary);
   await endReaders(client, channel, cut);
   return isShown;
 }

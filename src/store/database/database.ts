@@ -20,6 +20,8 @@ export interface Queryable {
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** It ends by then, ms; `pg` calls it so, whose types do not know it. Default: the session's limit. */
+  readonly query_timeout?: number;
 }
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
@@ -50,11 +52,6 @@ const READ_ONLY = "-c default_transaction_read_only=on";
 const STATEMENT_LIMIT_MS = 120_000;
 /** A migration makes an index over a long log, or waits for another daemon that does. */
 const UNLIMITED_MS = LONGEST_TIMER_MS;
-
-/** `pg` takes a limit of its own with a statement, which its types do not know; without, the session's counts. */
-interface StatementLimit {
-  readonly query_timeout?: number;
-}
 
 /**
  * In the `from` of a statement: the commit of its transaction does not wait for the disk (a fifth of a millisecond, and on
@@ -249,7 +246,7 @@ export class Database implements Queryable, AsyncDisposable {
   async #withClient<Result>(
     begin: string | null,
     work: (client: Queryable) => Promise<Result>,
-    limit: StatementLimit = {},
+    limit: Pick<Statement, "query_timeout"> = {},
   ): Promise<Result> {
     const client = await this.#connect();
     let broken = false;
@@ -273,7 +270,7 @@ export class Database implements Queryable, AsyncDisposable {
 
   async #run<Row extends pg.QueryResultRow>(
     client: pg.Pool | pg.ClientBase,
-    statement: Statement & StatementLimit,
+    statement: Statement,
     values: readonly unknown[],
   ): Promise<Row[]> {
     try {

@@ -1,4 +1,8 @@
 import pg from "pg";
+import { errorCode } from "../../core/errors.ts";
+
+/** SQLSTATEs of a server that has no room for the probe: it serves others meanwhile. */
+const CROWDED = /^53/;
 
 /**
  * Asks the server for a sign of life over a connection of its own, so that no statement of anybody else delays the answer. For one asker
@@ -19,9 +23,9 @@ export class Probe implements AsyncDisposable {
       const client = this.#client ?? (await this.#connect());
       await client.query("select 1");
       return true;
-    } catch {
+    } catch (error) {
       this.#drop();
-      return false;
+      return CROWDED.test(errorCode(error));
     }
   }
 

@@ -24,7 +24,8 @@ export interface Signer {
   /**
    * A key of its own for one purpose.
    * @param makes makes the key that it comes from, where there is none
-   * @throws OperatorError if there is none, and none can be made
+   * @throws NoKeyError if there is none and it makes none
+   * @throws OperatorError if none can be made
    */
   derive(purpose: string, makes: "makes" | "makes none"): Promise<DerivedKey>;
 }
@@ -50,8 +51,11 @@ export const NO_SIGNER: Signer = {
   derive: async () => Promise.reject(noKey()),
 };
 
-function noKey(): OperatorError {
-  return new OperatorError("There is no key to sign with.");
+/** There is none: that is not one that cannot be read. */
+export class NoKeyError extends OperatorError {}
+
+function noKey(): NoKeyError {
+  return new NoKeyError("There is no key to sign with.");
 }
 
 const KEY_BYTES = 32;

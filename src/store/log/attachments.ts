@@ -47,14 +47,14 @@ export class AttachmentStore {
     this.#db = db;
   }
 
-  /** Keeps a message's pictures, once. */
+  /** Keeps a message's pictures, once. Those that are there already may have been about to go for their age: they are as new. */
   async keep(platform: string, messageId: string, images: readonly InboundImage[]): Promise<void> {
     for (const [number, { name, type, bytes }] of images.entries()) {
       await this.#db.query(
         {
           name: "image_keep",
           text: `insert into images (platform, message_id, number, name, type, bytes) values ($1, $2, $3, $4, $5, $6)
-                 on conflict do nothing`,
+                 on conflict (platform, message_id, number) do update set kept_at = now()`,
         },
         [platform, storableText(messageId), number, storableText(name), type, Buffer.from(bytes)],
       );

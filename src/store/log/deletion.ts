@@ -88,6 +88,11 @@ async function blankMessages(
   );
   const proved = await readProved(client, channel, seqs);
   const shown = await readShown(client, channel);
+  // Else the database deletes nothing whose text is no longer kept, as for a daemon that knows no fingerprints.
+  await client.query({
+    name: "prints_looked_for",
+    text: "select set_config('weir.looks_for_prints', 'on', true)",
+  });
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,
@@ -154,7 +159,7 @@ export async function takeShown(
 
 /**
  * The terms of those of these entries whose texts are no longer kept, as far as anything may tell them.
- * @param found what was found ahead: the calls of then are not looked through again
+ * @param found what was found ahead: what has not changed since is not looked through again
  */
 async function termsOfExpired(
   client: Queryable,
@@ -165,7 +170,7 @@ async function termsOfExpired(
 ): Promise<ReadonlySet<string>> {
   const expired = seqs.length === 0 ? undefined : await readExpired(client, channel, seqs);
   if (expired === undefined) return new Set();
-  const recovered = await recoverTerms(client, channel, expired, keys, found?.to);
+  const recovered = await recoverTerms(client, channel, expired, keys, found);
   return found === undefined ? recovered : recovered.union(found.terms);
 }
 

@@ -278,7 +278,8 @@ function toReference(row: RawSaidEntry): EntryReference {
   const author = row.kind === "assistant" ? (agent ?? "you") : (row.author_name ?? "");
   const text = row.expired ? NOT_KEPT : (row.revised ?? row.text);
   const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
-  const reference = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted };
+  const expired = row.expired && !row.deleted ? EXPIRED : {};
+  const reference = { seq: row.seq, at: row.at, author, text: row.deleted ? null : quoted, ...expired };
   return agent === undefined ? reference : { ...reference, agent: agentId(agent) };
 }
 

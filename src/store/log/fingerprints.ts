@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
-import { NO_SIGNER, type Signer } from "../database/signing-key.ts";
+import { NO_SIGNER, NoKeyError, type Signer } from "../database/signing-key.ts";
 
 /** What stays of a text that is no longer kept: keyed hashes of its terms, by which a deletion still finds what tells of it. */
 
@@ -44,9 +45,18 @@ export class TermKeys {
     return this.#read("makes");
   }
 
-  /** Null: there is none, or it cannot be read, so that nobody can say what fingerprints are of. */
+  /**
+   * Null: there is none, so that nobody can say what fingerprints are of.
+   * @throws OperatorError if it cannot be read: what is done without it cannot be undone
+   */
   async find(): Promise<TermKey | null> {
-    return this.#read("makes none").catch(() => null);
+    try {
+      return await this.#read("makes none");
+    } catch (error) {
+      if (error instanceof NoKeyError) return null;
+      if (error instanceof OperatorError) throw error;
+      throw new OperatorError(`The signing key cannot be read: ${errorMessage(error)}.`, { cause: error });
+    }
   }
 
   async #read(makes: "makes" | "makes none"): Promise<TermKey> {

@@ -1,12 +1,13 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
 import type { AgentId, ChannelId, MemoryId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundEdit } from "../../core/message.ts";
+import { tellingTerms } from "../../text/terms.ts";
 import { storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { readChannel } from "../channels/channels.ts";
 import { type Blanked, deleteMessage, prepareBlanking, takeShown } from "./deletion.ts";
-import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
+import { NO_TERM_KEYS, printsOf, type TermKeys } from "./fingerprints.ts";
 import { goneOf, readShown } from "../memory/showings.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import { renewSummaries } from "../compaction/renewed-summaries.ts";
@@ -253,12 +254,12 @@ export interface EditMakers {
 export async function prepareEdit(
   db: Queryable,
   channel: ChannelId,
-  { id, at }: Pick<InboundEdit, "id" | "at">,
-  { digester, keys }: EditMakers,
+  edit: Pick<InboundEdit, "id" | "text" | "at">,
+  makers: EditMakers,
 ): Promise<((client: Queryable) => Promise<Blanked>) | undefined> {
-  const expired = await findExpired(db, channel, id);
-  if (expired === undefined || at <= expired.known || digester === undefined) return undefined;
-  return prepareBlanking(db, channel, [id], digester, keys);
+  const { digester, keys } = makers;
+  if (digester === undefined || !(await isNews(db, channel, edit, keys))) return undefined;
+  return prepareBlanking(db, channel, [edit.id], digester, keys);
 }
 
 /**
@@ -268,29 +269,27 @@ export async function prepareEdit(
 export async function editMessage(
   client: Queryable,
   channel: ChannelId,
-  { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
-  { digester, keys }: EditMakers,
+  edit: Pick<InboundEdit, "id" | "text" | "at">,
+  makers: EditMakers,
   blank?: (client: Queryable) => Promise<Blanked>,
 ): Promise<EditOutcome> {
-  const expired = await findExpired(client, channel, id);
-  if (expired !== undefined) {
-    // What is known already is told again by a catch-up.
-    const isNews = at > expired.known && digester !== undefined;
-    if (!isNews) return { outcome: "unchanged", seq: expired.seq };
-    // Nobody can say any more which of its words went: all that rests on it goes. It may have become so old only now.
-    const take = blank ?? (await prepareBlanking(client, channel, [id], digester, keys));
-    const [seq] = (await take(client)).seqs;
-    return seq === undefined ? { outcome: "unknown" } : { outcome: "replaced", seq, isGone: true };
-  }
-  const stored = storableText(text);
+  const { digester, keys } = makers;
+  const stored = storableText(edit.text);
   const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
   const [row] = await client.query<RawEdit & Record<string, unknown>>(
     { name: "revise_message", text: "select * from revise_message($1, $2, $3, $4, $5)" },
-    [channel, storableText(id), stored, tokens, at],
+    [channel, storableText(edit.id), stored, tokens, edit.at],
   );
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
   const { seq } = row;
   if (row.outcome === "unchanged") return { outcome: "unchanged", seq };
+  if (row.outcome === "expired") {
+    if (digester === undefined || !(await isNews(client, channel, edit, keys)))
+      return { outcome: "unchanged", seq };
+    // Nobody can say any more which of its words went: all that rests on it goes. It may have become so old only now.
+    await (blank ?? (await prepareBlanking(client, channel, [edit.id], digester, keys)))(client);
+    return { outcome: "replaced", seq, isGone: true };
+  }
   const shown = await readShown(client, channel);
   const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester, keys });
   if (digester !== undefined) {
@@ -303,27 +302,36 @@ export async function editMessage(
     : { outcome: "replaced", seq };
 }
 
-/** A message whose text is no longer kept, and up to when its edits were known; undefined: it is none. */
-async function findExpired(
+/**
+ * Whether an edit of a message whose text is no longer kept changes it. What was known already is none, which a catch-up tells again;
+ * nor is what has the terms that it said last: not each edit of a platform changes a word.
+ */
+async function isNews(
   client: Queryable,
   channel: ChannelId,
-  messageId: string,
-): Promise<{ readonly seq: Seq; readonly known: Date } | undefined> {
-  const [row] = await client.query<{ seq: Seq; known: Date }>(
+  { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
+  keys: TermKeys,
+): Promise<boolean> {
+  const [row] = await client.query<{ known: Date; key_id: string | null; said: string | null }>(
     {
       name: "message_expired",
-      text: `select e.seq, greatest(e.appended_at, (select max(r.at) from revisions r
-                                                     where r.channel_id = e.channel_id and r.seq = e.seq)) as known
-               from entries e
+      text: `select greatest(e.appended_at, (select max(r.at) from revisions r
+                                              where r.channel_id = e.channel_id and r.seq = e.seq)) as known,
+                    p.key_id, encode(p.said, 'hex') as said
+               from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
               where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
     },
-    [channel, storableText(messageId)],
+    [channel, storableText(id)],
   );
-  return row;
+  if (row === undefined || at <= row.known) return false;
+  const key = row.key_id === null ? null : await keys.find();
+  if (key === null || key.id !== row.key_id) return true;
+  return printsOf(key, channel, tellingTerms(storableText(text))) !== row.said;
 }
 
 interface RawEdit {
-  outcome: EditOutcome["outcome"];
+  /** `expired`: its text is no longer kept, and nothing was changed. */
+  outcome: EditOutcome["outcome"] | "expired";
   seq: Seq;
   noted_seq: Seq;
   /** What the message said before. */

@@ -1,5 +1,9 @@
 import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
+import { OperatorError } from "../../core/errors.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { storableText } from "../../text/text.ts";
+import { MemberStore } from "../channels/members.ts";
 import type { Database } from "../database/database.ts";
 import { type TermKey, type TermKeys, printsOf } from "./fingerprints.ts";
 
@@ -48,6 +52,37 @@ export class RetentionStore {
     return rows.map((row) => channelId(row.channel_id));
   }
 
+  /**
+   * Every daemon that is there could compare with the fingerprints of what goes now.
+   * @throws OperatorError if not: a deletion of theirs would take what nobody has taken back, or leave what tells of it
+   */
+  async assertAllCompare(): Promise<void> {
+    const { id } = await this.#keys.make();
+    const strangers = await new MemberStore(this.#db).strangersTo(id);
+    if (strangers.length === 0) return;
+    const names = strangers.map(({ name, host }) => displayableLine(`${name} (on ${host})`)).join(", ");
+    throw new OperatorError(
+      "Texts are kept while daemons are there that are of an older version, or have another signing.key than this one, or none: " +
+        `${names}. Bring them to this version, and copy signing.key to them.`,
+    );
+  }
+
+  /** @throws OperatorError if a channel has fingerprints of another key: they would be of two, of which nobody may have both */
+  async assertOneKey(channel: ChannelId): Promise<void> {
+    const { id } = await this.#keys.make();
+    const others = await this.#db.query(
+      {
+        name: "prints_of_other_keys",
+        text: "select from entry_prints where channel_id = $1 and (key_id < $2 or key_id > $2) limit 1",
+      },
+      [channel, id],
+    );
+    if (others.length === 0) return;
+    throw new OperatorError(
+      "Texts of this channel are kept, since it has fingerprints of another signing.key: bring that one back.",
+    );
+  }
+
   /** The next texts of a channel that are all from before that time, `limit` entries at most; undefined: none may go. Takes no lock. */
   async nextTexts(
     channel: ChannelId,
@@ -93,15 +128,21 @@ export class RetentionStore {
     return row?.entries ?? null;
   }
 
-  /** Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of. */
-  async countStrange(): Promise<number> {
+  /**
+   * Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of.
+   * @param of only those of this person, which are not taken back; default: all
+   */
+  async countStrange(of?: { readonly platform: string; readonly id: string }): Promise<number> {
     const key = await this.#keys.find();
     const [row] = await this.#db.query<{ count: number }>(
       {
         name: "prints_of_others",
-        text: "select count(*) as count from entry_prints where key_id is distinct from $1",
+        text: `select count(*) as count from entry_prints p
+                where p.key_id is distinct from $1 and ($2::text is null or exists (
+                  select from entries e join channels c on c.id = e.channel_id
+                   where e.channel_id = p.channel_id and e.seq = p.seq and e.author_id = $3 and c.platform = $2))`,
       },
-      [key?.id ?? null],
+      [key?.id ?? null, of?.platform ?? null, of === undefined ? null : storableText(of.id)],
     );
     return row?.count ?? 0;
   }

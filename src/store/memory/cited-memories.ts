@@ -6,7 +6,7 @@ import type { ChannelRow } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 import { type ListedMemory } from "./memories.ts";
 import { askedBy, type AskingChannel, SAID_IN, IN_SCOPE } from "./memory-scope.ts";
-import { ASSERTER, MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
+import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "./memory-rows.ts";
 
 /** A memory as people are shown it with what proves it. */
 export interface CitedMemory extends ListedMemory {
@@ -102,7 +102,7 @@ export class CitedMemoryStore {
 
   /**
    * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do,
-   * and not who says otherwise there, where they may be no more.
+   * and not who says otherwise or the same there, where they may be no more.
    * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
   async ownWords(
@@ -111,10 +111,10 @@ export class CitedMemoryStore {
     elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited & { own_proofs: number } & Record<string, unknown>>(
       {
         name: "memories_own_words",
-        text: `select ${CITED_COLUMNS}, 'elsewhere' as from
+        text: `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
                  from memories m join channels c on c.id = m.channel_id and c.platform = $2
                 where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
                         select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
@@ -124,7 +124,7 @@ export class CitedMemoryStore {
       },
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
-    return rows.map((row) => toCited({ ...row, otherwise: null }));
+    return rows.map((row) => toCited({ ...row, otherwise: null, same_as: null, proofs: row.own_proofs }));
   }
 }
 

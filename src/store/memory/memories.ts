@@ -81,14 +81,19 @@ export interface RejectedMemories {
   readonly lastAt: Date;
 }
 
-/** A memory of the channel that asks, with whose it is. */
-export interface OwnedMemory extends Memory {
+/** Whose a memory is. */
+export interface Owned {
+  readonly id: MemoryId;
   /** Id of the person who said it first; null: the agent itself. */
   readonly asserter: string | null;
   /** The messages of people that prove it. */
   readonly messages: readonly { readonly id: string; readonly author: string }[];
+}
+
+/** A memory of the channel that asks, with whose it is. */
+export interface OwnedMemory extends Memory, Owned {
   /** Memories that say the same in other words, in whose place it is shown. */
-  readonly standsFor: readonly MemoryId[];
+  readonly standsFor: readonly Owned[];
 }
 
 interface RawRecord extends RawMemory {
@@ -180,18 +185,15 @@ export class MemoryStore {
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
     const [row] = await this.#db.query<
-      RawMemory & { asserter: string | null; messages: OwnedMemory["messages"]; stands_for: MemoryId[] }
+      RawMemory & Pick<Owned, "asserter" | "messages"> & { stands_for: OwnedMemory["standsFor"] }
     >(
       {
         name: "memory_find",
-        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, to_jsonb(said.same) as stands_for,
-                      (select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by e.seq), '[]')
-                         from entries e where e.channel_id = m.channel_id and e.kind = 'user' and exists (
-                           select from memory_sources s
-                            where s.channel_id = e.channel_id and s.seq = e.seq and s.memory_id = any (m.id || said.same))) as messages
-                 from memories m cross join lateral (select coalesce(array_agg(f.id order by f.id), '{}') as same from memories f
-                   where f.same_as = m.id and f.scope = m.scope and f.valid_to is null and m.valid_to is null) said
-                where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
+        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
+                      (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'asserter', memory_asserter(f.id, f.asserted_by),
+                                                                    'messages', ${messagesOf("f")}) order by f.id), '[]')
+                         from memories f where f.same_as = m.id and f.scope = m.scope and f.valid_to is null and m.valid_to is null) as stands_for
+                 from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
       },
       [...askedBy(asker), id],
     );
@@ -265,6 +267,13 @@ export class MemoryStore {
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
   }
+}
+
+/** The messages of people that prove a row of `memories`. @param memory its alias in SQL */
+function messagesOf(memory: string): string {
+  return `(select coalesce(jsonb_agg(jsonb_build_object('id', e.message_id, 'author', e.author_id) order by e.seq), '[]')
+             from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq and e.kind = 'user'
+            where s.memory_id = ${memory}.id and s.channel_id = ${memory}.channel_id)`;
 }
 
 async function byTheirWords(

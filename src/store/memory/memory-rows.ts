@@ -30,6 +30,8 @@ export const OTHERWISE = `(
     select jsonb_agg(jsonb_build_object('id', o.id, 'by', o.asserted_by, 'at', o.valid_from) order by o.valid_from, o.id)
       from memory_disputes d join memories o on o.id = d.other_id where d.memory_id = m.id and o.valid_to is null
        and (o.scope = 'workspace' or m.scope <> 'workspace')) as otherwise`;
+/** How many entries say so in its own words. */
+export const OWN_PROOFS = "(select count(*) from memory_sources s where s.memory_id = m.id)";
 export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from, m.valid_to,
   m.refers_from::text as refers_from, m.refers_to::text as refers_to,
   case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
@@ -37,7 +39,7 @@ export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, 
   case when m.stands_for and m.valid_to is null
        then (select count(distinct s.seq) from memory_sources s where s.memory_id = m.id or s.memory_id in (
                select f.id from memories f where f.same_as = m.id and f.valid_to is null and f.scope = m.scope))
-       else (select count(*) from memory_sources s where s.memory_id = m.id) end as proofs, ${OTHERWISE}`;
+       else ${OWN_PROOFS} end as proofs, ${OTHERWISE}`;
 
 /** Id of who said it first; null: the agent. */
 export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";

@@ -10,13 +10,7 @@ import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
  * the fingerprints are those of the texts. Nobody else's terms are found, and what nothing tells needs no deletion.
  */
 
-/** Messages that are taken back and whose texts are no longer kept. */
-export interface ExpiredTexts {
-  /** The first of them. */
-  readonly from: Seq;
-  readonly rows: readonly ExpiredText[];
-}
-
+/** A message that is taken back and whose text is no longer kept. */
 interface ExpiredText {
   readonly seq: Seq;
   /** Null: there are none, so that it may have said anything. */
@@ -25,12 +19,20 @@ interface ExpiredText {
   readonly prints: string;
 }
 
+/** Up to where a channel was looked through. */
+export interface LookedThrough {
+  /** The last of its entries; no word of theirs is new since. */
+  readonly to: Seq;
+  /** The oldest transaction that may have changed other rows since; null: none was looked at. */
+  readonly since: string | null;
+}
+
 /** Undefined: the texts of all of them are kept. */
 export async function readExpired(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
-): Promise<ExpiredTexts | undefined> {
+): Promise<readonly ExpiredText[] | undefined> {
   const rows = await client.query<ExpiredText & Record<string, unknown>>(
     {
       name: "prints_of_entries",
@@ -40,8 +42,7 @@ export async function readExpired(
     },
     [channel, seqs],
   );
-  const [first] = rows;
-  return first === undefined ? undefined : { from: first.seq, rows };
+  return rows.length === 0 ? undefined : rows;
 }
 
 /** Texts that are looked through before something else has its turn. */
@@ -49,66 +50,86 @@ const AT_ONCE = 200;
 
 /**
  * The terms that these texts had, of what may tell of them in the channel and its threads.
- * Without the key that their fingerprints were made with they may have had any: all terms of what may tell of them.
- * @param callsBehind of calls and results only those behind this entry
+ * One whose fingerprints were not made with the key may have had any: all terms of what may tell of it.
+ * @param ahead what was looked through before is not looked through again; default: nothing was
  */
 export async function recoverTerms(
   client: Queryable,
   channel: ChannelId,
-  { from, rows }: ExpiredTexts,
+  rows: readonly ExpiredText[],
   keys: TermKeys,
-  callsBehind: Seq = 0,
+  ahead: LookedThrough = { to: 0, since: null },
 ): Promise<Set<string>> {
   const key = await keys.find();
-  const prints = new Set(rows.flatMap((row) => splitPrints(row.prints)));
-  const isKnown = key !== null && rows.every((row) => row.key === key.id);
-  const looked = new Set<string>();
+  const ofKey = rows.filter((row) => row.key === key?.id);
+  const others = rows.filter((row) => row.key !== key?.id);
+  const prints = new Set(ofKey.flatMap((row) => splitPrints(row.prints)));
+  const of = [
+    { rows: ofKey, had: (term: string): boolean => key !== null && prints.has(key.print(channel, term)) },
+    { rows: others, had: (): boolean => true },
+  ];
   const found = new Set<string>();
-  const texts = await readTellings(client, channel, from, callsBehind);
-  for (const [index, { text, calls, telling }] of texts.entries()) {
-    const all = [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
-    for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(telling ?? [])) {
-      if (looked.has(term)) continue;
-      looked.add(term);
-      if (!isKnown || prints.has(key.print(channel, term))) found.add(term);
-    }
-    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+  for (const { rows: looked, had } of of) {
+    const [first] = looked;
+    if (first === undefined) continue;
+    for (const term of await termsBehind(client, channel, first.seq, ahead)) if (had(term)) found.add(term);
   }
   return found;
 }
 
+/** The terms of all that a deletion compares with those of a message, from an entry on. */
+async function termsBehind(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  ahead: LookedThrough,
+): Promise<Set<string>> {
+  const terms = new Set<string>();
+  const texts = await readTellings(client, channel, from, ahead);
+  for (const [index, { text, calls, telling }] of texts.entries()) {
+    const all = [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
+    for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(telling ?? [])) terms.add(term);
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
+  }
+  return terms;
+}
+
 interface Telling {
   readonly text: string;
-  readonly calls: ToolCall[] | null;
+  readonly calls: Pick<ToolCall, "arguments">[] | null;
   /** Its terms, where a row has them. */
   readonly telling: string[] | null;
 }
 
-/** All that a deletion compares with the terms of a message, from an entry on. */
+/** All that a deletion compares with the terms of a message, from an entry on; without what was looked through. */
 async function readTellings(
   client: Queryable,
   channel: ChannelId,
   from: Seq,
-  callsBehind: Seq,
+  { to, since }: LookedThrough,
 ): Promise<Telling[]> {
+  const isNew = (row: string): string => `($4::text is null or age(${row}.xmin) <= age($4::text::xid))`;
   return client.query<Telling & Record<string, unknown>>(
     {
       name: "tellings_behind",
       text: `with here as materialized (select $1::bigint as id union select thread_channels($1))
              select concat_ws(E'\\n', s.text, s.substitute->>'text') as text, null::jsonb as calls, null::text[] as telling
-               from summaries s where s.channel_id = $1 and s.to_seq >= $2 and s.kind <> 'reset'
+               from summaries s where s.channel_id = $1 and s.to_seq >= $2 and s.kind <> 'reset' and ${isNew("s")}
              union all
-             select m.subject || ' ' || m.statement, null, m.telling from memories m where m.channel_id = $1
+             select m.subject || ' ' || m.statement, null, m.telling from memories m where m.channel_id = $1 and ${isNew("m")}
              union all
-             select n.text, null, null from notes n where n.channel_id in (select id from here) and n.gone_at is null
+             select n.text, null, null from notes n where n.channel_id in (select id from here) and n.gone_at is null and ${isNew("n")}
              union all
-             select r.text, null, null from reminders r where r.channel_id in (select id from here) and r.state = 'active'
+             select r.text, null, null from reminders r where r.channel_id in (select id from here) and r.state = 'active' and ${isNew("r")}
              union all
              select concat_ws(E'\\n', s.task, s.brief, s.result, s.steps::text), null, null from subagents s
-              where s.channel_id in (select id from here) and s.closed_at is null and s.state <> 'void'
+              where s.channel_id in (select id from here) and s.closed_at is null and s.state <> 'void' and ${isNew("s")}
+             union all
+             select '', jsonb_build_array(jsonb_build_object('arguments', r.arguments)), null
+               from approval_rules r where r.channel_id = $1 and ${isNew("r")}
              union all
              select e.text, null, null from entries e
-              where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id) and e.deleted_at is null
+              where e.channel_id = $1 and e.seq > greatest($2::bigint, $3::bigint) and is_due_work(e.message_id) and e.deleted_at is null
              union all
              select e.text, e.data->'calls', null from entries e
               where e.channel_id = $1 and e.kind = 'tool_call' and e.seq > greatest($2::bigint, $3::bigint)
@@ -116,6 +137,6 @@ async function readTellings(
              select e.text, null, null from entries e
               where e.channel_id = $1 and e.kind = 'tool_result' and e.text <> '' and e.seq > greatest($2::bigint, $3::bigint)`,
     },
-    [channel, from, callsBehind],
+    [channel, from, to, since],
   );
 }

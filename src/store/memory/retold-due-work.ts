@@ -4,6 +4,7 @@ import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 import { takeRetoldNotes } from "./notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
+import { takeRetoldRules } from "./retold-rules.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, readLeft, type Said, SaidTerms } from "./said.ts";
 
@@ -32,7 +33,8 @@ interface Telling {
 }
 
 /**
- * Takes what stands beside the log and tells what is said no more: notes, reminders, and what subagents are at work on.
+ * Takes what stands beside the log and tells what is said no more: notes, reminders, what subagents are at work on, and what is allowed
+ * from now on.
  * @param client in a transaction that holds the channel's row lock, has changed the texts and has taken the work of Weir's own
  */
 export async function takeRetoldBesideLog(
@@ -44,6 +46,7 @@ export async function takeRetoldBesideLog(
   await takeRetoldNotes(client, channel, unsaid);
   await takeRetoldReminders(client, channel, unsaid, takenBack);
   await voidRetoldSubagents(client, channel, unsaid);
+  await takeRetoldRules(client, channel, unsaid);
 }
 
 /**

@@ -5,7 +5,7 @@ import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 import type { TermKeys } from "../log/fingerprints.ts";
-import { readExpired, recoverTerms } from "./recovered-terms.ts";
+import { type LookedThrough, readExpired, recoverTerms } from "./recovered-terms.ts";
 import { LeftTerms, readAsked, readLeft, type Said, SAID_PRINTS, SaidTerms } from "./said.ts";
 
 /** What was made of texts that have gone: memories, and arguments and results of tool calls that repeat their words. */
@@ -150,11 +150,9 @@ interface RawCalls {
 }
 
 /** Calls and results of a channel that share a term with texts, as far as they were looked for ahead. */
-export interface FoundCalls {
+export interface FoundCalls extends LookedThrough {
   readonly terms: ReadonlySet<string>;
   readonly seqs: readonly Seq[];
-  /** The last entry that was looked at. */
-  readonly to: Seq;
 }
 
 /** Calls that are looked through before something else has its turn. */
@@ -170,10 +168,10 @@ export async function findRetoldCalls(
   messageIds: readonly string[],
   keys: TermKeys,
 ): Promise<FoundCalls> {
-  const said = await client.query<{ seq: Seq; last: Seq; texts: string[] }>(
+  const said = await client.query<{ seq: Seq; last: Seq; since: string; texts: string[] }>(
     {
       name: "texts_said",
-      text: `select e.seq, c.last_seq as last,
+      text: `select e.seq, c.last_seq as last, pg_snapshot_xmin(pg_current_snapshot())::xid::text as since,
                     array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
                from entries e join channels c on c.id = e.channel_id
               where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
@@ -188,14 +186,15 @@ export async function findRetoldCalls(
   const recovered = expired === undefined ? [] : await recoverTerms(client, channel, expired, keys);
   const terms = termsGone(said.flatMap(({ texts }) => texts)).union(new Set(recovered));
   const to = Math.max(0, ...said.map(({ last }) => last));
-  if (terms.size === 0) return { terms, seqs: [], to };
+  const since = said[0]?.since ?? null;
+  if (terms.size === 0) return { terms, seqs: [], to, since };
   const rows = await readCalls(client, channel, { behind: Math.min(...said.map(({ seq }) => seq)), to });
   const seqs: Seq[] = [];
   for (const [index, row] of rows.entries()) {
     if (shares(row, terms)) seqs.push(row.seq);
     if (index % CALLS_AT_ONCE === CALLS_AT_ONCE - 1) await setImmediate();
   }
-  return { terms, seqs, to };
+  return { terms, seqs, to, since };
 }
 
 /** @param among no others of those up to its `to`; null: all */

@@ -137,8 +137,11 @@ export async function readWishes(client: Queryable, channel: ChannelId, signer: 
 
 /** Answers that are looked at, the newest that are covered. */
 const ANSWERS = 500;
-/** What says that an answer is a bad one. */
-const BAD = ["👎", "❌"];
+/**
+ * How the id of a reaction ends that says that an answer is a bad one: with the emoji, or with Slack's name of it; in any colour, given for
+ * the first time or again. The text is not always kept.
+ */
+const BAD = "/(👎[^/]*|❌[^/]*|(-1|thumbsdown|x)(::[^/]*)?)(/[0-9]+)?$";
 
 /**
  * Which of the answers of a channel's own agent people have marked as bad ones, and have not taken that back. Like wishes, they count once
@@ -156,7 +159,7 @@ export async function readRejections(client: Queryable, channel: ChannelId): Pro
                join deliveries d on d.turn_id = t.id
                join entries e on e.reply_to = d.message_id and e.message_id like '${REACTION_PREFIX}%' and e.channel_id = c.id
               where c.id = $1 and e.seq <= c.covered_to and e.deleted_at is null
-                and e.text like any (array(select 'reacted with ' || sign || '%' from unnest($2::text[]) sign))
+                and e.message_id ~ $2
               order by t.started_at, t.id, e.author_id`,
     },
     [channel, BAD],

@@ -198,17 +198,21 @@ export class VectorStore {
   }
 
   /**
-   * Puts memories of a channel that have vectors behind older ones that say the same in other words.
+   * Puts memories of a channel that have vectors behind older ones that say the same in other words. One at a time: what is said in
+   * the channel waits for none of the look-ups.
    * @param share of the bits in which they may differ
    * @returns which
    */
   async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
-    if (memories.length === 0) return [];
-    const [row] = await this.#db.query<{ folded: MemoryId[] }>(
-      { name: "memories_fold", text: "select to_jsonb(fold_memories($1, $2, $3)) as folded" },
-      [channel, memories, share],
-    );
-    return row?.folded ?? [];
+    const all: MemoryId[] = [];
+    for (const memory of memories) {
+      const [row] = await this.#db.query<{ folded: MemoryId[] }>(
+        { name: "memories_fold", text: "select to_jsonb(fold_memories($1, $2, $3)) as folded" },
+        [channel, [memory], share],
+      );
+      all.push(...(row?.folded ?? []));
+    }
+    return all;
   }
 
   /** How many texts have vectors, and about how many entries wait for theirs. */

@@ -8,10 +8,11 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { DueWorkDesk } from "../../../src/channel/due-work.ts";
+import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
+import { foldBehind, rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { openStore } from "../../store/open-store.ts";
 import { openTogether, told as answersTo } from "../../support/together.ts";
@@ -408,6 +409,34 @@ test("/forget NUMBER takes a secret from everything that tells of it, by whoever
     const [memory] = await scene.open.sql<{ id: number }>("select id from memories");
     assert.match(await command(weir, "general", `forget ${memory?.id}`), /^Forgotten: #/);
     await checkGone(world);
+  }, ANN);
+});
+
+test("/forget NUMBER in a DM takes a secret, and neither takes nor tells what somebody else says of the same", async () => {
+  await openWorld(async (world) => {
+    const { weir, scene, ids } = world;
+    const { open } = scene;
+    const dm = { address: { platform: "test", name: "dm" }, kind: "dm", workspace: "w" } as const;
+    await open.store.channels.open({ ...dm, agent: agentId("main") });
+    const bens = "The safe opens with a number.";
+    const seq = await open.say(ids.general, bens, { addressed: false, author: authorOf(BEN), id: "bens" });
+    const told = { statement: bens, subject: "the safe", assertedBy: "Ben", sources: [{ seq, quote: bens }] };
+    const folded = await rememberIn(open, ids.general, told);
+    const [memory] = await open.sql<{ id: number }>("select id from memories where id <> $1", folded);
+    assert.ok(memory !== undefined);
+    await foldBehind(open, memory.id, folded);
+    const answers = [
+      await command(weir, "dm", "memory me"),
+      await command(weir, "dm", `forget ${memory.id}`),
+      await command(weir, "dm", `forget ${folded}`),
+    ];
+    assert.match(answers[0] ?? "", new RegExp(`^- #${memory.id} in `, "m"));
+    assert.match(answers[1] ?? "", /^Forgotten: #/);
+    for (const answer of answers)
+      assert.doesNotMatch(answer, /of others|Ben|proof|the same|opens with/, answer);
+    assert.deepEqual(await open.sql("select statement from memories"), [{ statement: bens }]);
+    await checkGone(world);
+    assert.match(await command(weir, "general", "memory", BEN), new RegExp(`^- #${folded} `, "m"));
   }, ANN);
 });
 

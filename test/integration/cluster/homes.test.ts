@@ -1,4 +1,4 @@
-// proves: src/channel/home-keeper.ts, src/channel/channel-homes.ts, src/channel/homes.ts, src/channel/hand-over.ts, src/channel/waker.ts, src/channel/take-up.ts
+// proves: src/channel/homes/home-keeper.ts, src/channel/homes/channel-homes.ts, src/channel/homes/homes.ts, src/channel/homes/hand-over.ts, src/channel/wakes/waker.ts, src/channel/homes/take-up.ts
 // Several daemons on one database, among which a test hands the channels about.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -141,6 +141,35 @@ test("a daemon that does not know that it has lost a partition takes no channel 
   assert.deepEqual(a.daemon.homes.held, []);
   assert.equal(await epochIn(room), 1);
 });
+
+test(
+  "a late take of an earlier home ends no service: whoever has the baton takes it anew",
+  OPTIONS,
+  async () => {
+    await using scene = await openScene();
+    const { a, b, cluster } = scene;
+    const room = "late";
+    const partition = partitionOfRoom(room);
+    await cluster.give("b", [partition]);
+    await b.say("hello", { room });
+    await answers(scene, room, 1);
+    // A statement of a was on its way while it lost the partition: nobody there has it.
+    await beside.store.partitions.take([partition], "a");
+    const rooms = Array.from({ length: 10_000 }, (_, index) => `late-${index}`);
+    const fresh = rooms.find((one) => partitionOfRoom(one) === partition);
+    assert.ok(fresh !== undefined);
+    await b.say("is anybody there?", { room: fresh });
+    await answers(scene, fresh, 1);
+    await a.say("and here?", { room });
+    await answers(scene, room, 2);
+    assert.deepEqual([b.daemon.homes.held, a.daemon.homes.held], [[partition], []]);
+    assert.equal(
+      (await beside.sql<{ owner: string }>("select owner from partitions where id = $1", partition))[0]
+        ?.owner,
+      "b",
+    );
+  },
+);
 
 test(
   "a daemon that was frozen finishes nothing that the next home has begun, and takes nothing back",

@@ -10,7 +10,7 @@ import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
 import type { Memory } from "../../../src/core/memory.ts";
 import { memoriesWith } from "../../../src/admin/forget.ts";
-import { rememberIn } from "../../store/remember.ts";
+import { foldBehind, rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
@@ -181,6 +181,24 @@ test("/forget NUMBER in a DM: takes back own words of another place, and tells n
   );
   assert.deepEqual(await rowsWith(scene.open, OURS), []);
   assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
+});
+
+test("/forget NUMBER in a DM: neither takes nor counts what others say of the same, whoever asks", async () => {
+  for (const asker of [ANN, OWNER]) {
+    await using scene = await openScene();
+    const mill = await place(scene, "mill", "channel", "discord");
+    await place(scene, "dm", "dm", "discord");
+    const id = await tell(scene, mill, `I keep ${OURS} there.`, asker);
+    const bens = await tell(scene, mill, `It keeps ${THEIRS} there.`, BEN);
+    await foldBehind(scene.open, id, bens);
+    await using weir = await scene.start({ top: OWNED });
+    assert.equal(
+      await command(weir, "dm", `forget ${id}`, asker, "discord"),
+      `Forgotten: #${id}. 1 message that it came from lost its text, in the log and in summaries.`,
+    );
+    assert.deepEqual(await statements(scene), [`It keeps ${THEIRS} there.`]);
+    assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
+  }
 });
 
 /** Ann and Ben talk in a channel until it is summarised, and Ann says something in two others; the agent notes it. */

@@ -1,4 +1,4 @@
-// proves: src/cli/forget-user.ts, src/admin/ask-daemon.ts, src/admin/request-server.ts, src/channel/gone-notes.ts
+// proves: src/cli/remembered/forget-user.ts, src/admin/ask-daemon.ts, src/admin/request-server.ts, src/channel/gone-notes.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { nearestPeople, parsePerson } from "../../../src/cli/forget-user.ts";
+import { nearestPeople, parsePerson } from "../../../src/cli/remembered/forget-user.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -171,6 +171,17 @@ test("weir forget-user does it itself where no daemon runs, in the notes' files,
       await using weir = await scene.start({ agentsDir: path.join(folder, "agents") });
       await summarise(weir, world);
     }
+    // As of a text that is no longer kept, on another machine than this one.
+    await scene.open.sql(
+      `insert into entry_prints (channel_id, seq, key_id, said)
+       select channel_id, min(seq), 'another', '' from entries where author_id = 'u-ann' group by channel_id limit 1`,
+    );
+    assert.match(
+      await run(world, "forget-user", "test:u-ann", "--yes"),
+      /Nothing is forgotten: the texts of 1 message are no longer kept.*bring its signing\.key into the data folder first\.\n$/,
+    );
+    assert.deepEqual(await scene.open.sql("select from entries where deleted_at is not null"), []);
+    await scene.open.sql("delete from entry_prints");
     const told = await run(world, "forget-user", "test:u-ann", "--yes");
     assert.match(told, /It is done here\./);
     assert.match(

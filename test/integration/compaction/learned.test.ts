@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { Retention } from "../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { WishDraft } from "../../../src/core/wish.ts";
@@ -31,7 +32,7 @@ import { startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
-import { openStore } from "../../store/open-store.ts";
+import { openStore, SILENT } from "../../store/open-store.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 const room = "es";
@@ -349,6 +350,14 @@ test("/learned shows what is in use, however much else somebody wishes for", asy
   });
 });
 
+/** All that is summarised and answered loses its texts for its age. */
+async function expireTexts({ daemon }: TestWeir): Promise<void> {
+  const now = (): Date => new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
+  const parts = { store: daemon.store.retention, now, log: SILENT };
+  await using retention = new Retention(parts, { textDays: 1, imageDays: 0 });
+  await retention.sweep();
+}
+
 test("answers that whom it is for marks as bad ones count once they are covered, and no more once that is taken back", async () => {
   await learn(async (world) => {
     const { weir } = world;
@@ -381,6 +390,8 @@ test("answers that whom it is for marks as bad ones count once they are covered,
     );
     assert.doesNotMatch(await dynamicFor(world, weir, BEN), FIVE_LINES);
     await checkFold(weir, room);
+    await expireTexts(weir);
+    assert.match(await listed(), /3 answers rejected/, "also where the text of the mark is no longer kept");
     for (const messageId of marked)
       await weir.daemon.inbox.receive({
         type: "deletion",

@@ -1,4 +1,4 @@
-// proves: src/router/pairing.ts, src/router/pairing-desk.ts, src/router/paired-people.ts, src/router/pairing-code.ts, src/store/channels/pairing.ts, src/admin/pair.ts, migrations/0053_pairing.sql
+// proves: src/router/pairing/pairing.ts, src/router/pairing/pairing-desk.ts, src/router/pairing/paired-people.ts, src/router/pairing/pairing-code.ts, src/store/channels/pairing.ts, src/admin/pair.ts, migrations/0053_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import type { ChatPlatformConfig } from "../../../src/config/config.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { admit, bindPlatform, type FindPaired } from "../../../src/router/bindings.ts";
-import { isPairingCode, newPairingCode } from "../../../src/router/pairing-code.ts";
+import { isPairingCode, newPairingCode } from "../../../src/router/pairing/pairing-code.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { type DiscordServer, startDiscordServer } from "../../support/discord/server.ts";

@@ -1,4 +1,4 @@
-// proves: src/compose/reload.ts, src/compose/setup.ts, src/channel/renewal.ts, src/agent-texts.ts
+// proves: src/compose/reload.ts, src/compose/setup.ts, src/channel/live/renewal.ts, src/agent-texts.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";

@@ -21,6 +21,7 @@ const WORDS: Readonly<Record<number, string>> = {
   4: "the contract of Falkenstein runs until the regatta",
   9: "the price is on the blue list",
   14: "Falkenstein asks for ninety ducats a month",
+  17: "the text of the longboat is kept no longer",
 };
 
 /** What was said is covered by a summary, and indexed. */
@@ -55,4 +56,8 @@ test("what a message replies to is looked for as well, is shown once, and what i
   assert.equal(replying.match(/the contract of Falkenstein runs/g)?.length, 1, "as what is replied to alone");
   const gone = await dynamicOf("asked-3", "never-heard-of");
   assert.doesNotMatch(gone, /ninety ducats/);
+  await scene.open.sql("update entries set text = '', expired_at = now() where message_id = $1", `${room}-4`);
+  const expired = await dynamicOf("asked-4", `${room}-4`);
+  assert.match(expired, /\(text no longer kept\)/);
+  assert.doesNotMatch(expired, /ninety ducats|longboat/, "what stands there instead is nobody's words");
 });

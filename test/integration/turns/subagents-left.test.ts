@@ -2,7 +2,7 @@
 // Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TakeoverWatch } from "../../../src/channel/takeover-watch.ts";
+import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";

@@ -3,11 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { pino } from "pino";
+import { pause } from "../../../src/async/clock.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
+import { Logins } from "../../../src/platforms/discord/gateway/logins.ts";
 import { shardOf } from "../../../src/platforms/discord/gateway/shard-of.ts";
+import { DiscordApi } from "../../../src/platforms/discord/rest/api.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
+import { DISCORD_TIMING } from "../../../src/platforms/discord/timing.ts";
 import type { Platform } from "../../../src/platforms/platform.ts";
-import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
+import { LocalShards, type ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
 import { ScriptedShards } from "../../support/scripted-shards.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
 import type { DiscordOptions } from "../../support/discord/state.ts";
@@ -144,6 +148,52 @@ test("Discord's pace of logins holds for all connections together", async () => 
   await until("two logins", () => logins(scene).length === 2);
   const [first, second] = scene.discord.journal.received(GatewayOpcodes.Identify);
   assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 4900);
+});
+
+/** Lets nobody log in until the test says so. */
+class PacedShards extends ScriptedShards {
+  isFree = false;
+  asked = 0;
+
+  override async takeLogin(): Promise<number> {
+    this.asked += 1;
+    return this.isFree ? 0 : 10;
+  }
+}
+
+test("a shard that is lost while it waits to log in waits no more, and logs in with whoever has it next", async () => {
+  await using scene = await openScene();
+  const homes = new PacedShards();
+  await scene.start({ shardHomes: homes, isLoginPaced: true });
+  homes.gain(0, 1);
+  await until("both wait", () => homes.asked >= 6);
+  await homes.lose(0, 1);
+  const { asked } = homes;
+  await pause(100);
+  assert.equal(homes.asked, asked);
+  homes.isFree = true;
+  await pause(50);
+  assert.deepEqual(logins(scene), []);
+  homes.gain(1);
+  await until("the login", () => scene.discord.journal.dispatched("GUILD_CREATE").length === 1);
+  assert.deepEqual([logins(scene), homes.asked], [[[1, SHARDS]], asked + 1]);
+});
+
+test("a wait for Discord's pace ends at once where its signal is aborted", async () => {
+  const homes = new LocalShards();
+  assert.equal(await homes.takeLogin(0, 60_000), 0);
+  using api = new DiscordApi({
+    token: "t",
+    apiUrl: "http://127.0.0.1:1",
+    timing: DISCORD_TIMING,
+    members: () => 1,
+  });
+  const ending = new AbortController();
+  const begunAt = performance.now();
+  const waiting = new Logins(api, homes, DISCORD_TIMING).wait(0, ending.signal);
+  setTimeout(() => ending.abort(), 20);
+  await assert.rejects(waiting, { name: "AbortError" });
+  assert.ok(performance.now() - begunAt < 5000);
 });
 
 test("a wrong token is told before the number of connections is known", async () => {

@@ -104,15 +104,16 @@ test("the servers are divided anew only where no daemon that is there has a shar
   assert.equal(await shards.agree("counted", 4), 4);
   assert.equal(await shards.agree("counted", 5), 5, "nobody had a shard yet");
   assert.equal(await shards.take("counted", [0, 1], 4, a), null, "by another number there is none to take");
-  await shards.take("counted", [0, 1], 5, a);
+  const five = (await shards.take("counted", [0, 1], 5, a)) ?? [];
   assert.equal(await shards.agree("counted", 6), 5);
-  await shards.release("counted", [0], a.member);
+  await shards.release("counted", five.slice(0, 1));
   assert.equal(await shards.agree("counted", 6), 5, "the other one is still held");
-  await shards.release("counted", [1], a.member);
+  await shards.release("counted", five.slice(1));
   assert.equal(await shards.agree("counted", 6), 6);
+  const older = (await shards.take("counted", [0], 6, b)) ?? [];
   await shards.take("counted", [0], 6, b);
-  await shards.release("counted", [0], a.member);
-  assert.equal(await shards.agree("counted", 7), 6, "it is another's by now");
+  await shards.release("counted", older);
+  assert.equal(await shards.agree("counted", 7), 6, "it was taken anew since, by the same daemon");
   await age(b);
   assert.equal(await shards.agree("counted", 7), 7, "who had it was killed");
   assert.deepEqual(await shards.take("counted", [7], 7, b), null, "there is no such shard");
@@ -137,11 +138,28 @@ test("daemons that ask at once agree on one number, and shards are taken by that
   );
 });
 
-test("logins of one bucket are reserved one behind the other, those of others at once", async () => {
-  const waits: number[] = [];
-  for (let login = 0; login < 3; login++) waits.push(await shards.reserveLogin("paced", 0, 60_000));
-  assert.equal(waits[0], 0);
-  assert.ok((waits[1] ?? 0) > 50_000 && (waits[1] ?? 0) <= 60_000, waits.join());
-  assert.ok((waits[2] ?? 0) > 110_000 && (waits[2] ?? 0) <= 120_000, waits.join());
-  assert.equal(await shards.reserveLogin("paced", 1, 60_000), 0);
+test("one login of a bucket is free at a time; who waits for it takes nothing, and other buckets are free", async () => {
+  const waits = await Promise.all([1, 2, 3, 4].map(async () => shards.takeLogin("paced", 0, 60_000)));
+  assert.equal(waits.filter((wait) => wait === 0).length, 1);
+  // Nobody waits for longer than one pause, however many have asked before.
+  assert.ok(
+    waits.every((wait) => wait === 0 || (wait > 50_000 && wait <= 60_000)),
+    waits.join(),
+  );
+  assert.equal(await shards.takeLogin("paced", 1, 60_000), 0);
+  await weir.sql(
+    "update gateway_logins set free_at = clock_timestamp() where platform = 'paced' and bucket = 0",
+  );
+  assert.equal(await shards.takeLogin("paced", 0, 60_000), 0);
+  assert.ok((await shards.takeLogin("paced", 0, 60_000)) > 50_000);
+});
+
+test("a clock of the database that was set back keeps nobody from logging in", async () => {
+  assert.equal(await shards.takeLogin("set back", 0, 5000), 0);
+  await weir.sql(
+    "update gateway_logins set free_at = free_at + interval '1 hour' where platform = 'set back'",
+  );
+  assert.equal(await shards.takeLogin("set back", 0, 5000), 0);
+  const waitMs = await shards.takeLogin("set back", 0, 5000);
+  assert.ok(waitMs > 0 && waitMs <= 5000, String(waitMs));
 });

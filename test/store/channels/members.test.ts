@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import { partitionOf, PARTITIONS } from "../../../src/channel/homes.ts";
+import { partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";
 import { GONE_MS, type Presence } from "../../../src/store/channels/members.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";

@@ -1,19 +1,22 @@
-// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/said.ts
+// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts, src/store/memory/said.ts
 // A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Retention } from "../../../src/channel/retention.ts";
+import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
 import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
-import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
+import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { beginTurn } from "../../support/turns.ts";
+import { until } from "../../support/patience.ts";
+import { answered, beginTurn } from "../../support/turns.ts";
 import { openStore, SILENT } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 import { rowsWith } from "../rows-with.ts";
@@ -75,7 +78,7 @@ async function tell(
       from + 1,
       summaries[index] ?? "They rowed.",
     );
-  const asked = await weir.say(id, "and now?", { id: `${name}-7` });
+  const asked = await weir.say(id, lines[6] ?? "and now?", { id: `${name}-7` });
   const owner = { channel: id, epoch };
   return { id, owner, turn: await beginTurn(store, owner, asked, asked) };
 }
@@ -315,6 +318,60 @@ test("notes, reminders and subagents that tell of it go; those that do not stay"
   );
 });
 
+/** Calls that are allowed from now on, of the turn that has answered the seventh message, and whose texts may go. */
+async function allow(name: string, { id, owner, turn }: Told, ...texts: readonly string[]): Promise<void> {
+  await store.turns.settle(owner, turn, answered(name), new Date());
+  await weir.sql(
+    `with made as (
+       insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live) values ($1, 7, 8, 1, 'model', 'so', 60, true))
+     update channels set covered_to = 8 where id = $1`,
+    id,
+  );
+  for (const [index, text] of texts.entries())
+    await weir.sql(
+      `with asked as (
+         insert into approvals (channel_id, turn_id, call_id, agent, tool, arguments, fingerprint, state, expires_at)
+         values ($1, $2, $3, 'main', 'open', $4, $3, 'done', now()) returning id)
+       insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+       select $1, 'main', 'open', $4, $3, id from asked`,
+      id,
+      turn.id,
+      `call-${index}`,
+      JSON.stringify({ text }),
+    );
+}
+
+async function rulesOf(channel: ChannelId): Promise<string[]> {
+  const rows = await weir.sql<{ arguments: string }>(
+    "select arguments from approval_rules where channel_id = $1 order by id",
+    channel,
+  );
+  return rows.map((rule) => String(JSON.parse(rule.arguments).text));
+}
+
+test("what is allowed from now on ends where it tells of a message that is deleted, or edited, once the call is no longer kept", async () => {
+  const told = await tell("rules", {
+    lines: [SECRET, "the gate is 5151", "so", "so", "so", "9090 it is", "open 9090"],
+  });
+  const { id } = told;
+  await allow("rules", told, "safe 774411", "9090", "the weather", "5151");
+  await expire();
+  assert.deepEqual(await rulesOf(id), ["safe 774411", "9090", "the weather", "5151"]);
+  assert.deepEqual(await weir.sql("select distinct arguments from approvals where channel_id = $1", id), [
+    { arguments: "" },
+  ]);
+  await remove(id, "rules-1");
+  assert.deepEqual(await rulesOf(id), ["9090", "the weather", "5151"]);
+  await store.log.edit(id, "rules-2", "the gate is shut", LATER(), TEST_DIGESTER);
+  assert.deepEqual(await rulesOf(id), ["9090", "the weather"]);
+  await remove(id, "rules-6");
+  assert.deepEqual(
+    await rulesOf(id),
+    ["9090", "the weather"],
+    "the call's turn has answered who said it, too",
+  );
+});
+
 test("what a reminder has told goes with the message that asked for it, from summaries, too, once both texts are gone", async () => {
   const { id: channel } = await weir.channel("due");
   const [reminder] = await weir.sql<{ id: number }>(
@@ -377,6 +434,40 @@ test("without the key that the fingerprints were made with nobody can say what i
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
 });
 
+test("a key that cannot be read is not none: nothing is deleted until it can", async () => {
+  const { id } = await tell("unread", { summaries: ["The quernstone. They rowed."] });
+  await expire();
+  const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
+  const unread = createStore(weir.db, { signer: fileSigner(other) });
+  try {
+    for (const make of [
+      () => mkdirSync(signingKeyFile(other)),
+      () => writeFileSync(signingKeyFile(other), "half"),
+    ]) {
+      make();
+      await assert.rejects(remove(id, "unread-1", unread), OperatorError);
+      await assert.rejects(unread.retention.countStrange(), OperatorError);
+      rmSync(signingKeyFile(other), { recursive: true });
+    }
+    assert.deepEqual((await summariesOf(id))[0], "The quernstone. They rowed.");
+    copyFileSync(signingKeyFile(folder), signingKeyFile(other));
+    await remove(id, "unread-1", unread);
+  } finally {
+    rmSync(other, { recursive: true });
+  }
+  assert.deepEqual(await summariesOf(id), [`They rowed.\n${TAKEN_OUT}`, "They rowed.", "They rowed."]);
+});
+
+test("of several messages only those count as saying anything whose fingerprints are of another key", async () => {
+  const { id } = await tell("mixed", {
+    summaries: ["They rowed to the weir.", "The quernstone. They swam.", "The regatta was won."],
+  });
+  await expire();
+  await weir.sql("update entry_prints set key_id = 'another' where channel_id = $1 and seq = 5", id);
+  await store.people.blank(id, ["mixed-1", "mixed-5"], TEST_DIGESTER);
+  assert.deepEqual(await summariesOf(id), ["They rowed to the weir.", `They swam.\n${TAKEN_OUT}`, TAKEN_OUT]);
+});
+
 test("nothing expires without a key, and nothing that was edited behind the look", async () => {
   const { id } = await tell("edited-between");
   await expire(createStore(weir.db));
@@ -408,4 +499,126 @@ test("an edit of such a message counts as a deletion; an old one, which a catch-
   assert.deepEqual(await rowsWith(weir, "pelican"), []);
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
+});
+
+test("an edit of such a message that changes none of its terms takes nothing", async () => {
+  const { id } = await tell("same", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  await expire();
+  const said = (text: string) => store.log.edit(id, "same-1", text, LATER(), TEST_DIGESTER);
+  for (const text of [SECRET, `${SECRET}!`])
+    assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
+  assert.match((await summariesOf(id))[0] ?? "", /quernstone/);
+  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isGone: true });
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
+});
+
+test("an edit is not lost whose message loses its text while it waits", async () => {
+  const { id } = await tell("race", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  const late = Object.assign(Object.create(weir.db), {
+    query: weir.db.query.bind(weir.db),
+    transaction: async (work: (client: Queryable) => Promise<unknown>) =>
+      weir.db.transaction(async (client) => {
+        const query: Queryable["query"] = async (...asked) => {
+          if (asked[0].name === "revise_message") await expire();
+          return client.query(...asked);
+        };
+        return work({ ...client, query });
+      }),
+  });
+  const between = createStore(late, { signer: fileSigner(folder) });
+  const edited = await between.log.edit(id, "race-1", "the pelican", LATER(), TEST_DIGESTER);
+  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isGone: true });
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
+});
+
+/** The third summary keeps its texts and has read the second, which has lost them and tells of a message that the third has not read. */
+async function reading(name: string): Promise<ChannelId> {
+  const { id } = await tell(name, {
+    summaries: [
+      "They rowed.",
+      "They rowed with the quernstone.",
+      "The quernstone was in the boat. We rowed 5 miles.",
+    ],
+  });
+  await weir.sql(
+    "update summaries set needs_redo = (from_seq = 5), saw_from = least(from_seq, 3) where channel_id = $1",
+    id,
+  );
+  await expire();
+  assert.deepEqual((await textsOf(id)).slice(0, 6), ["", "", "", "", "we rowed 5 miles", "we rowed 6 miles"]);
+  return id;
+}
+
+test("a summary that keeps its texts loses what it has read in one that does not", async () => {
+  const id = await reading("readers");
+  await remove(id, "readers-1");
+  const [, second, third] = await summariesOf(id);
+  assert.equal(second, TAKEN_OUT);
+  assert.doesNotMatch(third ?? "", /quernstone/);
+  assert.match(third ?? "", /rowed 5 miles/);
+});
+
+test("an edit of a text that is kept takes it from such a summary, too", async () => {
+  const { id } = await tell("edit-readers", {
+    summaries: ["They rowed.", "They rowed with the quernstone.", "The quernstone was in the boat."],
+  });
+  await weir.sql(
+    "update summaries set needs_redo = (from_seq <> 3), saw_from = least(from_seq, 3) where channel_id = $1",
+    id,
+  );
+  await expire();
+  assert.deepEqual((await textsOf(id)).slice(0, 4), [SECRET, "we rowed 2 miles", "", ""]);
+  await store.log.edit(id, "edit-readers-1", "so", LATER(), TEST_DIGESTER);
+  const substitutes = await weir.sql<{ text: string }>(
+    "select coalesce(substitute->>'text', text) as text from summaries where channel_id = $1 order by from_seq",
+    id,
+  );
+  for (const { text } of substitutes) assert.doesNotMatch(text, /quernstone/);
+});
+
+test("under its lock a deletion looks only at what has changed since it has looked before", async () => {
+  const { id, turn } = await tell("ahead", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
+  const note = async (text: string): Promise<unknown> =>
+    weir.sql(
+      "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
+      id,
+      turn.id,
+      text,
+    );
+  await note("ask Rupert");
+  await expire();
+  const counts: number[] = [];
+  const counting = (client: Queryable): Queryable["query"] => {
+    return async (...asked) => {
+      if (asked[0].name === "tellings_behind") counts.push((await client.query(...asked)).length);
+      return client.query(...asked);
+    };
+  };
+  const watched = Object.assign(Object.create(weir.db), {
+    query: counting(weir.db),
+    async transaction(work: (client: Queryable) => Promise<unknown>) {
+      await note("the safe: 774411");
+      return weir.db.transaction(async (client) => work({ query: counting(client) }));
+    },
+  });
+  // Other tests have transactions on the same server, and nobody knows what those have changed that are still open.
+  await until("what has changed so far counts as done", async () => {
+    const [row] = await weir.sql<{ is_done: boolean }>(
+      `select age(pg_snapshot_xmin(pg_current_snapshot())::xid) < min(age(xmin)) as is_done
+         from (select xmin from notes where channel_id = $1 union all select xmin from summaries where channel_id = $1) rows`,
+      id,
+    );
+    return row?.is_done === true;
+  });
+  await remove(id, "ahead-1", createStore(watched, { signer: fileSigner(folder) }));
+  assert.deepEqual(counts, [4, 1]);
+  const notes = await weir.sql<{ text: string }>(
+    "select text from notes where channel_id = $1 order by id",
+    id,
+  );
+  assert.deepEqual(
+    notes.map(({ text }) => text),
+    ["", ""],
+  );
+  assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });

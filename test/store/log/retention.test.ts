@@ -53,6 +53,8 @@ async function sweep(now: () => Date, store: RetentionStore): Promise<void> {
 /** Of a store whose texts are not asked for. */
 const NO_TEXTS = {
   channels: async () => Promise.reject(new Error("not asked")),
+  assertAllCompare: async () => Promise.reject(new Error("not asked")),
+  assertOneKey: async () => Promise.reject(new Error("not asked")),
   nextTexts: async () => Promise.reject(new Error("not asked")),
   expireTexts: async () => Promise.reject(new Error("not asked")),
 };
@@ -93,6 +95,14 @@ test("pictures go that are old, covered and answered; the others stay, and every
     texts.map(({ text }) => text),
     ["reading 1", "reading 2", "reading 3", "reading 4", "what is it?", "and this?"],
   );
+});
+
+test("a picture that comes again is as new: its message may be appended just now", async () => {
+  await picture("again-1");
+  await weir.sql("update images set kept_at = now() - interval '90 days' where message_id = 'again-1'");
+  await picture("again-1");
+  await sweep(() => new Date(), weir.store.retention);
+  assert.deepEqual(await pictured("again-%"), ["again-1"]);
 });
 
 test("a picture that stands in a thread, too, waits for the summary there; one whose message was never appended waits for nothing", async () => {

@@ -1,7 +1,9 @@
 // proves: src/store/log/retention.ts, src/channel/retention.ts
 // Which texts go by their age, and which wait.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import { type Logger, pino } from "pino";
 import { Retention } from "../../../src/channel/retention.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
 import { NO_SIGNER } from "../../../src/store/database/signing-key.ts";
@@ -69,8 +71,8 @@ async function summarise(channel: ChannelId, from: number, to: number, options: 
   );
 }
 
-async function sweep(): Promise<void> {
-  await using retention = new Retention({ store: store.retention, now: LATER, log: SILENT }, KEPT);
+async function sweep(log: Logger = SILENT): Promise<void> {
+  await using retention = new Retention({ store: store.retention, now: LATER, log }, KEPT);
   await retention.sweep();
 }
 
@@ -164,6 +166,55 @@ test("one channel that fails holds up no other", async () => {
   await weir.db.script("drop function retention_fails() cascade");
   assert.deepEqual(await textsOf(failing), ["reading 1", "reading 2"]);
   assert.deepEqual(await textsOf(next), ["", ""]);
+});
+
+test("nothing goes while a daemon is there that is of a version before, or has another key or none", async () => {
+  const id = await channelOf("members", 2);
+  await summarise(id, 1, 2);
+  const member = { id: randomUUID(), name: "other", version: "1", host: "h", pid: 7, startedAt: new Date() };
+  const { members } = weir.store;
+  const told: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void told.push(line) });
+  for (const keyId of ["another", null]) {
+    await members.tell({ ...member, held: [], keyId, vitals: {} });
+    await sweep(log);
+    assert.deepEqual(await textsOf(id), ["reading 1", "reading 2"]);
+  }
+  await members.tell({ ...member, held: [], keyId: "test", vitals: {} });
+  // As a version before writes its row.
+  await weir.sql("update members set looks_for_prints = default");
+  await sweep(log);
+  assert.deepEqual(await textsOf(id), ["reading 1", "reading 2"]);
+  assert.equal(told.length, 3);
+  assert.ok(told.every((line) => line.includes("other (on h)")));
+  await weir.sql("update members set seen_at = seen_at - interval '1 minute'");
+  await sweep(log);
+  assert.deepEqual(await textsOf(id), ["", ""]);
+  await members.remove(member.id);
+});
+
+test("a deletion by a version before, which looks for no fingerprints, is refused", async () => {
+  const id = await channelOf("before", 3);
+  await summarise(id, 1, 2);
+  await sweep();
+  const older = async (n: number): Promise<unknown> =>
+    weir.sql("select seq from delete_message($1, $2)", id, `before-${n}`);
+  await assert.rejects(older(1), /no longer kept/);
+  assert.deepEqual(await older(3), [{ seq: 3 }]);
+  assert.equal(await store.log.delete(id, "before-1", TEST_DIGESTER), 1);
+});
+
+test("a channel that has fingerprints of another key keeps its texts", async () => {
+  const id = await channelOf("two-keys", 4);
+  await summarise(id, 1, 2);
+  await sweep();
+  await weir.sql("update entry_prints set key_id = 'another' where channel_id = $1 and seq = 2", id);
+  await summarise(id, 3, 4);
+  await sweep();
+  assert.deepEqual(await textsOf(id), ["", "", "reading 3", "reading 4"]);
+  await weir.sql("update entry_prints set key_id = 'test' where channel_id = $1", id);
+  await sweep();
+  assert.deepEqual(await textsOf(id), ["", "", "", ""]);
 });
 
 test("edits whose texts are no longer kept say nothing", async () => {

@@ -1,4 +1,4 @@
-// proves: migrations/0064_same_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
+// proves: migrations/0063_same_meaning.sql, migrations/0066_fold_apart.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
 // What says the same in other words is one more proof, as far as vectors tell, and takes nothing with it when it goes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -9,6 +9,7 @@ import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
+import { until } from "../../support/patience.ts";
 import { openStore } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 
@@ -59,7 +60,7 @@ async function say(
 
 /** What is listed and recalled, with its proofs. */
 async function told(asker: AskingChannel): Promise<[id: number, proofs: number][]> {
-  const listed = (await store.memories.inScope(asker, 100)).filter(({ until }) => until === undefined);
+  const listed = (await store.memories.inScope(asker, 100)).filter((one) => one.until === undefined);
   const found = await store.memories.search(asker, {
     words: "'ann' | 'ben'",
     pieces: [],
@@ -185,6 +186,77 @@ test("what is behind one that is found to be the same goes behind the older one 
     [third.id, 1],
   ]);
 });
+
+test(
+  "what says the same is looked for without the channel's lock, each apart from the others",
+  { timeout: 20_000 },
+  async () => {
+    const asker = await place();
+    const first = await say(asker, LIVES, bits(0));
+    const same = await say(asker, HOME, bits(50));
+    const others = [
+      await say(asker, HOME.replace("flat", "room"), bits(80)),
+      await say(asker, "Ann sails.", bits(30)),
+    ];
+    await open.sql("update memory_vectors set bits = $2::bit varying where memory_id = $1", same.id, bits(2));
+    let folding: Promise<readonly number[]> = Promise.resolve([]);
+    await open.db.transaction(async (client) => {
+      await client.query({ name: "", text: "select from channels where id = $1 for no key update" }, [
+        asker.channel,
+      ]);
+      const found = await store.vectors.fold(
+        asker.channel,
+        others.map(({ id }) => memoryId(id)),
+        0.08,
+      );
+      assert.deepEqual(found, [], "and waits for nobody");
+      folding = store.vectors.fold(
+        asker.channel,
+        [memoryId(same.id), ...others.map(({ id }) => memoryId(id))],
+        0.08,
+      );
+      await untilLocked();
+    });
+    assert.deepEqual(await folding, [same.id]);
+    assert.deepEqual((await told(asker)).slice(0, 1), [[first.id, 2]]);
+  },
+);
+
+test("an older one that ends or goes while the lock is waited for has nothing behind it", async () => {
+  for (const take of [
+    "update memories set valid_to = now() where id = $1",
+    "select forget_memory(channel_id, id) from memories where id = $1",
+  ]) {
+    const asker = await place();
+    const first = await say(asker, LIVES, bits(0));
+    const again = await say(asker, HOME, bits(50), { by: authorOf(BEN) });
+    await open.sql(
+      "update memory_vectors set bits = $2::bit varying where memory_id = $1",
+      again.id,
+      bits(2),
+    );
+    let folding: Promise<readonly number[]> = Promise.resolve([]);
+    await open.db.transaction(async (client) => {
+      await client.query({ name: "", text: "select from channels where id = $1 for no key update" }, [
+        asker.channel,
+      ]);
+      folding = store.vectors.fold(asker.channel, [memoryId(again.id)], 0.08);
+      await untilLocked();
+      await client.query({ name: "", text: take }, [first.id]);
+    });
+    assert.deepEqual(await folding, [], take);
+    assert.deepEqual(await told(asker), [[again.id, 1]], take);
+  }
+});
+
+/** Something waits for a lock. */
+async function untilLocked(): Promise<void> {
+  await until("the wait", async () => {
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    return (await open.sql(waiting)).length > 0;
+  });
+}
 
 test("whatever is said and taken back, each message that is there is told of exactly once", async () => {
   const act = fc.record({

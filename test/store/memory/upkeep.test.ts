@@ -10,7 +10,7 @@ import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
 import { openStore } from "../open-store.ts";
-import { rememberIn } from "../remember.ts";
+import { foldBehind, rememberIn } from "../remember.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -292,6 +292,27 @@ test("who sees a memory only because it is their own is not told who says otherw
     found.filter(({ otherwise }) => otherwise !== undefined),
     [],
   );
+});
+
+test("who sees a memory only because it is their own is told neither who says the same there, nor how many do", async () => {
+  const asker = await place();
+  const bens = await say(asker.channel, "The harbour is wide.", 2, { by: authorOf(BEN) });
+  const own = await say(asker.channel, "The port is broad.", 3);
+  const bensToo = await say(asker.channel, "The haven is vast.", 4, { by: authorOf(BEN) });
+  const other = await place();
+  const shown = async (): Promise<unknown[]> => {
+    const found = await store.cited.ownWords(
+      "test",
+      ANN.id,
+      { than: other.channel, id: memoryId(own.id) },
+      1,
+    );
+    return found.map(({ proofs, sameAs }) => [proofs, sameAs]);
+  };
+  await foldBehind(open, own.id, bensToo.id);
+  assert.deepEqual(await shown(), [[1, undefined]]);
+  await foldBehind(open, bens.id, own.id);
+  assert.deepEqual(await shown(), [[1, undefined]]);
 });
 
 describe("what a statement ended", () => {

@@ -6,6 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import type { JobPlan } from "../../../src/core/compaction.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
+import type { InboundMessage } from "../../../src/core/message.ts";
 import type { WishDraft } from "../../../src/core/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
 import type { DoubtedWish } from "../../../src/store/memory/wishes.ts";
@@ -46,11 +47,15 @@ interface Place {
   readonly commit: (between?: () => Promise<unknown>, by?: Store, isAhead?: boolean) => Promise<string>;
 }
 
-/** A channel of three messages, `NAME-1` to `NAME-3`. */
-async function place(): Promise<Place & { readonly name: string }> {
+/** A channel of three messages, `NAME-1` to `NAME-3`. @param last what the third one is instead */
+async function place(last: Partial<InboundMessage> = {}): Promise<Place & { readonly name: string }> {
   const name = `wishes-${++count}`;
   const { id, epoch } = await open.channel(name);
-  for (const number of [1, 2, 3]) await open.say(id, "answer in Spanish please", { id: `${name}-${number}` });
+  for (const number of [1, 2, 3])
+    await open.say(id, "answer in Spanish please", {
+      id: `${name}-${number}`,
+      ...(number === 3 && last),
+    });
   const plan: JobPlan = {
     kind: "leaf",
     tier: "background",
@@ -93,6 +98,30 @@ test("wishes come with their summary, at once or written ahead, and are read wit
     });
     assert.deepEqual(await open.sql("select from jobs where channel_id = $1 and result is not null", id), []);
   }
+});
+
+test("an answer counts as a bad one where it was given, by the marks of that place alone", async () => {
+  const answer = "wishes-answer";
+  const mark = (person: string): Partial<InboundMessage> => ({
+    id: `reaction/${answer}/${person}/👎`,
+    replyTo: answer,
+    text: "reacted with 👎",
+    author: { id: person, name: person, isBot: false },
+  });
+  const [here, there] = [await place(mark("u-ann")), await place(mark("u-ben"))];
+  for (const { commit } of [here, there]) assert.equal(await commit(), "committed");
+  await open.sql(
+    `with turn as (insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at)
+                   select id, epoch, 1, 1, 'answered', now() from channels where id = $1 returning *)
+     insert into deliveries (channel_id, turn_id, part, epoch, entry_seq, idempotency_key, message_id, state, ended_at)
+     select channel_id, id, 0, epoch, 1, 'wishes-key', $2, 'sent', now() from turn`,
+    here.id,
+    answer,
+  );
+  const marked = async (channel: ChannelId): Promise<string[]> =>
+    (await store.wishes.of(channel)).rejections.map(({ person }) => person);
+  assert.deepEqual(await marked(here.id), ["u-ann"]);
+  assert.deepEqual(await marked(there.id), []);
 });
 
 test("a message that is edited before the commit brings none, by whatever daemon", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "amqplib";
-import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
 import { Names } from "../../../src/cluster/names.ts";
 import { findPrivateBroker, startPrivateBroker } from "./private-broker.ts";
 

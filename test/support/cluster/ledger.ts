@@ -1,4 +1,5 @@
-import type { HomesListener, Partition } from "../../../src/channel/homes.ts";
+import { Takings } from "../../../src/async/takings.ts";
+import type { HomesListener, Partition } from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
 
@@ -52,6 +53,7 @@ export class LedgerListener implements HomesListener {
   readonly wakes: { readonly channel: ChannelId; readonly seq: Seq }[] = [];
   readonly handedOn: Partition[] = [];
   readonly lostOnes: Partition[] = [];
+  readonly #takings = new Takings<Partition>();
   readonly #ledger: Ledger;
   readonly #name: string;
   readonly #hooks: ListenerHooks;
@@ -63,9 +65,12 @@ export class LedgerListener implements HomesListener {
   }
 
   async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
-    if ((await this.#hooks.gaining?.(partitions)) === false) return [];
-    for (const partition of partitions) this.#ledger.take(partition, this.#name);
-    return partitions;
+    return this.#takings.run(partitions, async (own) => {
+      if ((await this.#hooks.gaining?.(partitions)) === false) return [];
+      const taken = own();
+      for (const partition of taken) this.#ledger.take(partition, this.#name);
+      return taken;
+    });
   }
 
   async handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
@@ -75,6 +80,7 @@ export class LedgerListener implements HomesListener {
   }
 
   lost(partitions: readonly Partition[]): void {
+    this.#takings.drop(partitions);
     this.lostOnes.push(...partitions);
     for (const partition of partitions) this.#ledger.drop(partition, this.#name);
   }

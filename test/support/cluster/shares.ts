@@ -1,4 +1,4 @@
-import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
 
 /** Each partition has a home, and the daemons' shares of them differ by one at most. */
 export function areEven(shares: readonly number[]): boolean {

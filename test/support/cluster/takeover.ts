@@ -1,5 +1,5 @@
 import { steadyNow } from "../../../src/async/clock.ts";
-import { PARTITIONS } from "../../../src/channel/homes.ts";
+import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
 import { until } from "../patience.ts";
 import { MemberProcess } from "./member-process.ts";
 import { areEven } from "./shares.ts";

@@ -4,7 +4,7 @@ import {
   type Partition,
   PARTITIONS,
   partitionOf,
-} from "../../../src/channel/homes.ts";
+} from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
 import { text } from "../model-behaviours.ts";
@@ -82,6 +82,8 @@ export class TestCluster {
 
   /** A daemon receives the batons of partitions, whether or not another one knows that it has lost them. */
   async give(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): Promise<void> {
+    // Who has heard nothing for a while counts on nothing of its own any more: see the lease of a member.
+    for (const [other, member] of this.#members) if (other !== name) member.giveUp(partitions);
     await this.member(name).gain(partitions);
   }
 
@@ -144,18 +146,22 @@ export class TestHomes implements Homes {
     await this.handOn([...this.#owned], deadline);
   }
 
+  giveUp(partitions: readonly Partition[]): void {
+    for (const partition of partitions) this.#owned.delete(partition);
+  }
+
   async gain(partitions: readonly Partition[]): Promise<void> {
     const taken = (await this.listener?.gained(partitions)) ?? [];
     for (const partition of taken) this.#owned.add(partition);
   }
 
   async handOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
-    for (const partition of partitions) this.#owned.delete(partition);
+    this.giveUp(partitions);
     await this.listener?.handingOn(partitions, deadline);
   }
 
   lose(partitions: readonly Partition[]): void {
-    for (const partition of partitions) this.#owned.delete(partition);
+    this.giveUp(partitions);
     this.listener?.lost(partitions);
   }
 

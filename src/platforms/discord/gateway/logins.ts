@@ -1,7 +1,7 @@
-import { SimpleIdentifyThrottler } from "@discordjs/ws";
 import { Routes } from "discord.js";
 import type { z } from "zod";
 import { Cache } from "../../../async/cache.ts";
+import { pause } from "../../../async/clock.ts";
 import { PlatformError } from "../../platform.ts";
 import type { ShardHomes } from "../../shared/shard-homes.ts";
 import { gatewayPayload } from "../inbound/payload.ts";
@@ -15,8 +15,8 @@ export type GatewayInformation = z.infer<typeof gatewayPayload>;
 const SHARED_MS = 5000;
 
 /**
- * Between two logins that Discord counts together, where daemons share them: the five seconds that it wants, and what one may be faster
- * on its way than another, ms.
+ * Between two logins that Discord counts together: the five seconds that it wants, and what one may be faster on its way than another,
+ * ms.
  */
 const PAUSE_MS = 5500;
 
@@ -30,15 +30,14 @@ export class Logins {
   };
   readonly #api: DiscordApi;
   readonly #isPaced: boolean;
-  readonly #homes: Pick<ShardHomes, "admit">;
+  readonly #homes: Pick<ShardHomes, "takeLogin">;
   readonly #information = new Cache<GatewayInformation>(1);
-  #throttler: SimpleIdentifyThrottler | null = null;
   /** How many may log in at the same time: those whose numbers differ by it are counted together. */
   #concurrency = 1;
 
   constructor(
     api: DiscordApi,
-    homes: Pick<ShardHomes, "admit">,
+    homes: Pick<ShardHomes, "takeLogin">,
     { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">,
   ) {
     this.#api = api;
@@ -61,7 +60,6 @@ export class Logins {
       });
     }
     this.#concurrency = concurrency;
-    this.#throttler ??= new SimpleIdentifyThrottler(concurrency);
     return information;
   }
 
@@ -76,7 +74,12 @@ export class Logins {
   /** Waits until a shard may log in. @throws Error if that cannot be said just now, or the signal is aborted */
   async wait(shard: number, signal: AbortSignal): Promise<void> {
     if (!this.#isPaced) return;
-    if (this.#homes.admit === undefined) await this.#throttler?.waitForIdentify(shard, signal);
-    else await this.#homes.admit(shard % this.#concurrency, PAUSE_MS, signal);
+    const bucket = shard % this.#concurrency;
+    for (;;) {
+      signal.throwIfAborted();
+      const waitMs = await this.#homes.takeLogin(bucket, PAUSE_MS);
+      if (waitMs === 0) return;
+      await pause(waitMs, signal);
+    }
   }
 }

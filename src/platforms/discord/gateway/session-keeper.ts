@@ -8,17 +8,24 @@ export interface SessionKeeperParts {
   readonly ledger: Pick<CatchUpLedger, "keepSession">;
   /** With which this daemon has the connection; null: it belongs to no cluster. */
   readonly epoch: number | null;
+  /** Asks for another epoch where that one is over: see `ShardHomes.retake`. */
+  readonly retake: () => Promise<number | null>;
   /** Up to where everything is in the log; null: that is not known just now, so what was kept stays. */
   readonly place: () => GatewayPlace | null;
   /** The session lives: a place that has not changed is worth keeping anew. */
   readonly isAlive: () => boolean;
   readonly log: Logger;
+  /** Default: every five seconds. */
+  readonly retakeMs?: number;
 }
 
 /** At most four writes a second, ms. */
 const EVERY_MS = 250;
 /** How often the time is kept at which a silent session was known to live, ms. */
 const ALIVE_MS = 30_000;
+
+/** How often a refused one asks whether the connection is still this daemon's, ms. */
+const RETAKE_MS = 5000;
 
 /** Keeps in the database how far a session was heard. What is not written costs a longer replay, and no event. */
 export class SessionKeeper {
@@ -27,9 +34,14 @@ export class SessionKeeper {
   #writing: Promise<void> | null = null;
   #kept: GatewayPlace | null = null;
   #keptAt = performance.now();
+  #epoch: number | null;
+  /** The epoch is over. */
+  #isRefused = false;
+  #retakenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SessionKeeperParts) {
     this.#parts = parts;
+    this.#epoch = parts.epoch;
     this.#timer = setInterval(() => this.#look(), EVERY_MS).unref();
   }
 
@@ -37,6 +49,7 @@ export class SessionKeeper {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
+    if (this.#isRefused) return;
     const place = this.#parts.place();
     if (place !== null) await this.#write(place);
   }
@@ -49,16 +62,37 @@ export class SessionKeeper {
     const isNew = place.session !== session || place.sequence !== sequence;
     const isOld = performance.now() - this.#keptAt >= ALIVE_MS && this.#parts.isAlive();
     if (!isNew && !isOld) return;
-    this.#writing = this.#write(place).finally(() => (this.#writing = null));
+    this.#writing = this.#keep(place).finally(() => (this.#writing = null));
+  }
+
+  async #keep(place: GatewayPlace): Promise<void> {
+    if (this.#isRefused && !(await this.#retake())) return;
+    await this.#write(place);
+  }
+
+  /** @returns whether there is an epoch to write with */
+  async #retake(): Promise<boolean> {
+    const { retake, retakeMs = RETAKE_MS } = this.#parts;
+    if (performance.now() - this.#retakenAt < retakeMs) return false;
+    this.#retakenAt = performance.now();
+    const epoch = await retake();
+    if (epoch === null) return false;
+    this.#epoch = epoch;
+    this.#isRefused = false;
+    return true;
   }
 
   async #write(place: GatewayPlace): Promise<void> {
-    const { ledger, epoch, log } = this.#parts;
+    const { ledger, log } = this.#parts;
+    const { shard } = place;
     try {
-      const isKept = await ledger.keepSession(PLATFORM_NAME, place, epoch);
-      if (!isKept) log.info({ platform: PLATFORM_NAME, shard: place.shard }, "session_of_another_daemon");
-      this.#kept = place;
-      this.#keptAt = performance.now();
+      if (await ledger.keepSession(PLATFORM_NAME, place, this.#epoch)) {
+        this.#kept = place;
+        this.#keptAt = performance.now();
+      } else {
+        this.#isRefused = true;
+        log.info({ platform: PLATFORM_NAME, shard }, "session_of_another_daemon");
+      }
     } catch (error) {
       log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "session_not_kept");
     }

@@ -67,6 +67,8 @@ export class GatewaySession implements Session {
   #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
   #closing: Promise<void> | null = null;
+  /** Aborted by the end: the library's own signals only tell that a socket was closed. */
+  readonly #ended = new AbortController();
   /** Not over by an error: whoever resumes the session finds it. */
   #isSound = true;
 
@@ -169,14 +171,18 @@ export class GatewaySession implements Session {
         // Many shards wait for each other for longer than one may take to get ready.
         this.#disarm();
         try {
-          await logins.wait(shard, signal);
+          await logins.wait(shard, AbortSignal.any([signal, this.#ended.signal]));
         } catch (error) {
-          // The library takes it for a connection that is closed already, and would say no more.
-          if (!signal.aborted) this.#end(toPlatformError(error));
-          throw error;
+          if (!this.#ended.signal.aborted) {
+            // The library takes it for a connection that is closed already, and would say no more.
+            if (!signal.aborted) this.#end(toPlatformError(error));
+            throw error;
+          }
         } finally {
           this.#arm();
         }
+        // The library would log in by a socket that is closed, or open another.
+        if (this.#ended.signal.aborted) await new Promise(() => undefined);
       },
     };
   }
@@ -232,6 +238,7 @@ export class GatewaySession implements Session {
 
   async #destroy(): Promise<void> {
     this.#disarm();
+    this.#ended.abort();
     const shard = this.#shard;
     shard?.removeAllListeners();
     shard?.on(WebSocketShardEvents.Error, () => undefined);

@@ -7,7 +7,7 @@ import type { Server } from "../../../core/message.ts";
 import { Intake } from "../../intake/intake.ts";
 import type { CatchUpLedger, ConnectionState, Gap, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
-import type { HeldShard } from "../../shared/shard-homes.ts";
+import type { HeldShard, ShardHomes } from "../../shared/shard-homes.ts";
 import { DiscordEvents } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
 import type { MessageReader } from "../inbound/reader.ts";
@@ -49,6 +49,7 @@ export interface SharedParts {
   readonly commands: SlashCommands;
   readonly history: DiscordHistory;
   readonly logins: Logins;
+  readonly homes: ShardHomes;
   readonly timing: DiscordTiming;
   readonly log: Logger;
   readonly now: () => Date;
@@ -126,6 +127,7 @@ export class ShardIntake {
     this.#keeper = new SessionKeeper({
       ledger,
       epoch,
+      retake: async () => (await parts.homes.retake?.(shard)) ?? null,
       place: () => this.#place(),
       isAlive: () => this.state.kind === "connected",
       log,

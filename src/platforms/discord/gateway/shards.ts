@@ -2,7 +2,7 @@ import { OperatorError } from "../../../core/errors.ts";
 import { formatRanges } from "../../../text/format.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
 import type { ConnectionState } from "../../platform.ts";
-import type { HeldShard, ShardHomes } from "../../shared/shard-homes.ts";
+import type { HeldShard } from "../../shared/shard-homes.ts";
 import { isWrongToken, PLATFORM_NAME } from "../rest/api.ts";
 import { WRONG_TOKEN } from "../rest/api-errors.ts";
 import { type SharedParts, ShardIntake } from "./shard-intake.ts";
@@ -10,7 +10,6 @@ import { type SharedParts, ShardIntake } from "./shard-intake.ts";
 export interface ShardsOptions {
   /** `auto`: as many as Discord recommends. */
   readonly count: number | "auto";
-  readonly homes: ShardHomes;
 }
 
 /** From the worst to the best. */
@@ -52,7 +51,7 @@ export class Shards {
   /** Hears no more: see `ShardIntake.stop`. */
   async stop(deadline: AbortSignal): Promise<void> {
     this.#isStopped = true;
-    await Promise.all([this.#counting[Symbol.asyncDispose](), this.#options.homes.leave(deadline)]);
+    await Promise.all([this.#counting[Symbol.asyncDispose](), this.#parts.homes.leave(deadline)]);
     await Promise.all([
       ...[...this.#open.values()].map(async (one) => one.stop(deadline)),
       ...this.#leaving.values(),
@@ -77,7 +76,7 @@ export class Shards {
   /** @throws OperatorError if the operator has to change something */
   async #begin(): Promise<Session> {
     const wanted = await this.#wanted();
-    this.#count = await this.#options.homes.start(wanted, {
+    this.#count = await this.#parts.homes.start(wanted, {
       gained: (shards, of) => this.#gain(shards, of),
       lost: async (shards, deadline) => this.#lose(shards, deadline),
     });

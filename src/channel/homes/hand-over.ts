@@ -1,0 +1,67 @@
+import { setImmediate as immediately } from "node:timers/promises";
+import { unlessAborted } from "../../async/deadline.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import type { ChannelActor } from "../actor.ts";
+import type { ActorLoader } from "../live/actor-loader.ts";
+import type { ChannelHomes } from "./channel-homes.ts";
+import type { Partition } from "./homes.ts";
+import type { ChannelRegistry } from "../live/registry.ts";
+import type { SubagentDesk } from "../subagents/subagent-desk.ts";
+
+export interface HandOverParts {
+  readonly registry: Pick<ChannelRegistry, "begun" | "has" | "end">;
+  readonly loader: Pick<ActorLoader, "forgetEpochs">;
+  readonly homes: Pick<ChannelHomes, "isIn">;
+  /** Default: there are none. */
+  readonly subagents?: SubagentDesk | undefined;
+}
+
+/** Ends the actors of partitions that go to another daemon: in peace, or at once. */
+export class HandOver {
+  readonly #parts: HandOverParts;
+
+  constructor(parts: HandOverParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * This daemon is home of these partitions no more: their actors begin no turn. Resolves when what runs has ended, or was ended at the
+   * deadline, and the actors are gone. Must not throw.
+   */
+  async handOn(partitions: ReadonlySet<Partition>, deadline: AbortSignal): Promise<void> {
+    const leaving = this.#actorsIn(partitions).map(async ([id, loading]) => {
+      const actor = await loading.catch(() => undefined);
+      if (actor !== undefined) await unlessAborted(actor.leave(), deadline);
+      // Whoever was given this actor just now uses it first.
+      await immediately();
+      await this.#end(id, loading);
+    });
+    // A turn that waits for one is told that it goes on.
+    await this.#leaveSubagents(partitions);
+    await Promise.all(leaving);
+    this.#parts.loader.forgetEpochs(partitions);
+  }
+
+  /** This daemon has lost these partitions: their actors end at once. Returns at once. */
+  drop(partitions: ReadonlySet<Partition>): void {
+    for (const [id, loading] of this.#actorsIn(partitions)) void this.#end(id, loading);
+    void this.#leaveSubagents(partitions);
+    this.#parts.loader.forgetEpochs(partitions);
+  }
+
+  #actorsIn(partitions: ReadonlySet<Partition>): (readonly [ChannelId, Promise<ChannelActor>])[] {
+    return this.#parts.registry.begun().filter(([id]) => this.#parts.homes.isIn(id, partitions));
+  }
+
+  async #leaveSubagents(partitions: ReadonlySet<Partition>): Promise<void> {
+    await this.#parts.subagents?.leave((id) => this.#parts.homes.isIn(id, partitions));
+  }
+
+  /** Must not throw. */
+  async #end(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
+    const { registry, subagents } = this.#parts;
+    await registry.end(id, loading);
+    // Its turn may have begun one in the end.
+    await subagents?.leave((one) => one === id && !registry.has(id));
+  }
+}

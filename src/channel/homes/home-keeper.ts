@@ -1,0 +1,190 @@
+import type { Logger } from "pino";
+import { Looks } from "../../async/looks.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { Takings } from "../../async/takings.ts";
+import { errorMessage } from "../../core/errors.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { ChannelStore } from "../../store/channels/channels.ts";
+import type { PartitionStore } from "../../store/channels/partitions.ts";
+import type { ChannelHomes } from "./channel-homes.ts";
+import type { HandOver } from "./hand-over.ts";
+import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
+import type { Renewal } from "../live/renewal.ts";
+import type { TakeUps } from "./take-up.ts";
+import type { Waker } from "../wakes/waker.ts";
+
+/** How often it looks at what is due, ms. */
+const LOOK_MS = 1000;
+/** What has waited for less may still be on its way, ms. */
+const OVERDUE_MS = 1000;
+
+export interface HomeKeeperParts {
+  readonly cluster: Pick<Homes, "start" | "owns">;
+  readonly store: {
+    readonly partitions: Pick<PartitionStore, "take" | "due">;
+    readonly channels: Pick<ChannelStore, "withWorkIn">;
+  };
+  readonly homes: Pick<ChannelHomes, "held" | "hold" | "place" | "release">;
+  readonly handOver: Pick<HandOver, "handOn" | "drop">;
+  readonly renewal: Pick<Renewal, "review">;
+  readonly takeUps: Pick<TakeUps, "takeUp" | "remindDue">;
+  readonly waker: Pick<Waker, "woken">;
+  /** This daemon's name in the cluster. */
+  readonly daemon: string;
+  /** Names of the platforms that are served. */
+  readonly platforms: readonly string[];
+  /** Entries without a summary of which a channel has something to do. */
+  readonly rawEntries: () => number;
+  /** Told when what is due in partitions that were taken is being taken up: reminders and approvals may wait there. Must not throw. */
+  readonly onTakenUp: () => void;
+  readonly log: Logger;
+  /** Default: each second. */
+  readonly lookMs?: number;
+}
+
+/**
+ * Takes up the channels of the partitions that this daemon is given, and lets go of those that it is to hand on.
+ *
+ *   away → (baton) being taken → (epoch is raised) held → (asked, drained) away
+ *   being taken, held → (connection gone) away
+ *   held → (its epoch is over, and the baton is still here) being taken
+ *
+ * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, and for what others have
+ * changed, so a wake may be lost.
+ */
+export class HomeKeeper implements HomesListener, AsyncDisposable {
+  readonly #parts: HomeKeeperParts;
+  /** One that is lost while it is being taken is not held. */
+  readonly #takings = new Takings<Partition>();
+  /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
+  readonly #unread = new Set<Partition>();
+  readonly #looks = new Looks(async () => this.#look());
+  /** The last reported error of a look. */
+  #warned: string | null = null;
+
+  constructor(parts: HomeKeeperParts) {
+    this.#parts = parts;
+  }
+
+  /** Joins the cluster. */
+  async start(): Promise<void> {
+    await this.#parts.cluster.start(this);
+    this.#looks.now();
+  }
+
+  /** Looks no more. Resolves when the look under way has ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looks[Symbol.asyncDispose]();
+  }
+
+  async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
+    try {
+      return await this.#takings.run(partitions, async (own) => this.#take(own));
+    } catch (error) {
+      const why = errorMessage(error);
+      this.#parts.log.warn({ partitions: partitions.length, why }, "partitions_not_taken");
+      return [];
+    }
+  }
+
+  async handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void> {
+    this.#letGo(partitions);
+    await this.#parts.handOver.handOn(new Set(partitions), deadline);
+  }
+
+  lost(partitions: readonly Partition[]): void {
+    this.#letGo(partitions);
+    this.#parts.handOver.drop(new Set(partitions));
+  }
+
+  woken(channel: ChannelId, seq: Seq): void {
+    void this.#parts.waker.woken(channel, seq);
+  }
+
+  /** @param own partitions that are still to be taken: who has lost one meanwhile must not end the epoch of the next home */
+  async #take(own: () => readonly Partition[]): Promise<readonly Partition[]> {
+    const { store, homes, daemon } = this.#parts;
+    const { result: taken } = await retryWrite(async () => {
+      const wanted = own();
+      return wanted.length === 0 ? [] : store.partitions.take(wanted, daemon);
+    });
+    const wanted = new Set(own());
+    const held = taken.filter(({ id }) => wanted.has(id));
+    homes.hold(held);
+    for (const { id } of held) this.#unread.add(id);
+    if (held.length > 0) this.#looks.now();
+    return held.map(({ id }) => id);
+  }
+
+  #letGo(partitions: readonly Partition[]): void {
+    this.#parts.homes.release(partitions);
+    this.#takings.drop(partitions);
+    for (const partition of partitions) this.#unread.delete(partition);
+  }
+
+  /** Looks at what is due. Must not throw. */
+  async #look(): Promise<number> {
+    try {
+      await this.#takeAnew();
+      await this.#takeUpUnread();
+      await this.#remindDue();
+      await this.#parts.renewal.review();
+      this.#warned = null;
+    } catch (error) {
+      this.#warn(error);
+    }
+    return this.#parts.lookMs ?? LOOK_MS;
+  }
+
+  /**
+   * A late statement of an earlier home has ended the epoch of a partition, of which a refused channel has told: whoever has the baton,
+   * and nobody else, takes it anew.
+   */
+  async #takeAnew(): Promise<void> {
+    const { cluster, homes, log } = this.#parts;
+    const held = new Set(homes.held);
+    const refused = Array.from({ length: PARTITIONS }, (_, id) => id).filter(
+      (id) => cluster.owns(id) && !held.has(id) && !this.#takings.has(id),
+    );
+    if (refused.length === 0) return;
+    log.warn({ partitions: refused }, "partitions_taken_anew");
+    await this.gained(refused);
+  }
+
+  /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */
+  async #takeUpUnread(): Promise<void> {
+    const { store, homes, takeUps, platforms, rawEntries, onTakenUp, log } = this.#parts;
+    const partitions = [...this.#unread];
+    if (partitions.length === 0) return;
+    // First: one that is lost and taken anew meanwhile is to be read anew.
+    this.#unread.clear();
+    const rows = await store.channels
+      .withWorkIn(partitions, platforms, rawEntries())
+      .catch((error: unknown) => {
+        const { held } = homes;
+        for (const partition of partitions) if (held.includes(partition)) this.#unread.add(partition);
+        throw error;
+      });
+    // What was lost meanwhile is refused there.
+    for (const { id, address } of rows) homes.place(id, address);
+    void takeUps.takeUp(rows);
+    onTakenUp();
+    if (rows.length > 0)
+      log.info({ partitions: partitions.length, channels: rows.length }, "partitions_taken_up");
+  }
+
+  /** Messages whose wakes were lost. */
+  async #remindDue(): Promise<void> {
+    const { store, homes, takeUps, platforms } = this.#parts;
+    const { held } = homes;
+    if (held.length === 0) return;
+    takeUps.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
+  }
+
+  #warn(error: unknown): void {
+    const why = errorMessage(error);
+    if (why === this.#warned) return;
+    this.#warned = why;
+    this.#parts.log.warn({ why }, "due_channels_unknown");
+  }
+}

@@ -1,0 +1,145 @@
+import type { Summariser } from "../../compactor/summariser.ts";
+import { steadyNow } from "../../async/clock.ts";
+import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
+import { StalePartitionError } from "../../store/database/errors.ts";
+import type { Agent } from "../../turn/agent.ts";
+import { ChannelActor } from "../actor.ts";
+import type { SharedParts } from "../channel-context.ts";
+import { type ChannelHomes, NotHomeError } from "../homes/channel-homes.ts";
+import { type Guests, NO_GUESTS } from "../guests.ts";
+import type { Partition } from "../homes/homes.ts";
+
+/** No adapter of this process delivers to a channel: what is due there is left alone. */
+export class NotServedError extends Error {}
+
+/** Who answers channels, by the configuration in force. */
+export interface Staffing {
+  /** The agent that answers, and what writes its summaries, by its id in the channel's row: the same object for as long as it is so. */
+  agentOf(channel: ChannelRow): {
+    readonly agent: Agent;
+    readonly compactorAgent: Summariser;
+    /** Default: no other agent answers there. */
+    readonly guests?: Guests;
+  };
+  /** Whether a channel's answers are shown while they are written. */
+  streams(channel: ChannelRow): boolean;
+}
+
+/** What an actor was made of, by who answers its channel. */
+export interface Made {
+  readonly channel: ChannelRow;
+  readonly staffed: ReturnType<Staffing["agentOf"]>;
+  readonly streams: boolean;
+}
+
+/** An actor that nobody has used yet. */
+export interface LoadedActor {
+  readonly actor: ChannelActor;
+  /** Null: no adapter can deliver to its channel. */
+  readonly made: Made | null;
+  /** Says that it is there, and has it go on with what the log says is left. Call it once, when it can be found. */
+  readonly begin: () => void;
+}
+
+export interface ActorLoaderParts extends SharedParts, Staffing {
+  readonly homes: ChannelHomes;
+  /** The adapter that can deliver to a channel now; undefined: there is none. */
+  readonly platformOf: (address: ChannelAddress) => Platform | undefined;
+  /** Another daemon has taken a channel of which this one has an actor. */
+  readonly onLost: (id: ChannelId) => void;
+  /** Another daemon has taken partitions, and nobody has told us. */
+  readonly onPartitionsLost: (partitions: ReadonlySet<Partition>) => void;
+}
+
+/** Makes actors from the log. A channel without an actor costs one number, the epoch with which this daemon has taken it. */
+export class ActorLoader {
+  readonly #parts: ActorLoaderParts;
+  readonly #epochs = new Map<ChannelId, number>();
+
+  constructor(parts: ActorLoaderParts) {
+    this.#parts = parts;
+  }
+
+  /** What is known of a channel is true for as long as it is ours. */
+  forgetEpochs(partitions: ReadonlySet<Partition>): void {
+    for (const id of this.#epochs.keys()) if (this.#parts.homes.isIn(id, partitions)) this.#epochs.delete(id);
+  }
+
+  /**
+   * Takes a channel and reads its log.
+   * @param absent stands in if no adapter can deliver to the channel; undefined: such a channel is not loaded
+   * @throws NotHomeError if another daemon is home of the channel, NotServedError, WeirError if the log could not be read
+   */
+  async load(id: ChannelId, absent: Platform | undefined): Promise<LoadedActor> {
+    const { homes, subagents, events } = this.#parts;
+    const startedAt = steadyNow();
+    const { epoch, snapshot } = await this.#read(id);
+    const { channel } = snapshot;
+    const { address, kind, workspace, place } = channel;
+    const platform = this.#parts.platformOf(address) ?? absent;
+    if (platform === undefined) throw new NotServedError(`no adapter speaks for ${formatAddress(address)}`);
+    const staffed = this.#parts.agentOf(channel);
+    const streams = this.#parts.streams(channel);
+    const parts = {
+      ...this.#parts,
+      owner: { channel: id, epoch },
+      address,
+      kind,
+      workspace,
+      place,
+      guests: NO_GUESTS,
+      ...staffed,
+      platform,
+      streams,
+      onLost: (): void => {
+        this.#epochs.delete(id);
+        this.#parts.onLost(id);
+      },
+    };
+    const actor = new ChannelActor(parts, snapshot);
+    const isServed = platform !== absent;
+    if (isServed) await actor.recover();
+    if (!homes.holds(id)) {
+      await actor.close();
+      throw new NotHomeError(`channel ${id} was handed on while it was loaded`);
+    }
+    const begin = (): void => {
+      const { entries } = snapshot.history;
+      const ms = Math.round(steadyNow() - startedAt);
+      events.emit({ type: "channel_loaded", channel: formatAddress(address), entries: entries.length, ms });
+      if (!isServed) return;
+      if (snapshot.hasSubagents) subagents?.takeUp(parts, snapshot.history);
+      actor.wake();
+    };
+    return { actor, made: isServed ? { channel, staffed, streams } : null, begin };
+  }
+
+  /** The log of a channel that this daemon has taken, with its epoch. */
+  async #read(id: ChannelId): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
+    const { homes, store } = this.#parts;
+    const partitionEpoch = await homes.epochOf(id);
+    const known = this.#epochs.get(id);
+    const epoch = known ?? (await this.#take(id, partitionEpoch));
+    const snapshot = await store.load(id);
+    if (known === undefined || snapshot.channel.epoch === known) return { epoch, snapshot };
+    // Another daemon has taken the channel since it was last used here.
+    return { epoch: await this.#take(id, partitionEpoch), snapshot: await store.load(id) };
+  }
+
+  /** @throws NotHomeError if another daemon has taken the channel's partition, whether we have heard of it or not */
+  async #take(id: ChannelId, partitionEpoch: number | null): Promise<number> {
+    const { homes, store } = this.#parts;
+    try {
+      const epoch = await store.channels.take(id, partitionEpoch);
+      this.#epochs.set(id, epoch);
+      return epoch;
+    } catch (error) {
+      if (!(error instanceof StalePartitionError)) throw error;
+      this.#parts.onPartitionsLost(homes.releaseOf(id, partitionEpoch));
+      throw new NotHomeError(error.message, { cause: error });
+    }
+  }
+}

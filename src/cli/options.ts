@@ -1,0 +1,23 @@
+import { type Command, InvalidArgumentError } from "commander";
+
+/** A command that reads the configuration. */
+export function withConfig(command: Command): Command {
+  return command.option(
+    "--config <file>",
+    "the configuration; default: config.toml in this folder, if there is one",
+  );
+}
+
+/** Reads an option's value: 1 or more. */
+export function positiveNumber(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError("Expected 1 or more.");
+  return value;
+}
+
+/** Reads an option's value: 0 or more. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError("Expected a whole number.");
+  return value;
+}

@@ -1,0 +1,221 @@
+import { once } from "node:events";
+import { createWriteStream, readFileSync } from "node:fs";
+import { text as readText } from "node:stream/consumers";
+import type { Config } from "../../config/config.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { formatAddress, parseAddress } from "../../core/ids.ts";
+import {
+  checkMemoryLine,
+  type ImportRefusal,
+  type LeftThere,
+  type MemoryLine,
+  parseMemoryLine,
+} from "../../memory/memory-file.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { PortableMemory } from "../../store/memory/memory-transfer.ts";
+import type { Store } from "../../store/store.ts";
+import { displayableJson, displayableLine } from "../../text/displayable.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import { counted } from "../../text/text.ts";
+import { type CommonOptions, type Io, say } from "../io.ts";
+import { findChannel, readConfig, withStore } from "../open.ts";
+import { readConfigToLook } from "../readable-config.ts";
+
+/** Memories, or entries, that are read at once. */
+const PAGE = 500;
+/** Problems of one kind that are named by their lines. */
+const SHOWN = 10;
+
+export type ExportOptions = CommonOptions & { readonly channel?: string };
+
+/**
+ * `weir memories export FILE|-`: every memory as a line of JSON, for `import`.
+ * @throws OperatorError if the file is there already, or cannot be written
+ */
+export async function exportMemories(io: Io, file: string, options: ExportOptions): Promise<void> {
+  const config = readConfigToLook(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
+    const out = file === "-" ? io.stdout : await createFile(file);
+    let [count, last] = [0, 0];
+    for (let isMore = true; isMore && !io.shutdown.aborted;) {
+      const page = await store.transfer.page(last, PAGE, channel?.id);
+      for (const memory of page) {
+        if (!out.write(`${displayableJson(toLine(memory, new Date()))}\n`)) await once(out, "drain");
+      }
+      count += page.length;
+      last = page.at(-1)?.id ?? last;
+      isMore = page.length === PAGE;
+    }
+    if (out === io.stdout) return;
+    out.end();
+    await once(out, "finish");
+    say(io, `${counted(count, "memory", "memories")} written to ${file}. No deletion reaches this file.`);
+  });
+}
+
+/** For its owner's eyes alone, and never over another one. */
+async function createFile(file: string): Promise<NodeJS.WritableStream> {
+  const out = createWriteStream(file, { flags: "wx", mode: 0o600 });
+  try {
+    await once(out, "open");
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be written: ${errorMessage(error)}.`);
+  }
+  return out;
+}
+
+function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
+  const { agent, channel, scope, type, subject, statement, assertedBy, importance, at, until, isImported } =
+    memory;
+  return {
+    agent,
+    channel: formatAddress(channel),
+    scope,
+    type,
+    subject,
+    statement,
+    assertedBy,
+    importance,
+    at: at.toISOString(),
+    ...(until !== undefined && { until: until.toISOString() }),
+    ...(isImported && { imported: true as const }),
+    sources: memory.sources.map((source) => ({ ...source, at: source.at.toISOString() })),
+    exportedAt: exportedAt.toISOString(),
+  };
+}
+
+/**
+ * `weir memories import FILE|-`: adds the memories of such a file whose proofs are in the log. Twice is once.
+ * @throws OperatorError if a line is no memory: then nothing is added
+ */
+export async function importMemories(io: Io, file: string, options: CommonOptions): Promise<void> {
+  const config = readConfig(io, options);
+  const lines = parseLines(await readLines(io, file), file);
+  await withStore(
+    io,
+    config,
+    async (store) => {
+      const importer = new Importer(store, config);
+      for (const { line, memory } of lines) {
+        if (io.shutdown.aborted) throw new OperatorError(`Interrupted before line ${line}: run this again.`);
+        await importer.take(line, memory);
+      }
+      say(io, importer.told());
+    },
+    "asker",
+  );
+}
+
+async function readLines(io: Io, file: string): Promise<string[]> {
+  if (file === "-") return (await readText(io.stdin)).split("\n");
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`);
+  }
+}
+
+interface NumberedMemory {
+  /** From 1. */
+  readonly line: number;
+  readonly memory: MemoryLine;
+}
+
+function parseLines(texts: readonly string[], file: string): NumberedMemory[] {
+  const parsed: NumberedMemory[] = [];
+  const wrong: string[] = [];
+  for (const [index, text] of texts.entries()) {
+    if (text.trim() === "") continue;
+    const memory = parseMemoryLine(text);
+    if (typeof memory === "string") wrong.push(`${file}:${index + 1}: ${displayableLine(memory)}`);
+    else parsed.push({ line: index + 1, memory });
+  }
+  if (wrong.length === 0) return parsed;
+  const more = wrong.length > SHOWN ? [`and ${wrong.length - SHOWN} more`] : [];
+  throw new OperatorError(
+    `${counted(wrong.length, "line")} cannot be read as a memory, and nothing was added:\n${[...wrong.slice(0, SHOWN), ...more].join("\n")}`,
+  );
+}
+
+/** Adds memories line by line, and counts what becomes of them. */
+class Importer {
+  readonly #store: Store;
+  readonly #config: Config;
+  readonly #channels = new Map<string, ChannelRow | undefined>();
+  /** By channel. */
+  readonly #left = new Map<number, LeftThere>();
+  readonly #refused = new Map<ImportRefusal, number[]>();
+  #added = 0;
+  #known = 0;
+
+  constructor(store: Store, config: Config) {
+    this.#store = store;
+    this.#config = config;
+  }
+
+  async take(line: number, memory: MemoryLine): Promise<void> {
+    const outcome = await this.#add(memory);
+    if ("refused" in outcome)
+      this.#refused.set(outcome.refused, [...(this.#refused.get(outcome.refused) ?? []), line]);
+    else if (outcome.id === null) this.#known++;
+    else this.#added++;
+  }
+
+  async #add(memory: MemoryLine): Promise<{ id: number | null } | { refused: ImportRefusal }> {
+    const { transfer } = this.#store;
+    const channel = await this.#channel(memory.channel);
+    if (channel === undefined) return { refused: "no such channel" };
+    // Else it would come to be seen where another agent's are.
+    if (channel.agent !== memory.agent) return { refused: "another agent answers there" };
+    if (memory.scope === "dm" && channel.kind !== "dm")
+      return { refused: "it was told in private, and this channel is none" };
+    const erasedAt = await transfer.erasedAt(channel.id);
+    const now = new Date();
+    const exportedAt = new Date(memory.exportedAt);
+    if (erasedAt !== null && (erasedAt >= exportedAt || exportedAt > now))
+      await this.#look(channel, erasedAt);
+    const agentName = this.#config.agents.find(({ id }) => id === channel.agent)?.name ?? channel.agent;
+    const limits = { scope: memory.scope, until: memory.until === undefined ? null : new Date(memory.until) };
+    return transfer.take(channel, memory.sources, limits, (messages, erased) =>
+      checkMemoryLine(memory, messages, {
+        agentName,
+        erasedAt: erased,
+        left: this.#left.get(channel.id) ?? null,
+        now,
+      }),
+    );
+  }
+
+  async #channel(name: string): Promise<ChannelRow | undefined> {
+    if (!this.#channels.has(name))
+      this.#channels.set(name, await this.#store.channels.find(parseAddress(name)));
+    return this.#channels.get(name);
+  }
+
+  /** Reads what people say in a channel, unless that is known as of after the last change. */
+  async #look(channel: ChannelRow, erasedAt: Date): Promise<void> {
+    const known = this.#left.get(channel.id);
+    if (known !== undefined && known.asOf > erasedAt) return;
+    const asOf = new Date(erasedAt.getTime() + 1);
+    const terms = new Set<string>();
+    for (let from = 1; from <= channel.lastSeq; from += PAGE) {
+      const to = Math.min(channel.lastSeq, from + PAGE - 1);
+      for (const entry of await this.#store.log.readCurrent(channel.id, from, to)) {
+        if (entry.kind !== "user" || entry.author.isBot || entry.deleted || entry.expired === true) continue;
+        for (const term of tellingTerms(`${entry.author.name}\n${entry.text}`)) terms.add(term);
+      }
+    }
+    this.#left.set(channel.id, { terms, asOf });
+  }
+
+  /** How it ended, for a person. */
+  told(): string {
+    const known = this.#known === 0 ? "" : ` ${this.#known} known already.`;
+    const refused = [...this.#refused].map(([why, lines]) => {
+      const named = lines.slice(0, SHOWN).join(", ") + (lines.length > SHOWN ? ", …" : "");
+      return `${lines.length} refused: ${why} (${lines.length === 1 ? "line" : "lines"} ${named})`;
+    });
+    return [`${counted(this.#added, "memory", "memories")} added.${known}`, ...refused].join("\n");
+  }
+}

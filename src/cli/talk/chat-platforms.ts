@@ -1,0 +1,81 @@
+import type { Logger } from "pino";
+import { commandTable } from "../../admin/commands.ts";
+import type { Cluster } from "../../compose/channels.ts";
+import type { BindingConfig, ChatPlatformConfig, Config } from "../../config/config.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import { PLATFORM_NAME as LOOPBACK } from "../../platforms/loopback/client.ts";
+import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
+import { PLATFORM_NAME as TERMINAL } from "../../platforms/terminal/intake.ts";
+import { type Binding, bindPlatform } from "../../router/bindings.ts";
+
+/**
+ * The adapters of the platforms that have a token. Their clients are read only where they are used: half a second and
+ * some 50 MB that a chat in the terminal need not pay.
+ * @param shardsOf how daemons share the connections to a platform; default: this one has all of them
+ */
+export async function openChatPlatforms(
+  { platforms }: Config,
+  log: Logger,
+  shardsOf?: Cluster["shardsOf"],
+): Promise<Platform[]> {
+  const commands = commandTable();
+  const opened: Platform[] = [];
+  for (const row of PLATFORM_ROWS) {
+    const config = platforms[row.key];
+    if (config === null) continue;
+    const shardHomes = shardsOf?.(row.key);
+    opened.push(await row.open(config, { log, commands, ...(shardHomes && { shardHomes }) }));
+  }
+  return opened;
+}
+
+/**
+ * Who answers where.
+ * @param agent answers what has no binding in the file: the terminal and the loopback platform
+ * @param named these answer as well, in the terminal's channel of their name
+ */
+export function bindingsOf(
+  { bindings, platforms }: Config,
+  agent: AgentId,
+  named: readonly AgentId[] = [],
+): Binding[] {
+  // What people can ask there, whoever runs Weir can try here.
+  const alsoOf = (host: AgentId): Binding["also"] =>
+    bindings.find((one) => one.agent === host && one.also.length > 0)?.also ?? [];
+  return [
+    ...named.map((one) => ({
+      ...bindPlatform(TERMINAL, one),
+      also: alsoOf(one),
+      channels: [one],
+      dmNames: [one],
+    })),
+    { ...bindPlatform(TERMINAL, agent), also: alsoOf(agent) },
+    { ...bindPlatform(LOOPBACK, agent), also: alsoOf(agent) },
+    ...bindings.map((binding) => withDms(binding, platforms[binding.platform])),
+  ];
+}
+
+/** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
+function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
+  const binding = { ...written, sharesMemory: memoryShare === "workspace" };
+  if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };
+  return { ...binding, dms: binding.dms && platform.dm !== "off", ...dmRuleOf(binding, platform) };
+}
+
+/**
+ * Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. Whom a
+ * binding names needs no code.
+ */
+function dmRuleOf(
+  { allowUsers }: Pick<BindingConfig, "allowUsers">,
+  { dm, allow, owners }: ChatPlatformConfig,
+): Pick<Binding, "dmAllow" | "dmPairing"> {
+  const namesPeople = allowUsers.length > 0;
+  const listed = namesPeople ? allow.filter((id) => allowUsers.includes(id)) : allow;
+  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmPairing: false };
+  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmPairing: false };
+  return dm === "pairing"
+    ? { dmAllow: [...allow, ...owners], dmPairing: true }
+    : { dmAllow: null, dmPairing: false };
+}

@@ -1,0 +1,59 @@
+import { chmod, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { isMissingFile } from "../../core/errors.ts";
+import { CHAT_FOLDER, makePrivateFolder, PRIVATE_FILE } from "../../store/database/data-folder.ts";
+import { makeSocketFolder, socketFolderOf } from "../../store/database/socket-place.ts";
+
+/** The socket itself. While it is made, its name ends with a point and eight digits. */
+const SOCKET = "socket";
+const LONGEST_NAME = `${SOCKET}.00000000`;
+/** Holds the path of the socket, where that is not inside of the data folder. */
+const PLACE_FILE = "socket.path";
+
+/**
+ * Makes the folder for the socket by which chats attach to this daemon, closed to other accounts, and leaves word of it in the data
+ * folder.
+ * @returns the path for the socket
+ * @throws OperatorError if somebody else has put something in its place; an error of the system where it cannot be made
+ */
+export async function prepareChatSocket(dataDir: string): Promise<string> {
+  await makePrivateFolder(dataDir);
+  const { inside, folder } = await foldersOf(dataDir);
+  await ownFolder(inside);
+  const place = path.join(inside, PLACE_FILE);
+  const socket = path.join(folder, SOCKET);
+  if (folder === inside) {
+    await rm(place, { force: true });
+    return socket;
+  }
+  await ownFolder(folder);
+  const unfinished = `${place}.${process.pid}`;
+  await writeFile(unfinished, `${socket}\n`, { mode: PRIVATE_FILE });
+  await rename(unfinished, place);
+  return socket;
+}
+
+/** @returns the path of the socket of the daemon on this data folder; null: none runs that chats can attach to */
+export async function findChatSocket(dataDir: string): Promise<string | null> {
+  try {
+    const { inside, folder } = await foldersOf(dataDir);
+    const socket = path.join(inside, SOCKET);
+    if (folder === inside) return (await stat(socket)).isSocket() ? socket : null;
+    return (await readFile(path.join(inside, PLACE_FILE), "utf8")).trim();
+  } catch (error) {
+    if (isMissingFile(error)) return null;
+    throw error;
+  }
+}
+
+async function ownFolder(folder: string): Promise<void> {
+  await makeSocketFolder(folder, [process.getuid?.()], "chat socket");
+  await chmod(folder, 0o700);
+}
+
+/** Whoever names the data folder by another path finds the same socket. */
+async function foldersOf(dataDir: string): Promise<{ readonly inside: string; readonly folder: string }> {
+  const real = await realpath(dataDir);
+  const place = { dataDir: real, folder: CHAT_FOLDER, prefix: "weir-chat", socketName: LONGEST_NAME };
+  return { inside: path.join(real, CHAT_FOLDER), folder: socketFolderOf(place) };
+}

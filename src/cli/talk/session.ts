@@ -1,0 +1,184 @@
+import type { Logger } from "pino";
+import { explainFailure } from "../../admin/explain-failure.ts";
+import { tellOwnersOfFailures } from "../../admin/failure-notes.ts";
+import { KnownSecrets } from "../../admin/secrets.ts";
+import type { Config } from "../../config/config.ts";
+import { errorMessage, OperatorError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { buildDaemon, type Daemon } from "../../daemon.ts";
+import type { HttpService } from "../../http/service.ts";
+import { besideCluster, openCluster } from "../../compose/cluster.ts";
+import { createLoopback } from "../../platforms/loopback/adapter.ts";
+import type { Platform } from "../../platforms/platform.ts";
+import { chooseMode } from "../../platforms/terminal/process-terminal.ts";
+import type { TerminalPlatform } from "../../platforms/terminal/terminal-platform.ts";
+import { modelServerOf } from "../../llm/provider-name.ts";
+import type { Events } from "../../telemetry/events.ts";
+import { openTraces } from "../../telemetry/traces/open.ts";
+import { FolderTakenError } from "../../store/database/data-lock.ts";
+import { aborted, type CommonOptions, type Io, say } from "../io.ts";
+import { logFileOf, openDaemonLog, openLog, readConfig } from "../open.ts";
+import { readVersion } from "../../admin/version.ts";
+import { bindingsOf, openChatPlatforms } from "./chat-platforms.ts";
+import type { Binding } from "../../router/bindings.ts";
+import type { ChatOptions } from "./chat.ts";
+import { findChatSocket } from "./chat-socket.ts";
+import { configurationSource } from "./configuration-source.ts";
+import { ConnectionWatch } from "./connection-watch.ts";
+import { Terminals, type TerminalSession } from "./terminals.ts";
+
+interface SessionOptions {
+  readonly config: Config;
+  /** Where it was read. */
+  readonly common: CommonOptions;
+  /** Null: no terminal, the daemon alone. */
+  readonly terminal: TerminalSession | null;
+  /** Discord and Slack are served, too. */
+  readonly isDaemon: boolean;
+}
+
+/** `weir start`: the daemon; in a terminal, with a chat. */
+export async function start(io: Io, options: CommonOptions): Promise<void> {
+  const terminal = io.stdin.isTTY && io.stdout.isTTY ? { multi: false, jsonl: false } : null;
+  const config = readConfig(io, options);
+  try {
+    await runSession(io, { config, common: options, terminal, isDaemon: true });
+  } catch (error) {
+    const { dataDir } = config.database;
+    const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
+    throw mayChat ? new OperatorError(`${errorMessage(error)} \`weir chat\` talks to it.`) : error;
+  }
+}
+
+/** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
+export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<void> {
+  const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
+  const terminal = { channel, agent, speaker, multi, jsonl };
+  await runSession(io, { config, common: options, terminal, isDaemon: false });
+}
+
+/**
+ * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
+ * @throws OperatorError behind the drain, where its database has ended for good
+ */
+async function runSession(io: Io, options: SessionOptions): Promise<void> {
+  const { config, terminal, isDaemon } = options;
+  const agent = findAgent(config, terminal?.agent);
+  const mode = terminal === null ? null : chooseMode(terminal.jsonl);
+  // Whoever asks before there is a daemon is not forgotten: the end of a start looks at all files once more.
+  let reload = (): void => undefined;
+  // Without a terminal nobody has hung up: it is asked to read its configuration.
+  if (mode === null) io.onHangUp(() => reload());
+  const levelOf = ({ log: { level } }: Config): string =>
+    mode === "lines" && level === "info" ? "warn" : level;
+  // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
+  const hasFile = mode === "interactive" || (isDaemon && mode === null);
+  const secrets = KnownSecrets.of(config);
+  const log = hasFile
+    ? await openDaemonLog(io, config, secrets, mode === null)
+    : openLog(io, config, levelOf(config), secrets);
+  const logPlace = hasFile ? logFileOf(config).path : "the standard error of the process";
+  const explain = (reason: string): string => secrets.masked(explainFailure(reason, logPlace));
+  const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
+  const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
+  const served = isDaemon ? await openChatPlatforms(config, log, cluster?.shardsOf) : [];
+  const platforms = (events: Events): Platform[] => {
+    const { loopback } = config.platforms;
+    const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
+    return [...served, ...local.filter((one) => one !== null)];
+  };
+  const bindingsBy = (next: Config): Binding[] => {
+    const first = findAgent(next, terminal?.agent);
+    return bindingsOf(next, first, namedAgents(next, first, options));
+  };
+  const source = configurationSource(io, options.common, {
+    bindingsOf: bindingsBy,
+    onConfigured: (next) => (log.level = levelOf(next)),
+  });
+  // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
+  const patience = terminal === null ? { waitUntil: io.shutdown } : {};
+  // Before the daemon, and beyond it: it also tells how that starts and how it ends.
+  await using http = isDaemon ? await openHttp(io, config, { log, secrets }) : null;
+  // Also what the daemon does while it ends is sent.
+  const { telemetry, llm } = config;
+  await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
+  const bindings = bindingsBy(config);
+  const found = { config, bindings, source, secrets };
+  await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
+  reload = () => void daemon.reload();
+  http?.watch(daemon);
+  traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));
+  terminals.watch(daemon);
+  const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
+  tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
+  // Who sits before a terminal reads it among the first lines there.
+  if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
+  if (io.shutdown.aborted) return;
+  using connections = new ConnectionWatch(served, (line) => {
+    if (terminal === null) say(io, line);
+    terminals.remark(line);
+  });
+  if (terminal !== null) connections.start(true);
+  await daemon.open();
+  if (terminal === null) connections.start(false);
+  await until(io, daemon, terminals.own, mode === null ? agents(config) : null);
+  // A drain may take a while, and whoever sent the signal wants to see that it was heard.
+  if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
+  daemon.lost.throwIfAborted();
+}
+
+/** Nothing of the service is read where none is configured. @returns null: none is */
+async function openHttp(
+  io: Io,
+  config: Config,
+  parts: { readonly log: Logger; readonly secrets: KnownSecrets },
+): Promise<HttpService | null> {
+  const { http } = config;
+  if (http === null) return null;
+  const { startHttpService } = await import("../../http/service.ts");
+  const service = await startHttpService({ config, http, version: readVersion(), ...parts });
+  const { newToken } = service;
+  if (newToken !== null)
+    say(
+      io,
+      `HTTP at ${service.url} wants "Authorization: Bearer ${newToken.text}". It is kept in ${newToken.file}, and not shown again.`,
+    );
+  return service;
+}
+
+async function until(
+  io: Io,
+  daemon: Daemon,
+  terminal: TerminalPlatform | null,
+  announced: string | null,
+): Promise<void> {
+  if (announced !== null) say(io, `Weir is ready: ${announced}; ${daemon.models.describe()}`);
+  io.tellReady();
+  const stopped = aborted(AbortSignal.any([io.shutdown, daemon.lost]));
+  await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
+}
+
+function agents(config: Config): string {
+  const ids = config.agents.map(({ id }) => id);
+  return `${ids.length === 1 ? "agent" : "agents"} ${ids.join(", ")}`;
+}
+
+/** Who answers the terminal's channel of their name. */
+function namedAgents(
+  { agents: all }: Config,
+  first: AgentId,
+  { isDaemon, terminal }: Pick<SessionOptions, "isDaemon" | "terminal">,
+): AgentId[] {
+  const others = all.map(({ id }) => id).filter((id) => id !== first);
+  if (isDaemon || terminal === null) return others;
+  // Where a chat has a Weir of its own, `first` answers it wherever it speaks; others are for chats that attach.
+  return terminal.jsonl ? [] : others.filter((id) => id !== terminal.channel);
+}
+
+/** @throws OperatorError if there is no such agent */
+export function findAgent(config: Config, wanted: string | undefined): AgentId {
+  const found = wanted === undefined ? config.agents[0] : config.agents.find(({ id }) => id === wanted);
+  if (found !== undefined) return found.id;
+  const known = config.agents.map(({ id }) => id).join(", ");
+  throw new OperatorError(`There is no agent "${wanted}". The configuration has: ${known}.`);
+}

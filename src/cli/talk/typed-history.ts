@@ -1,0 +1,17 @@
+import { join } from "node:path";
+import { secretsOf, withoutSecrets } from "../../admin/secrets.ts";
+import type { Config } from "../../config/config.ts";
+import { holdsSecret } from "../../memory/secrets.ts";
+import { openHistoryFile } from "../../platforms/terminal/typed/input-history.ts";
+import type { InputHistory } from "../../platforms/terminal/presenters/presenter.ts";
+import { TYPED_HISTORY } from "../../store/database/data-folder.ts";
+
+/** What was typed at this machine's terminals; undefined: nothing is kept. */
+export function openTypedHistory(config: Config): InputHistory | undefined {
+  if (!config.terminal.history) return undefined;
+  const secrets = secretsOf(config);
+  return openHistoryFile({
+    path: join(config.database.dataDir, TYPED_HISTORY),
+    holdsSecret: (text) => holdsSecret(text) || withoutSecrets(text, secrets) !== text,
+  });
+}

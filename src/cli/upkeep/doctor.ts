@@ -1,0 +1,221 @@
+import { performance } from "node:perf_hooks";
+import type { AgentConfig, Config } from "../../config/config.ts";
+import { whyOff } from "../../config/describe-config.ts";
+import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
+import { type Models, openModels } from "../../llm/model-provider.ts";
+import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
+import { loadPrompts, promptSources } from "../../prompts/load.ts";
+import { NotMigratedError } from "../../store/database/migrate.ts";
+import type { Database } from "../../store/database/database.ts";
+import { fileSigner, signingKeyFile } from "../../store/database/signing-key.ts";
+import { isPresent, MemberStore } from "../../store/channels/members.ts";
+import { describeOwnKey } from "../../admin/signing-keys.ts";
+import { createStore, type Store } from "../../store/store.ts";
+import { openDatabase } from "../../store/database/open.ts";
+import { doubtedLines } from "../../admin/learned.ts";
+import { counted } from "../../text/text.ts";
+import { formatNumber } from "../../text/format.ts";
+import { databaseRemedy, lookAtFolder, lookAtHttp } from "./look-at-machine.ts";
+import { lookAtServers } from "./mcp-servers.ts";
+import { lookAtNames } from "./names.ts";
+import { type CommonOptions, type Io, say } from "../io.ts";
+import { openLog, readConfig } from "../open.ts";
+
+/** How long one look may take, ms. */
+const PATIENCE_MS = 20_000;
+const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
+
+/**
+ * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
+ * do about it.
+ * @throws OperatorError if something is wrong, after all has been said
+ */
+export async function doctor(io: Io, options: CommonOptions): Promise<void> {
+  let wrong = 0;
+  const tell = (finding: Finding): void => {
+    if (finding.state === "wrong") wrong += 1;
+    say(io, shownFinding(finding));
+  };
+  const config = readConfig(io, options);
+  loadPrompts(promptSources(config));
+  tell({ what: "configuration", state: "ok", detail: config.file ?? "no file: built-in defaults" });
+  for (const [what, look] of looks(io, config))
+    for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
+  if (wrong > 0)
+    throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
+}
+
+function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
+  return [
+    ["database", async () => lookAtDatabase(io, config)],
+    ["data folder", async () => lookAtFolder(config)],
+    ["HTTP", async () => lookAtHttp(config)],
+    ["models", async () => lookAtModels(config)],
+    ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
+    ["MCP servers", async () => lookAtServers(io, config)],
+    ...PLATFORM_ROWS.map((row) => [row.title, async () => lookAtPlatform(row, config)] as const),
+    ["names", async () => lookAtNames(io, config)],
+  ];
+}
+
+/** A finding for a person, with what to do about it on a line of its own. Pure. */
+export function shownFinding({ state, what, detail, todo }: Finding): string {
+  return `${SIGNS[state]} ${what}: ${detail}${todo === undefined ? "" : `\n    → ${todo}`}`;
+}
+
+/** What is wrong with one thing must not hide what is wrong with the next. */
+function failure(what: string, error: unknown): Finding {
+  return { what, state: "wrong", detail: errorMessage(error) };
+}
+
+async function lookAtPlatform(
+  row: (typeof PLATFORM_ROWS)[number],
+  { platforms }: Config,
+): Promise<readonly Finding[]> {
+  const config = platforms[row.key];
+  return config === null ? [{ what: row.title, state: "off", detail: whyOff(row) }] : row.diagnose(config);
+}
+
+async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[]> {
+  const what = "database";
+  const startedAt = performance.now();
+  try {
+    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+    const ms = Math.round(performance.now() - startedAt);
+    const detail = `${opened.where} answers and is up to date (${ms} ms)`;
+    const signer = fileSigner(config.database.dataDir);
+    const store = createStore(opened.database, { signer });
+    return [
+      { what, state: "ok", detail },
+      ...(await lookAtKey(config, opened.database)),
+      ...(await lookAtWishes(store)),
+      ...(await lookAtFingerprints(store)),
+    ];
+  } catch (error) {
+    // The first start, or the next one, mends it.
+    if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
+    // It says itself what to do.
+    if (error instanceof OperatorError) return [{ what, state: "wrong", detail: errorMessage(error) }];
+    const detail = errorMessage(error);
+    return [{ what, state: "wrong", detail, todo: databaseRemedy(detail, config.database) }];
+  }
+}
+
+/** Do the daemons of a cluster sign with the key of this one? */
+async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
+  const { cluster, database: files } = config;
+  if (cluster === null) return [];
+  const what = "signing key";
+  const own = await fileSigner(files.dataDir).keyId();
+  const others = await new MemberStore(database).all();
+  const problem = describeOwnKey(own, others, signingKeyFile(files.dataDir));
+  if (problem !== null) return [{ what, state: "wrong", ...problem }];
+  const isShared = others.some((member) => isPresent(member) && member.keyId === own);
+  return own === null || !isShared
+    ? []
+    : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
+}
+
+/** Are the signed rows those that Weir has written? */
+async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly Finding[]> {
+  const what = "wishes";
+  const { believed, doubted } = await wishes.all();
+  const detail = doubtedLines(doubted).join(" ");
+  const todo =
+    "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
+    "writes to the database, and delete these rows of the table wishes";
+  if (detail !== "") return [{ what, state: "wrong", detail, todo }];
+  const all = `${counted(believed.length, "row")}, signed by this Weir`;
+  return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
+}
+
+/** Can a deletion still find what tells of texts that are no longer kept? */
+async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
+  const strange = await retention.countStrange();
+  if (strange === 0) return [];
+  const detail =
+    `of ${counted(strange, "message")} whose text is no longer kept nobody can say what they told: ` +
+    "their fingerprints were made with another signing.key";
+  const todo =
+    "bring back the signing.key of then: without it, deleting one of them takes all that may tell of it, also whole summaries";
+  return [{ what: "fingerprints", state: "wrong", detail, todo }];
+}
+
+/** Asks each model for one word. */
+export async function lookAtModels(config: Pick<Config, "llm" | "agents">): Promise<readonly Finding[]> {
+  await using models = await openModels(config.llm);
+  if (models.isOffline) {
+    const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
+    return [
+      { what: "model", state: "unsure", detail: "none: answers come from the built-in stand-in", todo },
+    ];
+  }
+  const names = new Map(
+    config.agents.flatMap((agent) => modelsOf(agent).map((name) => [name, agent] as const)),
+  );
+  return await Promise.all(Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent)));
+}
+
+/** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
+async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
+  const what = "embeddings";
+  const { embeddings } = config.llm;
+  if (embeddings === null) return { what, state: "off", detail: "off: llm.embeddings.model is not set" };
+  const startedAt = performance.now();
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const [{ createEmbeddings }, { WITHIN_MS }] = await Promise.all([
+      import("../../llm/embeddings.ts"),
+      import("../../memory/meaning.ts"),
+    ]);
+    const server = createEmbeddings(embeddings);
+    const { model, origin } = server;
+    const { vectors } = await server.embed(["ping"], signal);
+    const [vector = []] = vectors;
+    const ms = Math.round(performance.now() - startedAt);
+    const progress = await vectorProgress(io, config, model).catch(() => "");
+    const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";
+    const answers = `${model} at ${origin} answers (${ms} ms${late}) with ${vector.length} numbers a text`;
+    return { what, state: "ok", detail: answers + progress };
+  } catch (error) {
+    const todo = "see [llm.embeddings]: model, base_url, EMBEDDINGS_API_KEY and dimensions";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}
+
+async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {
+  await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
+  return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
+}
+
+function modelsOf(agent: AgentConfig): string[] {
+  return [agent.model, agent.compactorModel, ...agent.fallbacks];
+}
+
+/** Asks for one word. */
+async function lookAtModel(models: Models, configured: string, agent: AgentConfig): Promise<Finding> {
+  const what = `model ${configured}`;
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const model = await models.resolve(configured, signal);
+    const startedAt = performance.now();
+    await models.model.answer(
+      {
+        model,
+        messages: [{ role: "user", text: "ping" }],
+        tools: [],
+        toolChoice: "auto",
+        maxOutputTokens: 16,
+        temperature: undefined,
+      },
+      { signal },
+    );
+    const ms = Math.round(performance.now() - startedAt);
+    const window = models.windowOf(model, configured === agent.model ? agent.contextWindow : 0);
+    return { what, state: "ok", detail: `${model} answers (${ms} ms), with a window of ${window} tokens` };
+  } catch (error) {
+    const todo = "see llm.base_url, OPENAI_API_KEY and the name of the model";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}

@@ -1,0 +1,126 @@
+import { statfs } from "node:fs/promises";
+import path from "node:path";
+import type { Config, DatabaseConfig } from "../../config/config.ts";
+import { errorCode, errorMessage, type Finding } from "../../core/errors.ts";
+import { findForeign } from "../../store/database/data-folder.ts";
+import { nameInUrl } from "../../platforms/loopback/local-only.ts";
+import { formatNumber } from "../../text/format.ts";
+
+/** What of the machine gets in the way of a daemon, for `weir doctor`. It looks, and makes nothing. */
+
+/** Free space below which a database soon stops, and below which it is worth a word, bytes. */
+const TOO_LITTLE = 200_000_000;
+const LITTLE = 1_000_000_000;
+const ASKED_MS = 2000;
+
+/** Signs in an error of the database, or in what its server has written, and what helps. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /no space left|disk of the database is full/i,
+    "make room on the disk of the data folder, then start Weir again: nothing is lost",
+  ],
+  [
+    /not a valid data directory|could not (?:open|read|locate|find) .*(?:file|directory|checkpoint)|invalid checkpoint|checksum|PANIC|corrupt/i,
+    "the files of the database are damaged or missing: put the data folder back from a copy, or set data_dir to a new place and run weir restore with your last backup; keep this folder until that works",
+  ],
+  [
+    /no connection left|too many (?:clients|connections)|remaining connection slots/i,
+    "raise max_connections of the server, or end programs that hold its connections; Weir takes 15 at most, and one more in a cluster",
+  ],
+  [
+    /ECONNREFUSED|could not be reached|ENOTFOUND|EHOSTUNREACH/,
+    "see that the server of DATABASE_URL runs, and that this machine reaches its host and port",
+  ],
+  [
+    /timeout|timed out/i,
+    "the server of the database answers too slowly: see what keeps it busy, and try again",
+  ],
+];
+
+/** What to do about a database that cannot be opened. Pure. */
+export function databaseRemedy(message: string, { url }: Pick<DatabaseConfig, "url">): string {
+  const [, remedy] = REMEDIES.find(([sign]) => sign.test(message)) ?? [];
+  if (remedy !== undefined) return remedy;
+  return url === null
+    ? "see that the folder can be written to and has room; postgres.log in it says more"
+    : "see that the server of DATABASE_URL runs and lets this user in";
+}
+
+/** The data folder: whether there is room, and whether others' things are in it. */
+export async function lookAtFolder({
+  database: { url, dataDir },
+}: Pick<Config, "database">): Promise<readonly Finding[]> {
+  if (url !== null) return [];
+  const what = "data folder";
+  const foreign = await findForeign(dataDir).catch(() => null);
+  const others: Finding[] =
+    foreign === null
+      ? []
+      : [
+          {
+            what,
+            state: "unsure",
+            detail: `${dataDir} also holds ${JSON.stringify(foreign)}, which is none of Weir's, so Weir does not close it to other accounts`,
+            todo: "set data_dir under [database] to a folder of its own",
+          },
+        ];
+  return [...others, ...(await lookAtRoom(dataDir))];
+}
+
+async function lookAtRoom(dataDir: string): Promise<Finding[]> {
+  const what = "disk";
+  const free = await freeBytes(dataDir);
+  if (free === null || free >= LITTLE) return [];
+  const detail = `${formatNumber(Math.round(free / 1_000_000))} MB are free for ${dataDir}`;
+  const todo = "make room: a full disk stops the database";
+  return [{ what, state: free < TOO_LITTLE ? "wrong" : "unsure", detail, todo }];
+}
+
+/** Of the disk on which the folder is, or would be. @returns null: nobody says */
+async function freeBytes(folder: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch (error) {
+    const parent = path.dirname(folder);
+    return errorCode(error) === "ENOENT" && parent !== folder ? freeBytes(parent) : null;
+  }
+}
+
+/** Whether the HTTP service could listen, or a Weir does. */
+export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readonly Finding[]> {
+  if (http === null) return [];
+  const what = "HTTP";
+  const { tryListen } = await import("../../http/service.ts");
+  try {
+    await tryListen(http);
+    return [{ what, state: "ok", detail: `nobody listens on ${http.host}:${http.port} yet` }];
+  } catch (error) {
+    if (await answersAsWeir(http.host, http.port))
+      return [{ what, state: "ok", detail: `a Weir answers on ${http.host}:${http.port}` }];
+    const finding = { what, state: "wrong", detail: errorMessage(error) } as const;
+    const isTaken = error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
+    // Of anything else the error itself says what to do.
+    if (!isTaken) return [finding];
+    return [
+      {
+        ...finding,
+        todo: "end what listens there (ss -ltnp shows it), or choose another port under [http]",
+      },
+    ];
+  }
+}
+
+/** Without the token it refuses, in words that only it has. */
+async function answersAsWeir(host: string, port: number): Promise<boolean> {
+  const { SHOW_TOKEN } = await import("../../http/token.ts");
+  try {
+    const answer = await fetch(`http://${nameInUrl(host)}:${port}/channels`, {
+      signal: AbortSignal.timeout(ASKED_MS),
+      redirect: "error",
+    });
+    return answer.status === 401 && (await answer.text()).includes(SHOW_TOKEN);
+  } catch {
+    return false;
+  }
+}

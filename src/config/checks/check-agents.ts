@@ -1,0 +1,240 @@
+import { CHAT_PLATFORMS } from "../../platforms/platforms.ts";
+import { nearestName } from "../nearest-name.ts";
+import type { CheckedFile, ProblemAt } from "./check-file.ts";
+import {
+  type AgentConfig,
+  type CompactionConfig,
+  type Config,
+  configuredWindow,
+  type ModelConfig,
+} from "../config.ts";
+import type { ConfigProblem } from "../config-error.ts";
+import { BUILT_IN_TOOLS } from "../../core/tool-names.ts";
+import { CRON_EXPECTED, cronProblem } from "../../async/occurrences.ts";
+import type { FileConfig } from "../schema/file.ts";
+import { valueAt, type KeyPath } from "../value-tree.ts";
+
+/** Below this, a system prompt and one message do not fit. Tokens. */
+const MIN_USABLE_WINDOW = 1024;
+
+/** What no single key can get wrong: the order of the thresholds, the room in the window, the ids. */
+export function checkAgents(
+  { agents, llm }: Pick<Config, "agents" | "llm">,
+  file: CheckedFile,
+  problemAt: ProblemAt,
+): ConfigProblem[] {
+  const seen = new Map<string, number>();
+  const problems = agents.flatMap((agent, index) => {
+    const origin = new Origin(file, index, problemAt);
+    const own = [
+      ...checkThresholds(agent, origin),
+      ...checkWindow(agent, llm.models, origin),
+      ...checkSharedMemory(agent, agents, origin),
+      ...checkApprovals(agent, origin),
+      ...checkSchedules(agent, origin),
+    ];
+    const first = seen.get(agent.id);
+    seen.set(agent.id, first ?? index);
+    if (first === undefined || file.isBroken(["agents", index, "id"])) return own;
+    const message = `the id "${agent.id}" is taken: agents[${first}] has it too`;
+    return [...own, origin.problem([["id"]], { message, expected: "an id that no other agent has" })];
+  });
+  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}
+
+/** Tells where a merged value of an agent came from. */
+class Origin {
+  readonly #file: CheckedFile;
+  readonly #index: number;
+  readonly #problemAt: ProblemAt;
+
+  constructor(file: CheckedFile, index: number, problemAt: ProblemAt) {
+    this.#file = file;
+    this.#index = index;
+    this.#problemAt = problemAt;
+  }
+
+  /** Where a key is set: the agent's own table, `[defaults]`, or null for the built-in default. */
+  pathOf(key: KeyPath): KeyPath | null {
+    const candidates: KeyPath[] = [
+      ["agents", this.#index, ...key],
+      ["defaults", ...key],
+    ];
+    return candidates.find((path) => valueAt(this.#file.config, path) !== undefined) ?? null;
+  }
+
+  levelOf(key: KeyPath): string {
+    const path = this.pathOf(key);
+    if (path === null) return "built-in";
+    return path[0] === "defaults" ? "from [defaults]" : "from the agent";
+  }
+
+  /** A key that is wrong in itself is reported once; what follows from it is not. */
+  isBroken(keys: readonly KeyPath[]): boolean {
+    return keys.some((key) =>
+      [
+        ["agents", this.#index, ...key],
+        ["defaults", ...key],
+      ].some((path) => this.#file.isBroken(path)),
+    );
+  }
+
+  /**
+   * @param keys those that the problem is about
+   * @returns it, at the first of them that the agent sets, or else at the first that `[defaults]` sets, so
+   * that what is wrong for all agents is one problem
+   */
+  problem(keys: readonly KeyPath[], fields: Parameters<ProblemAt>[1]): ConfigProblem {
+    const paths = keys.map((key) => this.pathOf(key)).filter((path) => path !== null);
+    const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
+    return this.#problemAt(path ?? ["agents", this.#index], fields);
+  }
+}
+
+const LADDER: readonly { readonly key: string; readonly of: (compaction: CompactionConfig) => number }[] = [
+  { key: "target", of: (compaction) => compaction.target },
+  { key: "background_threshold", of: (compaction) => compaction.backgroundThreshold },
+  { key: "aggressive_threshold", of: (compaction) => compaction.aggressiveThreshold },
+  { key: "emergency_threshold", of: (compaction) => compaction.emergencyThreshold },
+];
+
+function checkThresholds(agent: AgentConfig, origin: Origin): ConfigProblem[] {
+  const steps = LADDER.map(({ key, of }) => ({
+    key,
+    value: of(agent.compaction),
+    path: ["compaction", key],
+  }));
+  if (origin.isBroken(steps.map((step) => step.path))) return [];
+  const values = steps.map((step) => step.value);
+  const isRising = values.every((value, index) => value > (values[index - 1] ?? 0));
+  if (isRising) return [];
+  const told = steps.map((step) => `${step.key} = ${step.value} (${levelOfStep(step.path, origin)})`);
+  return [
+    origin.problem(
+      steps.map((step) => step.path),
+      {
+        message: "the thresholds are not in order",
+        expected: "0 < target < background_threshold < aggressive_threshold < emergency_threshold < 1",
+        found: told.join(", "),
+      },
+    ),
+  ];
+}
+
+function levelOfStep(path: KeyPath, origin: Origin): string {
+  const isDerived = path.at(-1) === "target" && origin.pathOf(path) === null;
+  return isDerived ? "built-in: background_threshold - 0.2" : origin.levelOf(path);
+}
+
+function checkSharedMemory(
+  { id, sharedMemory }: AgentConfig,
+  agents: readonly AgentConfig[],
+  origin: Origin,
+): ConfigProblem[] {
+  const others = agents.map((one) => one.id).filter((one) => one !== id);
+  return sharedMemory
+    .filter((other) => !others.some((one) => one === other))
+    .map((other) =>
+      origin.problem([["shared_memory"]], {
+        message: other === id ? "an agent is always told its own memories" : "no agent has this id",
+        expected: others.length === 0 ? null : `ids among ${others.map((one) => `"${one}"`).join(", ")}`,
+        found: JSON.stringify(other),
+        suggestion: other === id ? null : nearestName(other, others),
+      }),
+    );
+}
+
+/** With these a turn ends: once it has waited for an approval there is nothing left to end. */
+const ENDS_TURN: ReadonlySet<string> = new Set(["skip", "hand_off"]);
+
+/** Tools that come from elsewhere may have any other name. */
+function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin: Origin): ConfigProblem[] {
+  const mistaken = Object.entries(tools).flatMap(([name, mode]) => {
+    const places: KeyPath[] = [
+      ["approvals", "tools", name],
+      ["approvals", "tools"],
+    ];
+    if (ENDS_TURN.has(name) && mode !== "never")
+      return [
+        origin.problem(places, {
+          message: `a turn ends with ${name}, which can wait for no approval`,
+          expected: '"never", or no line for it',
+          found: JSON.stringify(mode),
+        }),
+      ];
+    // What has a name of its server before it comes from there.
+    const isKnown = BUILT_IN_TOOLS.includes(name) || /__|[.:]/.test(name);
+    const nearest = isKnown ? null : nearestName(name, BUILT_IN_TOOLS);
+    if (nearest === null) return [];
+    const problem = { message: "no tool has this name", found: JSON.stringify(name), suggestion: nearest };
+    return [origin.problem(places, problem)];
+  });
+  const placeless = approvers
+    .filter((approver) => !CHAT_PLATFORMS.some((platform) => approver.startsWith(`${platform}:`)))
+    .map((approver) => {
+      const expected = "a person's id behind its platform, as discord:123456789012345678 or slack:U012AB3CD";
+      const problem = { message: "this names nobody", expected, found: JSON.stringify(approver) };
+      return origin.problem([["approvals", "approvers"]], problem);
+    });
+  return [...mistaken, ...placeless];
+}
+
+function checkSchedules({ schedules }: AgentConfig, origin: Origin): ConfigProblem[] {
+  const now = new Date();
+  const names = new Set<string>();
+  return schedules.flatMap(({ name, cron, timeZone }, index) => {
+    const isTaken = names.has(name);
+    names.add(name);
+    const at = (key: string): KeyPath => ["schedules", index, key];
+    if (origin.isBroken([["schedules", index]])) return [];
+    const wrong = cronProblem(cron, timeZone, now);
+    return [
+      ...(isTaken
+        ? [
+            origin.problem([at("name")], {
+              message: `another schedule of the agent has the name "${name}"`,
+              expected: "a name that no other schedule of the agent has",
+            }),
+          ]
+        : []),
+      ...(wrong === null
+        ? []
+        : [
+            origin.problem([at("cron")], {
+              message: "this cannot be a schedule",
+              expected: CRON_EXPECTED,
+              found: `${JSON.stringify(cron)}: ${wrong}`,
+            }),
+          ]),
+    ];
+  });
+}
+
+function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {
+  const keys = ["context_window", "max_output_tokens", "generation_reserve"] satisfies (keyof NonNullable<
+    FileConfig["defaults"]
+  >)[];
+  const ofModel = configuredWindow(models, agent.model, 0);
+  const window = configuredWindow(models, agent.model, agent.contextWindow);
+  if (window === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
+  const room = window - agent.maxOutputTokens - agent.generationReserve;
+  if (room >= MIN_USABLE_WINDOW) return [];
+  const values = {
+    context_window: window,
+    max_output_tokens: agent.maxOutputTokens,
+    generation_reserve: agent.generationReserve,
+  };
+  const levelOf = (key: (typeof keys)[number]): string =>
+    key === "context_window" && ofModel > 0 ? "from [models]" : origin.levelOf([key]);
+  const told = keys.map((key) => `${key} = ${values[key]} (${levelOf(key)})`);
+  return [
+    origin.problem(
+      keys.map((key) => [key]),
+      {
+        message: "the window leaves no room for a conversation",
+        expected: `context_window - max_output_tokens - generation_reserve of at least ${MIN_USABLE_WINDOW} tokens`,
+        found: `${told.join(", ")}: ${room} tokens are left`,
+      },
+    ),
+  ];
+}

@@ -1,0 +1,157 @@
+import type { z } from "zod";
+import { nearestName } from "../nearest-name.ts";
+import { configProblem, type ConfigProblem } from "../config-error.ts";
+import { describeValue, redact } from "../redact.ts";
+import { fileSchema, type FileConfig } from "../schema/file.ts";
+import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from "../schema-walk.ts";
+import type { TomlDocument } from "../toml-document.ts";
+import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "../value-tree.ts";
+
+/** The file against its schema: what is right in it, and what is wrong. */
+export interface CheckedFile {
+  /** The file without the keys that have problems, so that the rest can still be checked. */
+  readonly config: FileConfig;
+  readonly problems: readonly ConfigProblem[];
+  /** Whether a problem was found at this place, below it, or in a table around it. */
+  isBroken(path: KeyPath): boolean;
+}
+
+/** Makes problems that say where in the file a key stands. */
+export type ProblemAt = (path: KeyPath, fields: ProblemFields) => ConfigProblem;
+type ProblemFields = Partial<ConfigProblem> & Pick<ConfigProblem, "message">;
+
+export function problemsIn(document: TomlDocument, file: string): ProblemAt {
+  return (path, fields) => {
+    const place = document.locate(path);
+    return configProblem({
+      file,
+      line: place?.line ?? null,
+      column: place?.column ?? null,
+      key: redact(nameWithAgent(path, document.value)),
+      ...fields,
+    });
+  };
+}
+
+/** `agents[1].model (agent "helper")`: nobody counts tables. */
+function nameWithAgent(path: KeyPath, root: unknown): string {
+  const name = formatPath(path);
+  const id = path[0] === "agents" ? valueAt(root, [...path.slice(0, 2), "id"]) : undefined;
+  const isId = typeof id === "string" && /^[\w-]{1,63}$/.test(id) && path.at(-1) !== "id";
+  return isId ? `${name} (agent "${id}")` : name;
+}
+
+/** Where there is no file: a problem has no place. */
+export const withoutPlace: ProblemAt = (_path, fields) => configProblem(fields);
+
+export function checkFile(document: TomlDocument, problemAt: ProblemAt): CheckedFile {
+  const { value } = document;
+  if (isFileConfig(value)) return { config: value, problems: [], isBroken: () => false };
+  const issues = fileSchema.safeParse(value).error?.issues.flatMap(placesOf) ?? [];
+  const problems = issues.map((issue) => toProblem(issue, document.value, problemAt));
+  const isBroken = (path: KeyPath): boolean =>
+    issues.some((issue) => isPrefix(issue.path, path) || isPrefix(path, issue.path));
+  const rest = withoutIssues(document.value, issues);
+  // What still fails is not worth a second guess: its problems are in the list already.
+  return { config: isFileConfig(rest) ? rest : {}, problems, isBroken };
+}
+
+/** What the schema takes, as it is written: parsed, nobody could tell what the file says from a default. */
+function isFileConfig(value: unknown): value is FileConfig {
+  return fileSchema.safeParse(value).success;
+}
+
+interface Issue {
+  readonly path: KeyPath;
+  readonly isUnknownKey: boolean;
+}
+
+function placesOf(issue: z.core.$ZodIssue): Issue[] {
+  const path = issue.path.filter((part) => typeof part !== "symbol");
+  if (issue.code !== "unrecognized_keys") return [{ path, isUnknownKey: false }];
+  return issue.keys.map((key) => ({ path: [...path, key], isUnknownKey: true }));
+}
+
+function toProblem(issue: Issue, root: unknown, problemAt: ProblemAt): ConfigProblem {
+  const found = valueAt(root, issue.path);
+  if (issue.isUnknownKey) return unknownKey(issue.path, found, problemAt);
+  const isHidden = typeof found === "string" && isSecretPath(issue.path);
+  return problemAt(issue.path, {
+    message: found === undefined ? "this key is missing" : "this value cannot be used",
+    expected: expectationAt(issue.path),
+    found: isHidden ? "a text that is not shown here" : describeValue(found),
+  });
+}
+
+function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): ConfigProblem {
+  const key = String(path.at(-1));
+  const table = path.slice(0, -1);
+  if (isNamedTable(table) && isTable(found)) {
+    const [home, ...name] = path;
+    return problemAt(path, {
+      message: "unknown key: a name with a dot stands in quotes",
+      expected: `[${home}.${JSON.stringify(name.join("."))}]`,
+    });
+  }
+  const siblings = knownKeys(table);
+  const all = leafPaths().map((leaf) => String(leaf.at(-1)));
+  const nearest = nearestKey(key, siblings);
+  // `model = "m"` at the top is an agent's, and no mistaken `models`; an `[agent]` is a mistaken `[[agents]]`.
+  const isElsewhere = typeof found !== "object" && all.includes(key);
+  if (nearest !== null && !isElsewhere)
+    return problemAt(path, { message: "unknown key", suggestion: nearest });
+  const elsewhere = nearestKey(key, all);
+  if (elsewhere !== null) {
+    const home = `\`${elsewhere}\` belongs in ${tableOf(elsewhere)}`;
+    if (elsewhere === key) return problemAt(path, { message: `unknown key here: ${home}` });
+    return problemAt(path, { message: `unknown key; ${home}`, suggestion: elsewhere });
+  }
+  const known = siblings.map((name) => `\`${name}\``).join(", ");
+  return problemAt(path, { message: "unknown key", expected: `one of ${known}` });
+}
+
+/** The known key that a person meant who wrote this one; null if none comes near. */
+function nearestKey(key: string, known: readonly string[]): string | null {
+  return nearestName(key.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"), known);
+}
+
+/** `[llm]`: the table of a key that stands in the wrong one. */
+function tableOf(key: string): string {
+  // Of two tables that have it, the outer one.
+  const [path] = leafPaths()
+    .filter((leaf) => leaf.at(-1) === key)
+    .toSorted((a, b) => a.length - b.length);
+  const tables = (path ?? []).slice(0, -1).filter((part) => typeof part === "string");
+  if (tables[0] === "agents") return `[[${tables.join(".")}]]`;
+  if (tables[0] !== "defaults") return `[${tables.join(".")}]`;
+  const inner = tables.slice(1).map((part) => `.${part}`);
+  return inner.length === 0
+    ? "[defaults] or [[agents]]"
+    : `[defaults${inner.join("")}] or [agents${inner.join("")}]`;
+}
+
+function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
+  return prefix.length <= path.length && prefix.every((part, index) => part === path[index]);
+}
+
+/** A list of plain values goes as a whole: a hole in it would be the next problem. */
+function removablePath(path: KeyPath): KeyPath {
+  const isAgent = path.length === 2 && path[0] === "agents";
+  return typeof path.at(-1) === "number" && !isAgent ? path.slice(0, -1) : path;
+}
+
+function withoutIssues(root: TomlDocument["value"], issues: readonly Issue[]): unknown {
+  const copy = copyTree(root);
+  if (!isTable(copy)) return {};
+  for (const issue of issues) removeAt(copy, removablePath(issue.path));
+  const agents = copy["agents"];
+  if (Array.isArray(agents)) {
+    // A broken agent keeps its place, so that the places of the others still match the file.
+    agents.forEach((agent: unknown, index) => {
+      const table = isTable(agent) ? agent : emptyTable();
+      table["id"] ??= `agent-${index}-without-id`;
+      agents[index] = table;
+    });
+  }
+  return copy;
+}

@@ -1,0 +1,65 @@
+import { KeyedQueue } from "../../../async/keyed-queue.ts";
+
+/** Where a line belongs: a channel, a message id, or both. An edit names the id alone. */
+export interface Route {
+  readonly channel?: string;
+  readonly id?: string;
+}
+
+/**
+ * Keeps the order of lines within each channel, and of an edit or deletion after the message that it names.
+ * While a message is on its way into the log, its id leads to its channel's lane. At most so many tasks are taken and
+ * unfinished: past that, `add` waits, and with it whoever reads the input.
+ */
+export class JsonlRoutes {
+  readonly #maxInFlight: number;
+  readonly #lanes = new KeyedQueue();
+  readonly #waiting: (() => void)[] = [];
+  #inFlight = 0;
+  readonly #laneOfId = new Map<string, { readonly lane: string; users: number }>();
+
+  constructor(maxInFlight: number) {
+    this.#maxInFlight = maxInFlight;
+  }
+
+  /**
+   * Resolves once the task was taken.
+   * @param task must not reject
+   */
+  async add(route: Route, task: () => Promise<void>): Promise<void> {
+    const { id } = route;
+    const lane = this.#laneFor(route);
+    if (id === undefined) return await this.#take(lane, task);
+    const known = this.#laneOfId.get(id) ?? { lane, users: 0 };
+    known.users += 1;
+    this.#laneOfId.set(id, known);
+    await this.#take(lane, async () => {
+      await task();
+      known.users -= 1;
+      if (known.users === 0 && this.#laneOfId.get(id) === known) this.#laneOfId.delete(id);
+    });
+  }
+
+  /** Resolves once everything that was taken is done. */
+  async idle(): Promise<void> {
+    await this.#lanes.settled();
+  }
+
+  async #take(lane: string, task: () => Promise<void>): Promise<void> {
+    while (this.#inFlight >= this.#maxInFlight) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+    this.#inFlight += 1;
+    void this.#lanes.add(lane, task).finally(() => {
+      this.#inFlight -= 1;
+      this.#waiting.shift()?.();
+    });
+  }
+
+  #laneFor({ channel, id }: Route): string {
+    if (channel !== undefined) return `channel ${channel}`;
+    return this.#laneOfId.get(id ?? "")?.lane ?? `id ${id}`;
+  }
+}

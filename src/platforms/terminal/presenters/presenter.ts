@@ -1,0 +1,76 @@
+import type { Writable } from "node:stream";
+import type { OutboundMessage } from "../../../core/message.ts";
+import type { PlatformCapabilities, PlatformCommand, PlatformInbox } from "../../platform.ts";
+import type { Output } from "../output.ts";
+import type { TerminalInput } from "../typed/paste-filter.ts";
+import type { PendingMessages } from "../pending-messages.ts";
+import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
+
+/** One way to hold a conversation over two streams. Channels are named without their platform here. */
+export interface Presenter {
+  readonly streaming: PlatformCapabilities["streaming"];
+  serves(channel: string): boolean;
+  /** Opens the intake. Resolves at the end of the input, once what was said before it is over where that is waited for. */
+  run(inbox: PlatformInbox): Promise<void>;
+  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  stopIntake(): Promise<void>;
+  /**
+   * Shows a text that is new (an unknown `id`) or that replaces what was shown under the id. Resolves once it is out.
+   * @throws OutputClosedError
+   */
+  show(id: string, message: OutboundMessage): Promise<void>;
+  /** @throws OutputClosedError */
+  settled(channel: string, turn: SettledTurn): Promise<void>;
+  /** @throws OutputClosedError */
+  emergency(channel: string, omitted: number): Promise<void>;
+  /** @throws OutputClosedError */
+  compaction(channel: string, news: CompactionNews): Promise<void>;
+  /**
+   * Shows a person something in passing that belongs to no channel; a script is not told.
+   * @param isUrgent it does not wait for the end of an answer that is being written
+   * @throws OutputClosedError
+   */
+  remark(text: string, isUrgent?: boolean): Promise<void>;
+  /** The model is asked again. */
+  retrying(channel: string, news: RetryNews): void;
+}
+
+/** What was typed in earlier sessions. */
+export interface InputHistory {
+  /** The newest first. */
+  readonly lines: readonly string[];
+  /** Keeps a text, unless it may hold a secret. Must not throw. */
+  add(text: string): void;
+  /** Forgets all of it. Must not throw. */
+  clear(): void;
+}
+
+/** What every presenter works with. */
+export interface Session {
+  readonly input: TerminalInput;
+  readonly output: Output;
+  /** The same stream as `output`, for those who draw. */
+  readonly screen: Writable & { readonly columns?: number; readonly rows?: number };
+  readonly pending: PendingMessages;
+  /** The session's own channel, without its platform. */
+  readonly channel: string;
+  /** The agent's id: only shown. */
+  readonly agent: string;
+  /** Who speaks where nobody says. */
+  readonly speaker: string;
+  /** Several people share the terminal. */
+  readonly multi: boolean;
+  /** It leaves a Weir behind that goes on. */
+  readonly isAttached: boolean;
+  /** What people can ask with a slash on every platform. */
+  readonly commands: readonly PlatformCommand[];
+  readonly colour: boolean;
+  /** Facts for whoever sits before it, a line each. */
+  readonly about: () => readonly string[];
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** What was typed before; default: nothing is kept. */
+  readonly history?: InputHistory | undefined;
+  /** The person leaves: a Ctrl-C that follows ends the process at once. */
+  readonly onInterrupt: () => void;
+}

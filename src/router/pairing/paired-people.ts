@@ -1,0 +1,100 @@
+import type { Logger } from "pino";
+import { errorMessage } from "../../core/errors.ts";
+import { personKey } from "../../core/ids.ts";
+import type { PairedPerson, PairingStore } from "../../store/channels/pairing.ts";
+
+interface PairedPeopleParts {
+  readonly store: Pick<PairingStore, "people" | "version">;
+  readonly log: Logger;
+  /** Called when the list has changed, also by another daemon or the command line. Must not throw. */
+  readonly onChanged?: () => void;
+  /** How often is looked, ms; default: a second. */
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 1000;
+
+/**
+ * Who was let in by pairing, in memory: admission asks for each message and waits for nothing. The rows are looked at each second, so
+ * what any daemon or `weir pair` changes holds soon. It knows no configuration, and outlives a new one.
+ */
+export class PairedPeople implements AsyncDisposable {
+  readonly #parts: PairedPeopleParts;
+  #people: ReadonlyMap<string, PairedPerson> = new Map();
+  #version: string | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  /** The last reported error. */
+  #warned: string | null = null;
+  #isOpen = false;
+
+  constructor(parts: PairedPeopleParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads the list, and looks at it from now on, also where this first look fails. Once or twice is the same. Until this is called,
+   * nobody was let in. @throws WeirError
+   */
+  async open(): Promise<void> {
+    if (!this.#isOpen) {
+      this.#isOpen = true;
+      this.#arm();
+    }
+    await this.refresh();
+  }
+
+  get size(): number {
+    return this.#people.size;
+  }
+
+  find(platform: string, person: string): PairedPerson | null {
+    return this.#people.get(personKey(platform, person)) ?? null;
+  }
+
+  /** Reads the list now: it has just been changed. @throws WeirError if the database does not answer */
+  async refresh(): Promise<void> {
+    await this.#looking;
+    await this.#read();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOpen = false;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #arm(): void {
+    const { pollMs = POLL_MS } = this.#parts;
+    if (!this.#isOpen) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = null;
+        this.#arm();
+      });
+    }, pollMs).unref();
+  }
+
+  /** Must not throw. Where the database does not answer, the last list holds. */
+  async #look(): Promise<void> {
+    try {
+      await this.#read();
+      this.#warned = null;
+    } catch (error) {
+      const why = errorMessage(error);
+      if (why !== this.#warned) this.#parts.log.warn({ why }, "paired_people_not_read");
+      this.#warned = why;
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { store, onChanged } = this.#parts;
+    // Before the rows: what changes between the two is read again.
+    const version = await store.version();
+    if (version === this.#version) return;
+    const people = await store.people();
+    this.#people = new Map(people.map((one) => [personKey(one.platform, one.person), one]));
+    this.#version = version;
+    onChanged?.();
+  }
+}
