@@ -46,7 +46,10 @@ export async function gateRows(outside: OpenStore, on: string, when: string): Pr
       ),
     open,
     async cut() {
-      await outside.sql(`select pg_terminate_backend(pid) from pg_locks where ${waiting}`);
+      // Also those behind the rows of whoever waits at the gate: they would come next.
+      await outside.sql(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
       await open();
       await outside.sql(`drop function gate_${number} cascade`);
     },
