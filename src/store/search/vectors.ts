@@ -204,15 +204,15 @@ export class VectorStore {
    * @returns which
    */
   async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
-    const all: MemoryId[] = [];
+    const folded: MemoryId[] = [];
     for (const memory of memories) {
-      const [row] = await this.#db.query<{ folded: MemoryId[] }>(
-        { name: "memories_fold", text: "select to_jsonb(fold_memories($1, $2, $3)) as folded" },
-        [channel, [memory], share],
+      const [row] = await this.#db.query<{ folded: boolean }>(
+        { name: "memory_fold", text: "select fold_memory($1, $2, $3) as folded" },
+        [channel, memory, share],
       );
-      all.push(...(row?.folded ?? []));
+      if (row?.folded === true) folded.push(memory);
     }
-    return all;
+    return folded;
   }
 
   /** How many texts have vectors, and about how many entries wait for theirs. */
