@@ -21,6 +21,12 @@ export class Looks implements AsyncDisposable {
     this.#running ??= this.#lookWhileWanted();
   }
 
+  /** Looks as {@link now} does. Resolves when that look has ended. */
+  async once(): Promise<void> {
+    this.now();
+    await this.#running;
+  }
+
   async #lookWhileWanted(): Promise<void> {
     while (this.#isWanted && !this.#isClosed) {
       this.#isWanted = false;

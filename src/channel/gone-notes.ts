@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { NoteKeeper } from "../agent-files/note-keeper.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
-import { pause } from "../async/clock.ts";
+import { Looks } from "../async/looks.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { GoneNote, NoteStore } from "../store/memory/notes.ts";
@@ -45,8 +45,7 @@ class GoneNotes implements GoneNotesSweeper {
   readonly #closing = new AbortController();
   /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
-  #running: Promise<void> | null = null;
-  #sweeping: Promise<void> = Promise.resolve();
+  readonly #looks = new Looks(async () => this.#look());
 
   constructor(notes: NoteStore, log: Logger) {
     this.#notes = notes;
@@ -55,27 +54,21 @@ class GoneNotes implements GoneNotesSweeper {
 
   configure(keepers: ReadonlyMap<AgentId, NoteKeeper>): void {
     this.#keepers = keepers;
-    if (keepers.size > 0) this.#running ??= this.#run().finally(() => (this.#running = null));
+    this.#looks.now();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await this.#running;
-    await this.#sweeping;
+    await this.#looks[Symbol.asyncDispose]();
   }
 
   async sweep(): Promise<void> {
-    this.#sweeping = this.#sweeping.then(async () => this.#sweepAll());
-    return this.#sweeping;
+    await this.#looks.once();
   }
 
-  /** Must not throw. */
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted && this.#keepers.size > 0) {
-      await this.sweep();
-      await pause(EVERY_MS, signal);
-    }
+  async #look(): Promise<number | null> {
+    await this.#sweepAll();
+    return this.#keepers.size > 0 ? EVERY_MS : null;
   }
 
   /** Must not throw. */

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { pause } from "../async/clock.ts";
+import { Looks } from "../async/looks.ts";
 import type { RetentionConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
@@ -29,10 +30,8 @@ export interface RetentionParts {
 export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
   #config: RetentionConfig;
-  #isStarted = false;
   readonly #closing = new AbortController();
-  #running: Promise<void> | null = null;
-  #sweeping: Promise<void> = Promise.resolve();
+  readonly #looks = new Looks(async () => this.#look());
 
   constructor(parts: RetentionParts, config: RetentionConfig) {
     this.#parts = parts;
@@ -44,36 +43,28 @@ export class Retention implements AsyncDisposable {
     const isSame = this.#config.textDays === config.textDays && this.#config.imageDays === config.imageDays;
     if (isSame) return;
     this.#config = config;
-    if (!this.#isStarted || !isOn(config)) return;
-    if (this.#running === null) this.start();
-    else void this.sweep();
+    this.#looks.now();
   }
 
   /** Looks from now on, now and then, as long as anything is to go. */
   start(): void {
-    this.#isStarted = true;
-    this.#running ??= this.#run().finally(() => (this.#running = null));
+    this.#looks.now();
   }
 
   /** Resolves once all that is old enough by now has gone, as far as the database answers. Does not throw. */
   async sweep(): Promise<void> {
-    this.#sweeping = this.#sweeping.then(async () => this.#sweep());
-    return this.#sweeping;
+    await this.#looks.once();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await this.#running;
-    await this.#sweeping;
+    await this.#looks[Symbol.asyncDispose]();
   }
 
-  /** Must not throw. */
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted && isOn(this.#config)) {
-      await this.sweep();
-      await pause(EVERY_MS, signal);
-    }
+  async #look(): Promise<number | null> {
+    await this.#sweep();
+    const { textDays, imageDays } = this.#config;
+    return textDays > 0 || imageDays > 0 ? EVERY_MS : null;
   }
 
   async #sweep(): Promise<void> {
@@ -144,8 +135,4 @@ export class Retention implements AsyncDisposable {
     }
     if (images > 0) log.info({ images, before }, "images_no_longer_kept");
   }
-}
-
-function isOn({ textDays, imageDays }: RetentionConfig): boolean {
-  return textDays > 0 || imageDays > 0;
 }

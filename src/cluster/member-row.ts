@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import process from "node:process";
 import type { Logger } from "pino";
+import { Looks } from "../async/looks.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { MemberStore } from "../store/channels/members.ts";
 
@@ -29,9 +30,7 @@ export interface MemberRowParts {
 export class MemberRow implements AsyncDisposable {
   readonly #parts: MemberRowParts;
   readonly #startedAt = new Date();
-  #timer: NodeJS.Timeout | undefined;
-  #telling: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  readonly #looks = new Looks(async () => this.#tell());
   #isDrained = false;
   /** A database that stays away is told of once. */
   #warned = false;
@@ -42,21 +41,18 @@ export class MemberRow implements AsyncDisposable {
 
   /** Tells of it, now and from now on every two seconds. Must not throw. */
   async start(): Promise<void> {
-    this.#telling = this.#tell();
-    await this.#telling;
+    await this.#looks.once();
   }
 
   /** Takes the row back. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#telling;
+    await this.#looks[Symbol.asyncDispose]();
     const { members, id } = this.#parts;
     // A database that is away keeps a row of a daemon that is gone, which says so by its age.
     await members.remove(id).catch(() => undefined);
   }
 
-  async #tell(): Promise<void> {
+  async #tell(): Promise<number> {
     const { members, id, name, version, held, vitals, keyId, rest, log, everyMs = TELL_MS } = this.#parts;
     try {
       const presence = { id, name, version, host: hostname(), pid: process.pid, startedAt: this.#startedAt };
@@ -72,6 +68,6 @@ export class MemberRow implements AsyncDisposable {
       if (!this.#warned) log.warn({ why: errorMessage(error) }, "member_not_told");
       this.#warned = true;
     }
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.start(), everyMs).unref();
+    return everyMs;
   }
 }

@@ -53,3 +53,18 @@ test("it looks by itself after the wait that a look says, and no more once it is
   looks.now();
   assert.equal(begun.length, 2);
 });
+
+test("whoever waits for a look is told when the one that follows the one under way has ended", async () => {
+  const { looks, begun } = openLooks();
+  looks.now();
+  let isOver = false;
+  const waited = looks.once().then(() => (isOver = true));
+  begun[0]?.resolve(null);
+  await until("the next look", () => begun.length === 2);
+  assert.equal(isOver, false);
+  begun[1]?.resolve(null);
+  await waited;
+  await looks[Symbol.asyncDispose]();
+  await looks.once();
+  assert.equal(begun.length, 2);
+});
