@@ -4,14 +4,11 @@ import { estimateTokens } from "../../text/tokens.ts";
 import type { Queryable } from "../database/database.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import type { Unsaid } from "../memory/retold.ts";
-import { unsaidBetween } from "../memory/said.ts";
+import { LOOKED_THROUGH, unsaidBetween } from "../memory/said.ts";
 import { type Digester, type Extract, mostTokens, type SummaryRange } from "./extracts.ts";
 import { readMerged } from "./summaries.ts";
 
 /** What becomes of summaries that may tell what was taken back or edited. */
-
-/** Entries before a summary that are looked through for a word, the newest. */
-const LOOKED_THROUGH = 1000;
 
 export interface AffectedSummary extends SummaryRange {
   readonly level: number;
@@ -83,9 +80,44 @@ async function readReaders(
   );
 }
 
+/** What becomes of a summary that may tell what is said no more, and can be written again. */
+interface Change {
+  /** Does it tell of it, or is it to be counted so? */
+  readonly tells: (summary: AffectedSummary) => Promise<boolean>;
+  readonly change: (summary: AffectedSummary) => Promise<void>;
+}
+
+/**
+ * Changes the summaries that may tell what is said no more. Of one that cannot be written again the sentences go that do; those that
+ * have read such a one are changed where they tell it, too.
+ * @param seqs what is said no more, and all that told of it
+ * @returns did sentences go from one that a view shows?
+ */
+async function changeSummaries(
+  client: Queryable,
+  channel: ChannelId,
+  unsaid: Unsaid,
+  seqs: readonly Seq[],
+  { tells, change }: Change,
+): Promise<boolean> {
+  const cut: AffectedSummary[] = [];
+  const affected = await readAffected(client, channel, seqs, Math.min(...unsaid.seqs));
+  for (const summary of affected) {
+    if (!summary.is_gone) {
+      if (await tells(summary)) await change(summary);
+    } else if (await cutText(client, summary, await unsaidIn(client, channel, summary, unsaid))) {
+      cut.push(summary);
+    }
+  }
+  const ends = cut.map(({ to_seq: end }) => end);
+  for (const summary of await readReaders(client, channel, ends, affected))
+    if ((await unsaidIn(client, channel, summary, unsaid)).size > 0) await change(summary);
+  await endJobsReading(client, channel, ends);
+  return cut.some(({ live }) => live);
+}
+
 /**
  * A deletion leaves of each summary that may hold words of these entries the extract of what remains; live ones are to be written again.
- * Of one that cannot be written again only the sentences go that tell what is said no more.
  * @param client in the transaction of the deletion, which has changed the texts
  * @param unsaid what went, of whose terms the last ones look
  * @param seqs what went, and all that told of it
@@ -99,28 +131,19 @@ export async function replaceSummaries(
   digester: Digester,
   ready: (summary: AffectedSummary) => Promise<Extract | undefined> = async () => undefined,
 ): Promise<void> {
-  const cut: Seq[] = [];
-  const affected = await readAffected(client, channel, seqs, Math.min(...unsaid.seqs));
-  for (const summary of affected) {
-    if (summary.is_gone) {
-      const gone = await unsaidIn(client, channel, summary, unsaid);
-      if (await cutText(client, summary, gone)) cut.push(summary.to_seq);
-      continue;
-    }
-    const extract = (await ready(summary)) ?? (await extractOf(client, channel, summary, digester));
-    await replaceText(client, summary, extract);
-  }
-  for (const summary of await readReaders(client, channel, cut, affected)) {
-    if ((await unsaidIn(client, channel, summary, unsaid)).size === 0) continue;
-    await replaceText(client, summary, await extractOf(client, channel, summary, digester));
-  }
-  await endReaders(client, channel, cut);
+  await changeSummaries(client, channel, unsaid, seqs, {
+    tells: async () => true,
+    change: async (summary) => {
+      const extract = (await ready(summary)) ?? (await extractOf(client, channel, summary, digester));
+      await replaceText(client, summary, extract);
+    },
+  });
 }
 
 /**
  * An edit does the same to summaries that no view shows. The others have the extract ready, for when they are replaced and for whoever
  * summarises next, and are to be written again. Of the summaries behind, which may have read of the entries in those before them, these
- * are the ones that tell a term of what is said no more. From those that cannot be written again the sentences go at once.
+ * are the ones that tell a term of what is said no more.
  * @param client in the transaction of the edit, which has changed the texts
  * @returns did one change that a view shows?
  */
@@ -130,30 +153,14 @@ export async function renewSummaries(
   unsaid: Unsaid,
   digester: Digester,
 ): Promise<boolean> {
-  const { seqs } = unsaid;
-  const cut: Seq[] = [];
-  let isShown = false;
-  const affected = await readAffected(client, channel, seqs, Math.min(...seqs));
-  const renew = async (summary: AffectedSummary): Promise<void> => {
-    const extract = await extractOf(client, channel, summary, digester);
-    if (summary.live) await substitute(client, summary.id, extract);
-    else await replaceText(client, summary, extract);
-  };
-  for (const summary of affected) {
-    const isKnownToTell = summary.covers && !summary.is_gone;
-    const gone = isKnownToTell ? unsaid.terms : await unsaidIn(client, channel, summary, unsaid);
-    if (summary.is_gone) {
-      if (!(await cutText(client, summary, gone))) continue;
-      cut.push(summary.to_seq);
-      isShown ||= summary.live;
-      continue;
-    }
-    if (isKnownToTell || gone.size > 0) await renew(summary);
-  }
-  for (const summary of await readReaders(client, channel, cut, affected))
-    if ((await unsaidIn(client, channel, summary, unsaid)).size > 0) await renew(summary);
-  await endReaders(client, channel, cut);
-  return isShown;
+  return changeSummaries(client, channel, unsaid, unsaid.seqs, {
+    tells: async (summary) => summary.covers || (await unsaidIn(client, channel, summary, unsaid)).size > 0,
+    change: async (summary) => {
+      const extract = await extractOf(client, channel, summary, digester);
+      if (summary.live) await substitute(client, summary.id, extract);
+      else await replaceText(client, summary, extract);
+    },
+  });
 }
 
 /** What was edited while a job was under way. */
@@ -228,17 +235,21 @@ async function cutText(
   return true;
 }
 
-/** What reads such a summary just now, and what was written ahead of it, begins again without what went. */
-async function endReaders(client: Queryable, channel: ChannelId, cut: readonly Seq[]): Promise<void> {
-  if (cut.length === 0) return;
+/** What reads these entries just now, and what was written ahead of them, is no summary: it begins again without what went. */
+export async function endJobsReading(
+  client: Queryable,
+  channel: ChannelId,
+  seqs: readonly Seq[],
+): Promise<void> {
+  if (seqs.length === 0) return;
   await client.query(
     {
-      name: "jobs_reading_cut",
+      name: "jobs_end_reading",
       text: `update jobs set state = 'stale', reason = 'what it had read told of a deleted message', ended_at = clock_timestamp()
               where channel_id = $1 and state in ('running', 'staged', 'ahead')
                 and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
     },
-    [channel, cut],
+    [channel, seqs],
   );
 }
 

@@ -1,8 +1,9 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../compaction/extracts.ts";
-import { replaceSummaries } from "../compaction/renewed-summaries.ts";
+import { endJobsReading, replaceSummaries } from "../compaction/renewed-summaries.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { looksFor } from "../memory/looks-for.ts";
 import {
   blankRetoldCalls,
   findRetoldCalls,
@@ -11,7 +12,7 @@ import {
   termsGone,
   type Unsaid,
 } from "../memory/retold.ts";
-import { readExpired, recoverTerms } from "../memory/recovered-terms.ts";
+import { termsOfExpired } from "../memory/recovered-terms.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
 import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
@@ -88,11 +89,7 @@ async function blankMessages(
   );
   const proved = await readProved(client, channel, seqs);
   const shown = await readShown(client, channel);
-  // Else the database deletes nothing whose text is no longer kept, as for a daemon that knows no fingerprints.
-  await client.query({
-    name: "prints_looked_for",
-    text: "select set_config('weir.looks_for_prints', 'on', true)",
-  });
+  await looksFor(client, "prints");
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,
@@ -103,7 +100,7 @@ async function blankMessages(
   const taken = await takeRetoldMemories(client, channel, unsaid);
   await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
   const called = await blankRetoldCalls(client, channel, unsaid, { found });
-  await endJobs(client, channel, called);
+  await endJobsReading(client, channel, called);
   const retold = [...due, ...called];
   await client.query(
     {
@@ -150,42 +147,11 @@ export async function takeShown(
     const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
     await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });
     const called = await blankRetoldCalls(client, channel, unsaid);
-    await endJobs(client, channel, called);
+    await endJobsReading(client, channel, called);
     const retold = [...due, ...called];
     if (retold.length > 0) await takeRetoldMemories(client, channel, { ...unsaid, seqs: retold });
     await replaceSummaries(client, channel, unsaid, retold, digester);
   }
-}
-
-/**
- * The terms of those of these entries whose texts are no longer kept, as far as anything may tell them.
- * @param found what was found ahead: what has not changed since is not looked through again
- */
-async function termsOfExpired(
-  client: Queryable,
-  channel: ChannelId,
-  seqs: readonly Seq[],
-  keys: TermKeys,
-  found?: FoundCalls,
-): Promise<ReadonlySet<string>> {
-  const expired = seqs.length === 0 ? undefined : await readExpired(client, channel, seqs);
-  if (expired === undefined) return new Set();
-  const recovered = await recoverTerms(client, channel, expired, keys, found);
-  return found === undefined ? recovered : recovered.union(found.terms);
-}
-
-/** What a job under way has read of these entries is no summary: the job begins again without it. */
-async function endJobs(client: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<void> {
-  if (seqs.length === 0) return;
-  await client.query(
-    {
-      name: "jobs_retelling",
-      text: `update jobs set state = 'stale', reason = 'what it had read told of a deleted message', ended_at = clock_timestamp()
-              where channel_id = $1 and state in ('running', 'staged')
-                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
-    },
-    [channel, seqs],
-  );
 }
 
 /** The memories that entries prove. */

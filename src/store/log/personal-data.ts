@@ -7,7 +7,7 @@ import { type Blanked, prepareBlanking } from "./deletion.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { TermKeys } from "./fingerprints.ts";
-import { type EditOutcome, editMessage, prepareEdit } from "./log.ts";
+import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
 import { draftMessage } from "./message-rows.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { takeProofs } from "../memory/retold.ts";

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 
@@ -128,11 +129,7 @@ export async function takeRetoldNotes(
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
-  // Else the database takes all that may tell of it, as for a daemon that knows no notes.
-  await client.query({
-    name: "notes_looked_for",
-    text: "select set_config('weir.looks_for_notes', 'on', true)",
-  });
+  await looksFor(client, "notes");
   if (terms.size === 0) return;
   const notes = await client.query<{ id: number; text: string; turn: number }>(
     {

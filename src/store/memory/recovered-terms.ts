@@ -21,19 +21,20 @@ interface ExpiredText {
 
 /** Up to where a channel was looked through. */
 export interface LookedThrough {
+  /** What was found there. */
+  readonly terms: ReadonlySet<string>;
   /** The last of its entries; no word of theirs is new since. */
   readonly to: Seq;
   /** The oldest transaction that may have changed other rows since; null: none was looked at. */
   readonly since: string | null;
 }
 
-/** Undefined: the texts of all of them are kept. */
-export async function readExpired(
+async function readExpired(
   client: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
-): Promise<readonly ExpiredText[] | undefined> {
-  const rows = await client.query<ExpiredText & Record<string, unknown>>(
+): Promise<readonly ExpiredText[]> {
+  return client.query<ExpiredText & Record<string, unknown>>(
     {
       name: "prints_of_entries",
       text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
@@ -42,24 +43,27 @@ export async function readExpired(
     },
     [channel, seqs],
   );
-  return rows.length === 0 ? undefined : rows;
 }
 
 /** Texts that are looked through before something else has its turn. */
 const AT_ONCE = 200;
 
+const NOTHING: LookedThrough = { terms: new Set(), to: 0, since: null };
+
 /**
- * The terms that these texts had, of what may tell of them in the channel and its threads.
+ * The terms of those of these entries whose texts are no longer kept, of what may tell of them in the channel and its threads.
  * One whose fingerprints were not made with the key may have had any: all terms of what may tell of it.
  * @param ahead what was looked through before is not looked through again; default: nothing was
  */
-export async function recoverTerms(
+export async function termsOfExpired(
   client: Queryable,
   channel: ChannelId,
-  rows: readonly ExpiredText[],
+  seqs: readonly Seq[],
   keys: TermKeys,
-  ahead: LookedThrough = { to: 0, since: null },
-): Promise<Set<string>> {
+  ahead: LookedThrough = NOTHING,
+): Promise<ReadonlySet<string>> {
+  const rows = seqs.length === 0 ? [] : await readExpired(client, channel, seqs);
+  if (rows.length === 0) return new Set();
   const key = await keys.find();
   const ofKey = rows.filter((row) => row.key === key?.id);
   const others = rows.filter((row) => row.key !== key?.id);
@@ -68,7 +72,7 @@ export async function recoverTerms(
     { rows: ofKey, had: (term: string): boolean => key !== null && prints.has(key.print(channel, term)) },
     { rows: others, had: (): boolean => true },
   ];
-  const found = new Set<string>();
+  const found = new Set(ahead.terms);
   for (const { rows: looked, had } of of) {
     const [first] = looked;
     if (first === undefined) continue;

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
+import { looksFor } from "./looks-for.ts";
 import { takeRetoldNotes } from "./notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { takeRetoldRules } from "./retold-rules.ts";
@@ -96,11 +97,7 @@ export async function takeRetoldDueWork(
   takenBack: TakenBack,
 ): Promise<Seq[]> {
   const { seqs } = unsaid;
-  // Else the database takes all that may tell of it, as for a daemon that knows no reminders.
-  await client.query({
-    name: "reminders_looked_for",
-    text: "select set_config('weir.looks_for_reminders', 'on', true)",
-  });
+  await looksFor(client, "reminders");
   const rows = await client.query<Telling & { seq: Seq; message: string } & Record<string, unknown>>(
     {
       name: "due_work_behind",

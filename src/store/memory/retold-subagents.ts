@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
+import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 
@@ -25,11 +26,7 @@ export async function voidRetoldSubagents(
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
-  // Else the database voids all that may tell of it, as for a daemon that knows no subagents.
-  await client.query({
-    name: "subagents_looked_for",
-    text: "select set_config('weir.looks_for_subagents', 'on', true)",
-  });
+  await looksFor(client, "subagents");
   const open = await client.query<RawTelling & Record<string, unknown>>(
     {
       name: "subagents_behind",

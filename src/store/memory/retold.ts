@@ -5,8 +5,8 @@ import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 import type { TermKeys } from "../log/fingerprints.ts";
-import { type LookedThrough, readExpired, recoverTerms } from "./recovered-terms.ts";
-import { LeftTerms, readAsked, readLeft, type Said, SAID_PRINTS, SaidTerms } from "./said.ts";
+import { type LookedThrough, termsOfExpired } from "./recovered-terms.ts";
+import { LeftTerms, LOOKED_THROUGH, readAsked, readLeft, type Said, SAID_PRINTS, SaidTerms } from "./said.ts";
 
 /** What was made of texts that have gone: memories, and arguments and results of tool calls that repeat their words. */
 
@@ -17,9 +17,6 @@ export interface Unsaid {
   /** By which what is no longer kept, and not taken back, still counts as said. */
   readonly keys: TermKeys;
 }
-
-/** Entries of what a memory's jobs had read that are looked through for a word, the newest. */
-const LOOKED_THROUGH = 1000;
 
 interface RawCandidate {
   id: number;
@@ -151,7 +148,6 @@ interface RawCalls {
 
 /** Calls and results of a channel that share a term with texts, as far as they were looked for ahead. */
 export interface FoundCalls extends LookedThrough {
-  readonly terms: ReadonlySet<string>;
   readonly seqs: readonly Seq[];
 }
 
@@ -178,13 +174,13 @@ export async function findRetoldCalls(
     },
     [channel, messageIds],
   );
-  const expired = await readExpired(
+  const recovered = await termsOfExpired(
     client,
     channel,
     said.map(({ seq }) => seq),
+    keys,
   );
-  const recovered = expired === undefined ? [] : await recoverTerms(client, channel, expired, keys);
-  const terms = termsGone(said.flatMap(({ texts }) => texts)).union(new Set(recovered));
+  const terms = termsGone(said.flatMap(({ texts }) => texts)).union(recovered);
   const to = Math.max(0, ...said.map(({ last }) => last));
   const since = said[0]?.since ?? null;
   if (terms.size === 0) return { terms, seqs: [], to, since };

@@ -95,6 +95,8 @@ export async function readAsked(client: Queryable, turn: number): Promise<Said[]
 
 /** Entries that are read at once. */
 const PAGE = 500;
+/** Of all that a memory or a summary may have read, so many entries are looked through for a word, the newest. */
+export const LOOKED_THROUGH = 1000;
 
 /** Those of these terms that nobody says in from..to; the newest are looked at first. */
 export async function unsaidBetween(
