@@ -19,8 +19,8 @@ export interface SoakOptions {
   /** Rooms on each of the three platforms. */
   readonly rooms: number;
   readonly sampleEverySeconds: number;
-  /** On a busy machine people talk on until there are so many looks at the daemon. */
-  readonly fewestSamples: number;
+  /** On a busy machine people talk on until there are so many looks at the daemon, things that were said, and kinds of faults. */
+  readonly fewest: { readonly samples: number; readonly said: number; readonly faults: number };
   /** 0: nothing goes wrong. */
   readonly faultEverySeconds: number;
   /** What all numbers may gain without a leak, over what a long run allows: a short one is still warming up. */
@@ -68,7 +68,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     const over = new AbortController();
     const talking = [people.talk(options.pace, over.signal), doHarm(scene, options, faults, over.signal)];
     try {
-      await Promise.race([lookOn(sampler, options, samples, faults), Promise.all(talking)]);
+      await Promise.race([lookOn(sampler, options, { samples, people, faults }), Promise.all(talking)]);
     } finally {
       over.abort();
       await Promise.all(talking);
@@ -100,12 +100,17 @@ function reportOf(
 /** Looks at the daemon every so often, until people have talked for long enough. */
 async function lookOn(
   sampler: Sampler,
-  { seconds, sampleEverySeconds, fewestSamples, onSample }: SoakOptions,
-  samples: Sample[],
-  faults: ReadonlyMap<string, number>,
+  { seconds, sampleEverySeconds, fewest, onSample }: SoakOptions,
+  {
+    samples,
+    people,
+    faults,
+  }: { readonly samples: Sample[]; readonly people: People; readonly faults: ReadonlyMap<string, number> },
 ): Promise<void> {
   const overAt = performance.now() + seconds * 1000;
-  for (let due = performance.now(); performance.now() < overAt || samples.length < fewestSamples;) {
+  const isEnough = (): boolean =>
+    samples.length >= fewest.samples && people.said.length >= fewest.said && faults.size >= fewest.faults;
+  for (let due = performance.now(); performance.now() < overAt || !isEnough();) {
     await delay(Math.max(0, due - performance.now()));
     due = performance.now() + sampleEverySeconds * 1000;
     const sample = await sampler.sample();

@@ -23,7 +23,7 @@ const report = await runSoak({
   pace,
   rooms,
   sampleEverySeconds: Math.min(30, seconds / FEWEST_SAMPLES),
-  fewestSamples: FEWEST_SAMPLES,
+  fewest: { samples: FEWEST_SAMPLES, said: 0, faults: 0 },
   faultEverySeconds: hasFaults ? FAULT_EVERY_S : 0,
   settlingFactor: 1,
   onSample: (sample, faults) => console.log(lineOf(sample, faults, seconds)),
