@@ -177,7 +177,8 @@ export class RabbitShards implements ShardHomes {
         void this.#divideAnew();
         return [];
       }
-      const wanted = new Set(own());
+      // Whoever leaves is told of each that it has lost only a little later.
+      const wanted = new Set(this.#leaving.signal.aborted ? [] : own());
       const held = taken.filter(({ shard }) => wanted.has(shard));
       for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
       return held;
