@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { pause } from "../../src/async/clock.ts";
 import { openRabbitShards, type RabbitShards } from "../../src/cluster/rabbit-shards.ts";
 import type { HeldShard } from "../../src/platforms/shared/shard-homes.ts";
+import { toldMember } from "../store/told-member.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -105,16 +106,7 @@ class Member {
 
   /** As its row of members would be kept. */
   async tell(): Promise<void> {
-    const rest = {
-      version: "1",
-      host: "host",
-      pid: 7,
-      startedAt: new Date(),
-      held: [],
-      keyId: null,
-      vitals: {},
-    };
-    await this.#scene.weir.store.members.tell({ id: this.#id, name: this.#name, ...rest });
+    await this.#scene.weir.store.members.tell(toldMember(this.#name, { id: this.#id }));
   }
 
   #gain(shards: readonly HeldShard[], of: number): void {

@@ -11,9 +11,10 @@ import { partitionOf } from "../../src/channel/homes/homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { areEven } from "../support/cluster/shares.ts";
+import { DaemonHomes } from "../support/cluster/daemon-homes.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";
-import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
+import { envOf } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { until } from "../support/patience.ts";
@@ -29,21 +30,17 @@ class Scene implements AsyncDisposable {
   readonly world: LoopbackWorld;
   readonly beside: OpenStore;
   readonly #stack: AsyncDisposableStack;
-  readonly #config: string;
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #homes = new Map<string, MainHome>();
+  readonly #homes: DaemonHomes;
 
   private constructor(
     parts: Pick<Scene, "model" | "world" | "beside">,
-    config: string,
-    env: NodeJS.ProcessEnv,
+    homes: DaemonHomes,
     stack: AsyncDisposableStack,
   ) {
     this.model = parts.model;
     this.world = parts.world;
     this.beside = parts.beside;
-    this.#config = config;
-    this.#env = env;
+    this.#homes = homes;
     this.#stack = stack;
   }
 
@@ -58,11 +55,12 @@ class Scene implements AsyncDisposable {
     model.respond(echo);
     const config = `${world.config}[cluster]\nurl = "env:AMQP_URL"\nprefix = "${prefix}"\n`;
     const env = { ...envOf(connection, model.url), AMQP_URL: url };
-    return new Scene({ model, world, beside }, config, env, stack.move());
+    const homes = stack.use(new DaemonHomes(config, env));
+    return new Scene({ model, world, beside }, homes, stack.move());
   }
 
   async start(name: string): Promise<TestProcess> {
-    return (await this.#home(name)).start();
+    return (await this.#homes.of(name)).start();
   }
 
   /** Runs a command from the folder of a daemon. */
@@ -70,15 +68,14 @@ class Scene implements AsyncDisposable {
     name: string,
     ...args: readonly string[]
   ): Promise<{ code: number | null; out: string; stderr: string }> {
-    const started = (await this.#home(name)).run(...args);
+    const started = (await this.#homes.of(name)).run(...args);
     const { code } = await started.finish();
     return { code, out: started.out.join("\n"), stderr: started.stderr };
   }
 
   /** Starts another daemon under the name of one, from a folder of its own. */
   async startNamesake(name: string): Promise<TestProcess> {
-    const config = `${this.#config}name = "${name}"\n`;
-    return this.#stack.use(await openMainHome(config, this.#env)).run("start");
+    return (await this.#homes.another(name)).run("start");
   }
 
   async look(): Promise<ClusterReport> {
@@ -99,15 +96,7 @@ class Scene implements AsyncDisposable {
 
   /** Where a daemon has its key. */
   async keyFile(name: string): Promise<string> {
-    return path.join((await this.#home(name)).folder, "data", "signing.key");
-  }
-
-  async #home(name: string): Promise<MainHome> {
-    const made =
-      this.#homes.get(name) ??
-      this.#stack.use(await openMainHome(`${this.#config}name = "${name}"\n`, this.#env));
-    this.#homes.set(name, made);
-    return made;
+    return path.join((await this.#homes.of(name)).folder, "data", "signing.key");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

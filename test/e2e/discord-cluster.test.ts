@@ -8,9 +8,10 @@ import { partitionOf } from "../../src/channel/homes/homes.ts";
 import { readyAnswer } from "../../src/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
+import { DaemonHomes } from "../support/cluster/daemon-homes.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";
-import { envOf, type MainHome, openMainHome } from "../support/e2e-main.ts";
+import { envOf } from "../support/e2e-main.ts";
 import { echoQuestions, Gate } from "../support/e2e-model.ts";
 import { ask } from "../support/http-client.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
@@ -43,17 +44,14 @@ class Scene implements AsyncDisposable {
   readonly beside: OpenStore;
   readonly channels: readonly string[];
   readonly ann: string;
-  readonly #config: string;
-  readonly #env: NodeJS.ProcessEnv;
   readonly #stack: AsyncDisposableStack;
-  readonly #homes = new Map<string, MainHome>();
+  readonly #homes: DaemonHomes;
   readonly #asked = new Map<string, string>();
 
   private constructor(
     { discord, model, beside }: Pick<Scene, "discord" | "model" | "beside">,
     shards: number,
-    config: string,
-    env: NodeJS.ProcessEnv,
+    homes: DaemonHomes,
     stack: AsyncDisposableStack,
   ) {
     const { world } = discord;
@@ -65,8 +63,7 @@ class Scene implements AsyncDisposable {
       const guild = world.addGuild({ name: `Mill ${shard}`, shard, of: shards });
       return world.addChannel({ guild, name: "general" });
     });
-    this.#config = config;
-    this.#env = env;
+    this.#homes = homes;
     this.#stack = stack;
   }
 
@@ -84,16 +81,17 @@ class Scene implements AsyncDisposable {
       `[[bindings]]\nagent = "main"\nplatform = "discord"\nrate_limit = 0\n` +
       `[http]\nlisten = "127.0.0.1:0"\n[cluster]\nurl = "env:AMQP_URL"\nprefix = "${prefix}"\n`;
     const env = { ...envOf(connection, model.url), AMQP_URL: url, DISCORD_TOKEN: discord.token };
-    return new Scene({ discord, model, beside }, shards, config, env, stack.move());
+    const homes = stack.use(new DaemonHomes(config, env));
+    return new Scene({ discord, model, beside }, shards, homes, stack.move());
   }
 
   async start(name: string): Promise<TestProcess> {
-    return (await this.#home(name)).start();
+    return (await this.#homes.of(name)).start();
   }
 
   /** Runs a command from the folder of a daemon. @returns what it printed */
   async run(name: string, ...args: readonly string[]): Promise<string> {
-    const started = (await this.#home(name)).run(...args);
+    const started = (await this.#homes.of(name)).run(...args);
     const { code } = await started.finish();
     assert.equal(code, 0, started.stderr);
     return started.out.join("\n");
@@ -168,14 +166,6 @@ class Scene implements AsyncDisposable {
       identify: journal.received(GatewayOpcodes.Identify).length,
       resume: journal.received(GatewayOpcodes.Resume).length,
     };
-  }
-
-  async #home(name: string): Promise<MainHome> {
-    const made =
-      this.#homes.get(name) ??
-      this.#stack.use(await openMainHome(`${this.#config}name = "${name}"\n`, this.#env));
-    this.#homes.set(name, made);
-    return made;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

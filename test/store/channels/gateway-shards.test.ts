@@ -1,9 +1,9 @@
 // proves: src/store/channels/gateway-shards.ts, src/store/channels/gateway-sessions.ts, migrations/0059_shards.sql
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
+import { toldMember } from "../told-member.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -17,18 +17,9 @@ interface Daemon {
 }
 
 async function daemon(owner: string): Promise<Daemon> {
-  const member = randomUUID();
-  const rest = {
-    version: "1",
-    host: "host",
-    pid: 7,
-    startedAt: new Date(),
-    held: [],
-    keyId: null,
-    vitals: {},
-  };
-  await members.tell({ id: member, name: owner, ...rest });
-  return { owner, member };
+  const told = toldMember(owner);
+  await members.tell(told);
+  return { owner, member: told.id };
 }
 
 const place = (session: string, sequence: number) => ({

@@ -1,11 +1,11 @@
 // proves: src/store/channels/members.ts, migrations/0057_members.sql
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";
 import { GONE_MS, type Presence } from "../../../src/store/channels/members.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
+import { toldMember } from "../told-member.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -14,18 +14,7 @@ after(async () => weir[Symbol.asyncDispose]());
 const { members, partitions } = weir.store;
 
 function presence(name: string, held: readonly number[] = []): Presence {
-  const startedAt = new Date();
-  return {
-    id: randomUUID(),
-    name,
-    version: "1.0.0",
-    host: "host",
-    pid: 7,
-    startedAt,
-    held,
-    keyId: "k1",
-    vitals: { owned: 1 },
-  };
+  return toldMember(name, { held, keyId: "k1", vitals: { owned: 1 } });
 }
 
 test("a daemon tells of itself again and again, and is asked to hand on by its row", async () => {

@@ -1,7 +1,6 @@
 // proves: src/store/log/retention.ts, src/channel/retention.ts
 // Which texts go by their age, and which wait.
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { type Logger, pino } from "pino";
 import { Retention } from "../../../src/channel/retention.ts";
@@ -11,6 +10,7 @@ import { createStore } from "../../../src/store/store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { answered, beginTurn } from "../../support/turns.ts";
+import { toldMember } from "../told-member.ts";
 import { openStore, SILENT } from "../open-store.ts";
 
 const database = await createTestDatabase();
@@ -171,16 +171,16 @@ test("one channel that fails holds up no other", async () => {
 test("nothing goes while a daemon is there that is of a version before, or has another key or none", async () => {
   const id = await channelOf("members", 2);
   await summarise(id, 1, 2);
-  const member = { id: randomUUID(), name: "other", version: "1", host: "h", pid: 7, startedAt: new Date() };
+  const member = toldMember("other", { host: "h" });
   const { members } = weir.store;
   const told: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void told.push(line) });
   for (const keyId of ["another", null]) {
-    await members.tell({ ...member, held: [], keyId, vitals: {} });
+    await members.tell({ ...member, keyId });
     await sweep(log);
     assert.deepEqual(await textsOf(id), ["reading 1", "reading 2"]);
   }
-  await members.tell({ ...member, held: [], keyId: "test", vitals: {} });
+  await members.tell({ ...member, keyId: "test" });
   // As a version before writes its row.
   await weir.sql("update members set looks_for_prints = default");
   await sweep(log);
