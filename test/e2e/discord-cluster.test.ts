@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
-import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
+import { type ClusterReport, reportCluster } from "../../src/admin/reports/cluster-report.ts";
 import { partitionOf, PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { readyAnswer } from "../../src/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
