@@ -1,6 +1,6 @@
 // proves: src/cluster/database-watch.ts, src/cluster/membership.ts, src/store/database/probe.ts
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { after, test } from "node:test";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import {
@@ -105,45 +105,42 @@ async function openScene(): Promise<Scene> {
   return { cluster, ways, views, members, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
-// Each mostly waits.
-describe("two daemons", { concurrency: true }, () => {
-  for (const how of ["cut", "silence"] as const)
-    test(
-      `who is cut off from the database alone (${how}) leaves what it has to the others, and joins again`,
-      RUN,
-      async () => {
-        await using scene = await openScene();
-        const {
-          cluster: { ledger },
-          ways,
-          members: [a],
-        } = scene;
-        assert.ok(a !== undefined);
-        ways.a[how]();
-        await until("all at the other", () => ledger.isEven("b"));
-        assert.equal(a.listener.lostOnes.length, PARTITIONS / 2);
-        await until("word of it", () => a.homes.vitals().state === "joining");
-        assert.match(a.homes.vitals().why ?? "", /^Postgres does not answer this daemon/);
-        ways.a.open();
-        await until("shares of two again", () => ledger.isEven("a", "b"));
-        assert.deepEqual(ledger.overlaps, []);
-      },
-    );
+for (const how of ["cut", "silence"] as const)
+  test(
+    `who is cut off from the database alone (${how}) leaves what it has to the others, and joins again`,
+    RUN,
+    async () => {
+      await using scene = await openScene();
+      const {
+        cluster: { ledger },
+        ways,
+        members: [a],
+      } = scene;
+      assert.ok(a !== undefined);
+      ways.a[how]();
+      await until("all at the other", () => ledger.isEven("b"));
+      assert.equal(a.listener.lostOnes.length, PARTITIONS / 2);
+      await until("word of it", () => a.homes.vitals().state === "joining");
+      assert.match(a.homes.vitals().why ?? "", /^Postgres does not answer this daemon/);
+      ways.a.open();
+      await until("shares of two again", () => ledger.isEven("a", "b"));
+      assert.deepEqual(ledger.overlaps, []);
+    },
+  );
 
-  test("a database that is away for all moves nothing, neither then nor when it is back", RUN, async () => {
-    await using scene = await openScene();
-    const { cluster, ways, views, members } = scene;
-    for (const way of [ways.a, ways.b]) way.cut();
-    await until("loss of the database", () => views.every(({ isAway }) => isAway));
-    ways.b.open();
-    await until("the database, for one", () => views[1]?.isAway === false);
-    // Whoever has it back first is not believed at once.
-    ways.a.open();
-    await until("a while in which it answers", () => views.every(({ isSteady }) => isSteady));
-    for (const { listener, homes } of members) {
-      assert.deepEqual(listener.lostOnes, []);
-      assert.equal(homes.vitals().owned, PARTITIONS / 2);
-    }
-    assert.ok(cluster.ledger.isEven("a", "b"));
-  });
+test("a database that is away for all moves nothing, neither then nor when it is back", RUN, async () => {
+  await using scene = await openScene();
+  const { cluster, ways, views, members } = scene;
+  for (const way of [ways.a, ways.b]) way.cut();
+  await until("loss of the database", () => views.every(({ isAway }) => isAway));
+  ways.b.open();
+  await until("the database, for one", () => views[1]?.isAway === false);
+  // Whoever has it back first is not believed at once.
+  ways.a.open();
+  await until("a while in which it answers", () => views.every(({ isSteady }) => isSteady));
+  for (const { listener, homes } of members) {
+    assert.deepEqual(listener.lostOnes, []);
+    assert.equal(homes.vitals().owned, PARTITIONS / 2);
+  }
+  assert.ok(cluster.ledger.isEven("a", "b"));
 });
