@@ -1,6 +1,7 @@
 import { median } from "../../../bench/support/figure.ts";
 import type { ClusterReport } from "./cluster-report.ts";
 import type { ClusterScene, FaultWindow } from "./scene.ts";
+import { type Killed, type Takeover, takeoversOf } from "./takeovers.ts";
 import type { ModelCall, WorldRecord } from "./world-record.ts";
 
 /** The runner notes a fault, and it takes effect, a moment apart, ms. */
@@ -17,8 +18,6 @@ const ENOUGH_CALM = 12;
 /** Far beyond the bar of a second: a machine that is busy stays below. */
 const TAKEOVER_SLOW_MS = 4500;
 const EVEN_SLOW_MS = 4500;
-/** No process starts in less, ms. */
-const START_MS = 100;
 
 /** Looks at what the platform, the model and Postgres have seen of a run in which everything is answered, as far as it will be. */
 export async function checkCluster(scene: ClusterScene, report: ClusterReport): Promise<void> {
@@ -31,9 +30,11 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
   await checkTurns(scene, report);
   await checkEpochs(scene, report);
   checkCalls(scene, await withSettlements(scene, record), report);
+  const kills = takenUp(scene, record);
+  report.takeoverMs = kills.flatMap(({ takeovers }) => takeovers.map(({ ms }) => ms));
   measure(scene, record, report);
   report.partitionMs = await takenAfterKill(scene);
-  report.channelMs = await heldAfterKill(scene);
+  report.channelMs = await heldAfterKill(scene, kills);
   const slowestMs = Math.round(Math.max(0, ...report.partitionMs));
   if (slowestMs > TAKEOVER_SLOW_MS)
     report.add("slow", `a partition was without a home for ${slowestMs} ms after a kill`);
@@ -205,8 +206,15 @@ function meets({ at, settledAt, daemon }: SettledCall, window: FaultWindow): boo
   return at <= window.until + AFTER_MS && settledAt >= window.from - BEFORE_MS;
 }
 
+/** What others took up at a kill. */
+type Kill = Pick<Killed, "at"> & { readonly takeovers: readonly Takeover[] };
+
+function takenUp({ killed, said }: ClusterScene, { calls }: WorldRecord): Kill[] {
+  const idOf = new Map(said.map(({ id, messageId }) => [messageId, id]));
+  return killed.map((one) => ({ at: one.at, takeovers: takeoversOf(one, calls, idOf) }));
+}
+
 function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
-  report.takeoverMs = takeovers(scene, calls);
   if (Math.max(0, ...report.takeoverMs) > TAKEOVER_SLOW_MS)
     report.add(
       "slow",
@@ -227,20 +235,6 @@ function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterRep
     if (ms > EVEN_SLOW_MS) report.add("slow", `shares were even ${ms} ms after a daemon joined`);
 }
 
-/** A process that was killed asks no more; what comes of its name so much later is another's. */
-function isOfAnother(call: ModelCall, daemon: string, at: number): boolean {
-  return call.at >= at + (call.daemon === daemon ? START_MS : 0);
-}
-
-function takeovers({ killed }: ClusterScene, calls: readonly ModelCall[]): number[] {
-  return killed.flatMap(({ daemon, at, due }) =>
-    due.flatMap((channel) => {
-      const first = calls.find((call) => call.channel === channel && isOfAnother(call, daemon, at));
-      return first === undefined ? [] : [first.at - at];
-    }),
-  );
-}
-
 /** From a kill until each partition that others took over was theirs. */
 async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
   const taken = killed.map(async ({ daemon, at }) =>
@@ -255,13 +249,13 @@ async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]
   return (await Promise.all(taken)).flat().map(({ ms }) => ms);
 }
 
-/** From a kill until each channel that was due had been taken by another. */
-async function heldAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
-  const taken = killed.map(async ({ at, due }) =>
+/** From a kill until each channel that others took up was theirs. */
+async function heldAfterKill({ audit }: ClusterScene, kills: readonly Kill[]): Promise<number[]> {
+  const taken = kills.map(async ({ at, takeovers }) =>
     audit.rows<{ ms: number }>(
       `select (extract(epoch from min(t.at)) * 1000 - $2::float8)::float8 as ms from chaos.channel_takes t
          join channels c on c.id = t.channel and c.name = any($1) where t.at > to_timestamp($2::float8 / 1000) group by t.channel`,
-      [due, at],
+      [takeovers.map(({ channel }) => channel), at],
     ),
   );
   return (await Promise.all(taken)).flat().map(({ ms }) => ms);

@@ -11,6 +11,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
 import type { ModelDelays } from "./cluster-model.ts";
 import { ChaosDaemon, type Shared } from "./daemons.ts";
+import type { DueChannel, Killed } from "./takeovers.ts";
 import type { WayIn } from "./ways-in.ts";
 import {
   askReceipt,
@@ -39,14 +40,6 @@ export interface FaultWindow {
   readonly daemon: string | null;
   readonly from: number;
   until: number;
-}
-
-/** What a kill left due, and has to be taken up by others. */
-export interface Killed {
-  readonly daemon: string;
-  readonly at: number;
-  /** Channels. */
-  readonly due: readonly string[];
 }
 
 export interface SceneOptions {
@@ -224,14 +217,17 @@ export class ClusterScene implements AsyncDisposable {
 
   /** Notes what is due in a daemon's channels as it is killed. */
   async noteKill(daemon: string, at: number): Promise<void> {
-    const rows = await this.audit.rows<{ name: string }>(
-      `select c.name from channels c
+    const due = await this.audit.rows<DueChannel>(
+      `select c.name as channel,
+              array(select e.message_id from entries e where e.channel_id = c.id and e.kind = 'user' and e.addressed
+                       and e.seq > c.settled_to) as "messageIds"
+         from channels c
          join lateral (select owner from chaos.partition_takes t
                         where t.id = c.partition and t.at <= to_timestamp($2::float8 / 1000) order by n desc limit 1) o on o.owner = $1
         where c.due_to > c.settled_to`,
       [daemon, at],
     );
-    this.killed.push({ daemon, at, due: rows.map(({ name }) => name) });
+    this.killed.push({ daemon, at, due });
   }
 
   /** Something begins to happen. @returns ends it */
