@@ -8,13 +8,10 @@ import type { ModelCall, WorldRecord } from "./world-record.ts";
 const BEFORE_MS = 100;
 /** A channel may be taken up again some time after a fault, ms. */
 const AFTER_MS = 1500;
-/** A message to which nothing happened for for so long before came while all was calm, ms. */
-const CALM_MS = 3000;
-/** What is said so long before the next thing that happens is answered by then, ms. */
-const NEXT_MS = 1500;
-/** Across daemons a turn that begins so much later than at the home was begun by the look each second, ms. */
-const LOOK_MS = 500;
-const ENOUGH_CALM = 12;
+/** What is answered across daemons so much later than at the home was found by the look each second, which lets a wake have a second, ms. */
+const LOOK_MS = 700;
+/** Where most of a daemon's partitions wait for so long for others, their batons were lost: those are made anew after five seconds, ms. */
+const HOMELESS_MS = 3000;
 /** Far beyond the bar of a second: a machine that is busy stays below. */
 const TAKEOVER_SLOW_MS = 4500;
 const EVEN_SLOW_MS = 4500;
@@ -32,12 +29,15 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
   checkCalls(scene, await withSettlements(scene, record), report);
   const kills = takenUp(scene, record);
   report.takeoverMs = kills.flatMap(({ takeovers }) => takeovers.map(({ ms }) => ms));
-  measure(scene, record, report);
-  report.partitionMs = await takenAfterKill(scene);
+  measure(report);
+  report.takenMs = await takenAfterKill(scene);
   report.channelMs = await heldAfterKill(scene, kills);
   const slowestMs = Math.round(Math.max(0, ...report.partitionMs));
   if (slowestMs > TAKEOVER_SLOW_MS)
     report.add("slow", `a partition was without a home for ${slowestMs} ms after a kill`);
+  const typicalMs = Math.round(Math.max(0, ...report.takenMs.map(median)));
+  if (typicalMs > HOMELESS_MS)
+    report.add("homeless", `half of a killed daemon's partitions were without a home for ${typicalMs} ms`);
 }
 
 /** Each message is answered by one message of the bot's, and none of these is left half written. */
@@ -214,29 +214,27 @@ function takenUp({ killed, said }: ClusterScene, { calls }: WorldRecord): Kill[]
   return killed.map((one) => ({ at: one.at, takeovers: takeoversOf(one, calls, idOf) }));
 }
 
-function measure(scene: ClusterScene, { calls }: WorldRecord, report: ClusterReport): void {
+function measure(report: ClusterReport): void {
   if (Math.max(0, ...report.takeoverMs) > TAKEOVER_SLOW_MS)
     report.add(
       "slow",
       `a channel that was due at a kill was taken up after ${Math.round(Math.max(...report.takeoverMs))} ms`,
     );
-  for (const { id, told, at } of calmOnes(scene)) {
-    const first = calls.find(({ due }) => due.includes(id));
-    if (first === undefined || first.due.length > 1 || told.length === 0) continue;
-    (told.includes(first.daemon) ? report.calmHomeMs : report.calmAcrossMs).push(first.at - at);
-  }
-  const { calmHomeMs, calmAcrossMs } = report;
-  if (calmAcrossMs.length >= ENOUGH_CALM && calmHomeMs.length >= ENOUGH_CALM) {
-    const lateMs = median(calmAcrossMs) - median(calmHomeMs);
+  const { homeMs, acrossMs } = report;
+  if (homeMs.length > 0 && acrossMs.length > 0) {
+    const lateMs = median(acrossMs) - median(homeMs);
     if (lateMs > LOOK_MS)
-      report.add("slow", `across daemons a turn begins ${Math.round(lateMs)} ms later: wakes do not wake`);
+      report.add(
+        "unwoken",
+        `across daemons an answer comes ${Math.round(lateMs)} ms later: wakes do not wake`,
+      );
   }
   for (const ms of report.evenMs)
     if (ms > EVEN_SLOW_MS) report.add("slow", `shares were even ${ms} ms after a daemon joined`);
 }
 
 /** From a kill until each partition that others took over was theirs. */
-async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]> {
+async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[][]> {
   const taken = killed.map(async ({ daemon, at }) =>
     audit.rows<{ ms: number }>(
       `select (extract(epoch from min(t.at)) * 1000 - $2::float8)::float8 as ms from chaos.partition_takes t
@@ -246,7 +244,8 @@ async function takenAfterKill({ audit, killed }: ClusterScene): Promise<number[]
       [daemon, at],
     ),
   );
-  return (await Promise.all(taken)).flat().map(({ ms }) => ms);
+  const kills = await Promise.all(taken);
+  return kills.filter(({ length }) => length > 0).map((rows) => rows.map(({ ms }) => ms));
 }
 
 /** From a kill until each channel that others took up was theirs. */
@@ -259,12 +258,4 @@ async function heldAfterKill({ audit }: ClusterScene, kills: readonly Kill[]): P
     ),
   );
   return (await Promise.all(taken)).flat().map(({ ms }) => ms);
-}
-
-/** Messages round which nothing happened. */
-function calmOnes({ said, windows, moves }: ClusterScene): ClusterScene["said"] {
-  const times = [...windows, ...moves];
-  return said.filter(({ at }) =>
-    times.every(({ from, until }) => at > until + CALM_MS || at < from - NEXT_MS),
-  );
 }
