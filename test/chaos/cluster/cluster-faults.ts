@@ -25,6 +25,8 @@ export interface ClusterFault {
 const BURST = 30;
 /** What was under way when a daemon was well again may still fail, ms. */
 const AFTER_MS = 1500;
+/** Share of the isolations that may end before others are home. */
+const SHORT = 0.4;
 /** So many daemons are always there. */
 const LEAST_DAEMONS = 2;
 
@@ -155,11 +157,8 @@ async function loseDatabase(scene: ClusterScene, report: ClusterReport): Promise
   await scene.say(BURST / 2);
   const end = scene.begin("postgres.lost", victim.name);
   const way = victim.ways.postgres;
-  const lostAt = performance.now();
   way[random.pick(["cut", "silence"] as const)]();
-  const isHome = async (): Promise<boolean> => (await scene.shares()).has(victim.name);
-  while ((await isHome()) && performance.now() - lostAt < GIVEN_UP_MS) await delay(100);
-  if (await isHome())
+  if (!(await untilTaken(scene, victim)))
     report.add("wrong", `${victim.name} did not reach Postgres for ${GIVEN_UP_MS} ms, and nobody took over`);
   way.open();
   await delay(AFTER_MS);
@@ -179,15 +178,36 @@ async function isolate(
 ): Promise<void> {
   const { random } = scene;
   const victim = random.pick(scene.running);
-  const saying = scene.say(2 * BURST);
-  await delay(random.int(5, 120));
+  const ways = [victim.ways.postgres, victim.ways.broker];
+  const cut = new AbortController();
+  const saying = sayUntil(scene, cut.signal);
+  await delay(random.int(100, 400));
   const end = scene.begin(`network.${how}`, victim.name);
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way[how]();
+  for (const way of ways) way[how]();
+  cut.abort();
   await saying;
-  await delay(random.int(1000, longestStopMs));
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way.open();
+  await (random.chance(SHORT) ? delay(random.int(1000, longestStopMs)) : untilTaken(scene, victim));
+  for (const way of ways) way.open();
   await delay(AFTER_MS);
   end();
+}
+
+/** However fast the machine is, a daemon is about to take some of these channels as it is cut off. */
+async function sayUntil(scene: ClusterScene, cut: AbortSignal): Promise<void> {
+  while (!cut.aborted) {
+    await scene.say(BURST / 6, "new channels");
+    await delay(20);
+  }
+}
+
+/** Resolves when others are home of all that a daemon had, or not in time. @returns whether they are */
+async function untilTaken(scene: ClusterScene, { name }: ChaosDaemon): Promise<boolean> {
+  const beganAt = performance.now();
+  while (performance.now() - beganAt < GIVEN_UP_MS) {
+    if (!(await scene.shares()).has(name)) return true;
+    await delay(100);
+  }
+  return false;
 }
 
 /** kill -9 of the broker, which comes back with what it has kept. */
