@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { steadyNow } from "../../async/clock.ts";
 import type { ChannelAddress, TurnId } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -7,9 +8,12 @@ import type { DeliveryStore } from "../../store/turns/deliveries.ts";
 import type { Owner } from "../../core/ids.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 
+/** Nobody takes a channel from a daemon that was silent for less, ms. */
+const FRESH_MS = 1000;
+
 export interface DraftParts {
   readonly platform: Platform;
-  readonly deliveries: DeliveryStore;
+  readonly deliveries: Pick<DeliveryStore, "open" | "shown" | "refuseOldEpoch">;
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly turnId: TurnId;
@@ -95,13 +99,26 @@ export class Draft {
       this.#messageId =
         delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
-      if (delivery.messageId !== null)
-        await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
-    } else {
-      await deliveries.refuseOldEpoch(owner);
-      await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
+      if (delivery.messageId === null) {
+        this.#shown = text;
+        return;
+      }
     }
+    if (!(await this.#isOurs())) return;
+    await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
     this.#shown = text;
+  }
+
+  /**
+   * What the log answers late says nothing of now: this process or its network may have stood still, and another daemon be home since.
+   * @throws StaleEpochError if another has the channel, Error if it was released meanwhile
+   */
+  async #isOurs(): Promise<boolean> {
+    const { deliveries, owner, signal } = this.#parts;
+    const askedAt = steadyNow();
+    await deliveries.refuseOldEpoch(owner);
+    signal.throwIfAborted();
+    return steadyNow() - askedAt < FRESH_MS;
   }
 
   #message(text: string): OutboundMessage {
