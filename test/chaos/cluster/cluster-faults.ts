@@ -26,7 +26,9 @@ const BURST = 30;
 /** What was under way when a daemon was well again may still fail, ms. */
 const AFTER_MS = 1500;
 /** Share of the isolations that may end before others are home. */
-const SHORT = 0.4;
+const SHORT = 0.25;
+/** A daemon that is home of nothing takes nothing, ms. */
+const TAKING_MS = 3000;
 /** So many daemons are always there. */
 const LEAST_DAEMONS = 2;
 
@@ -179,25 +181,30 @@ async function isolate(
   const { random } = scene;
   const victim = random.pick(scene.running);
   const ways = [victim.ways.postgres, victim.ways.broker];
-  const cut = new AbortController();
-  const saying = sayUntil(scene, cut.signal);
-  await delay(random.int(100, 400));
+  const saying = await sayUntilTaking(scene, victim);
   const end = scene.begin(`network.${how}`, victim.name);
   for (const way of ways) way[how]();
-  cut.abort();
-  await saying;
+  await saying.done;
   await (random.chance(SHORT) ? delay(random.int(1000, longestStopMs)) : untilTaken(scene, victim));
   for (const way of ways) way.open();
   await delay(AFTER_MS);
   end();
 }
 
-/** However fast the machine is, a daemon is about to take some of these channels as it is cut off. */
-async function sayUntil(scene: ClusterScene, cut: AbortSignal): Promise<void> {
-  while (!cut.aborted) {
-    await scene.say(BURST / 6, "new channels");
-    await delay(20);
-  }
+/** People speak in new channels. Resolves as a daemon begins to take some of them: it is about to take more. */
+async function sayUntilTaking(scene: ClusterScene, { name }: ChaosDaemon): Promise<{ done: Promise<void> }> {
+  const takes = async (): Promise<number> => {
+    const [row] = await scene.audit.rows<{ last: number }>(
+      "select coalesce(max(n), 0) as last from chaos.channel_takes where daemon = $1",
+      [name],
+    );
+    return row?.last ?? 0;
+  };
+  const last = await takes();
+  const done = scene.say(2 * BURST, "new channels");
+  const beganAt = performance.now();
+  while ((await takes()) === last && performance.now() - beganAt < TAKING_MS) await delay(1);
+  return { done };
 }
 
 /** Resolves when others are home of all that a daemon had, or not in time. @returns whether they are */
