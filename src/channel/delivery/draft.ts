@@ -90,7 +90,8 @@ export class Draft {
     const { platform, deliveries, owner, turnId, idempotencyKey } = this.#parts;
     const message = this.#message(text);
     if (this.#messageId === null) {
-      const delivery = await deliveries.open(owner, turnId, idempotencyKey);
+      const delivery = await this.#fresh(async () => deliveries.open(owner, turnId, idempotencyKey));
+      if (delivery === null) return;
       const key = delivery.idempotencyKey;
       // Another key: an earlier run of the turn opened it.
       const mayBeThere = key !== idempotencyKey;
@@ -104,21 +105,26 @@ export class Draft {
         return;
       }
     }
-    if (!(await this.#isOurs())) return;
+    const isOurs = await this.#fresh(async () => {
+      await deliveries.refuseOldEpoch(owner);
+      return true;
+    });
+    if (isOurs === null) return;
     await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
     this.#shown = text;
   }
 
   /**
    * What the log answers late says nothing of now: this process or its network may have stood still, and another daemon be home since.
-   * @throws StaleEpochError if another has the channel, Error if it was released meanwhile
+   * @param ask refuses an epoch that is over
+   * @returns null: it was late
+   * @throws Error if the channel was released meanwhile
    */
-  async #isOurs(): Promise<boolean> {
-    const { deliveries, owner, signal } = this.#parts;
+  async #fresh<Result>(ask: () => Promise<Result>): Promise<Result | null> {
     const askedAt = steadyNow();
-    await deliveries.refuseOldEpoch(owner);
-    signal.throwIfAborted();
-    return steadyNow() - askedAt < FRESH_MS;
+    const result = await ask();
+    this.#parts.signal.throwIfAborted();
+    return steadyNow() - askedAt < FRESH_MS ? result : null;
   }
 
   #message(text: string): OutboundMessage {

@@ -7,14 +7,17 @@ import { until } from "../../support/patience.ts";
 
 const KEY = "turn-1/0";
 
-/** A draft whose first piece is shown, and of which the log is asked for the second: it answers when the test says so. */
-async function openDraft() {
+/** A draft that asks the log before each piece, the first one's row too: it answers when the test says so. */
+function makeDraft() {
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
   const asked: (() => void)[] = [];
   const released = new AbortController();
   const row = { id: 1, turnId: turnId(1), part: 0, idempotencyKey: KEY, drafted: true, messageId: null };
   const deliveries: DraftParts["deliveries"] = {
-    open: async () => row,
+    open: async () => {
+      await new Promise<void>((resolve) => void asked.push(resolve));
+      return row;
+    },
     shown: async () => undefined,
     refuseOldEpoch: async () => new Promise<void>((resolve) => void asked.push(resolve)),
   };
@@ -32,11 +35,19 @@ async function openDraft() {
     signal: released.signal,
   });
   const texts = (): string[] => [...platform.shown.values()].map(({ text }) => text);
+  return { draft, asked, released, texts };
+}
+
+/** The same, whose first piece is shown, and which is asking for the second. */
+async function openDraft() {
+  const made = makeDraft();
+  const { draft, asked } = made;
   draft.show("One");
+  asked.shift()?.();
   await until("first piece", () => draft.messageId !== null);
   draft.show("One two");
   await until("question", () => asked.length === 1);
-  return { draft, asked, released, texts };
+  return made;
 }
 
 test("a piece is shown where the log answers at once that the channel is still ours", async () => {
@@ -65,4 +76,14 @@ test("what the log answers late is asked again, and holds up no end", async (t) 
   const closed = draft.close();
   asked[1]?.();
   await closed;
+});
+
+test("a first piece of which the log has heard, and which was released before it answered, is not shown", async () => {
+  const { draft, asked, released, texts } = makeDraft();
+  draft.show("One");
+  released.abort();
+  asked[0]?.();
+  await draft.close();
+  await new Promise(setImmediate);
+  assert.deepEqual(texts(), []);
 });
