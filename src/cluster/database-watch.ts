@@ -2,20 +2,26 @@ import { steadyNow } from "../async/clock.ts";
 import { unlessAborted } from "../async/deadline.ts";
 import { Looks } from "../async/looks.ts";
 
-/** How often the database is asked for a sign of life, ms. */
-const ASK_MS = 1000;
-/**
- * A daemon that has heard nothing for so long, and has asked at least twice, counts it as away, ms. Where it goes away for all, what
- * another has last said of it is up to five seconds old by then: a question, its limit, and some time on the way.
- */
-const AWAY_MS = 8000;
+/** Times in ms. */
+export interface WatchTiming {
+  /** How often the database is asked for a sign of life. */
+  readonly askMs: number;
+  /**
+   * A daemon that has heard nothing for so long, and has asked at least twice, counts it as away. Longer than what another has last said
+   * of it can be old where it goes away for all: a question, its limit, what the members take to tell each other, and some time on the way.
+   */
+  readonly awayMs: number;
+  /**
+   * A daemon whose every question was answered for so long tells the others that the database is there. Longer than what above takes,
+   * with the last question: where it was away for all, nobody says so before all have had the time to find it back.
+   */
+  readonly steadyMs: number;
+}
+
+/** What another has said is up to five seconds old. */
+const TIMING: WatchTiming = { askMs: 1000, awayMs: 8000, steadyMs: 10_000 };
 /** One that was away is there again after so many answers in a row: one alone may be luck, and joining for it costs all others. */
 const BACK_AFTER = 3;
-/**
- * A daemon whose every question was answered for so long tells the others that the database is there, ms. Longer than what above takes,
- * with the last question: where it was away for all, nobody says so before all have had the time to find it back.
- */
-const STEADY_MS = 10_000;
 
 /** How a member stands with the database. */
 export interface DatabaseView {
@@ -36,6 +42,7 @@ export const UNWATCHED: DatabaseView = {
 
 /** What follows from the answers. Pure but for what it remembers. Times in ms of one clock. */
 export class Answers {
+  readonly #timing: WatchTiming;
   /** When the last question that was answered was asked. */
   #answeredAt: number;
   #unanswered = 0;
@@ -45,7 +52,8 @@ export class Answers {
   /** Since when every question was answered; null: the last one was not. */
   #steadySince: number | null = null;
 
-  constructor(now: number) {
+  constructor(now: number, timing: WatchTiming = TIMING) {
+    this.#timing = timing;
     this.#answeredAt = now;
   }
 
@@ -65,24 +73,27 @@ export class Answers {
 
   /** One question alone may be late because this process stood still. */
   isAway(now: number): boolean {
-    return this.#wasAway || (this.#unanswered >= 2 && now - this.#answeredAt >= AWAY_MS);
+    return this.#wasAway || (this.#unanswered >= 2 && now - this.#answeredAt >= this.#timing.awayMs);
   }
 
   isSteady(now: number): boolean {
-    return this.#steadySince !== null && now - this.#steadySince >= STEADY_MS;
+    return this.#steadySince !== null && now - this.#steadySince >= this.#timing.steadyMs;
   }
 }
 
-/** Whether this daemon reaches the database: it is asked once a second. */
+/** Whether this daemon reaches the database: it is asked again and again. */
 export class DatabaseWatch implements DatabaseView, AsyncDisposable {
   readonly #ask: () => Promise<boolean>;
-  readonly #answers = new Answers(steadyNow());
+  readonly #askMs: number;
+  readonly #answers: Answers;
   readonly #looks = new Looks(async () => this.#look());
   #back = Promise.withResolvers<void>();
 
   /** @param ask whether it has answered; must not reject, nor take long */
-  constructor(ask: () => Promise<boolean>) {
+  constructor(ask: () => Promise<boolean>, timing: WatchTiming = TIMING) {
     this.#ask = ask;
+    this.#askMs = timing.askMs;
+    this.#answers = new Answers(steadyNow(), timing);
     this.#looks.now();
   }
 
@@ -110,6 +121,6 @@ export class DatabaseWatch implements DatabaseView, AsyncDisposable {
       this.#back.resolve();
       this.#back = Promise.withResolvers<void>();
     }
-    return ASK_MS;
+    return this.#askMs;
   }
 }

@@ -329,8 +329,12 @@ export class Line {
       return passed;
     }
     seat.state = "handingOn";
-    this.#parts.wakes?.remove(seat.id);
-    await unlessAborted(this.#parts.listener.handingOn([seat.id], deadline), deadline);
+    const { wakes, listener } = this.#parts;
+    // The broker shares wakes out among all who read them: the next home is to get each.
+    await unlessAborted(
+      Promise.all([listener.handingOn([seat.id], deadline), wakes?.remove(seat.id)]),
+      deadline,
+    );
     if (seat.state !== "handingOn") return;
     this.#parts.counts.handedOn += 1;
     await this.#pass(seat);
@@ -371,7 +375,7 @@ export class Line {
       { baton: this.#parts.names.baton(id) },
       "A baton was renewed and did not come: another daemon has it",
     );
-    this.#parts.wakes?.remove(id);
+    void this.#parts.wakes?.remove(id);
     void this.#guarded(async () => this.#pass(seat));
     this.#lose([id]);
   }

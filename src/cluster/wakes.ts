@@ -52,11 +52,12 @@ export class WakeReader {
     else void this.#subscribe(this.#channel, partition);
   }
 
-  remove(partition: Partition): void {
+  /** Resolves when those of the partition are read here no more. Never rejects. */
+  async remove(partition: Partition): Promise<void> {
     const tag = this.#tags.get(partition) ?? "";
     this.#tags.delete(partition);
     // What fails here has closed the channel, and with it the subscription.
-    if (tag !== "") void this.#channel?.cancel(tag).catch(() => undefined);
+    if (tag !== "") await this.#channel?.cancel(tag).catch(() => undefined);
   }
 
   async #open(): Promise<void> {

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";
-import { Answers, type DatabaseView, DatabaseWatch } from "../../src/cluster/database-watch.ts";
+import {
+  Answers,
+  type DatabaseView,
+  DatabaseWatch,
+  type WatchTiming,
+} from "../../src/cluster/database-watch.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { makeCluster, type RabbitMember } from "../support/cluster/rabbit-cluster.ts";
@@ -16,6 +21,8 @@ after(async () => broker?.[Symbol.asyncDispose]());
 const url = broker?.url ?? "";
 const RUN = { skip: skippedWithout(broker) };
 const LIMIT_MS = 300;
+/** Half of a real daemon's. The rules between them hold as they do there: what another has said is up to two seconds old. */
+const TIMING: WatchTiming = { askMs: 500, awayMs: 4000, steadyMs: 5000 };
 
 test("a database is away after two questions and eight seconds without an answer, and there again with three answers", () => {
   const answers = new Answers(0);
@@ -86,7 +93,7 @@ async function openScene(): Promise<Scene> {
     const way = { ...connection, host: "127.0.0.1", port: ways[name].port };
     const probe = stack.use(new Database(way, pino({ level: "silent" }))).openProbe(LIMIT_MS);
     stack.use(probe);
-    const view = stack.use(new DatabaseWatch(async () => probe.answers()));
+    const view = stack.use(new DatabaseWatch(async () => probe.answers(), TIMING));
     const member = cluster.add(name, { database: () => view });
     members.push(member);
     views.push(view);

@@ -108,3 +108,60 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
   assert.deepEqual([line.held, line.owned, listener.lostOnes], [[], [], []]);
   await connection.close();
 });
+
+test(
+  "a baton is passed on once the wakes of its partition are read here no more",
+  { skip: skippedWithout(broker) },
+  async () => {
+    await using space = makeNamespace(url);
+    const { names } = space;
+    await using stack = new AsyncDisposableStack();
+    const connection = await openBroker(url, "test");
+    stack.defer(async () => connection.close());
+    const { model } = connection;
+    const rival = await model.createConfirmChannel();
+    await rival.assertQueue(names.baton(0), BATON_QUEUE);
+    rival.sendToQueue(names.baton(0), Buffer.from("first"), { persistent: true });
+    await rival.waitForConfirms();
+    const log = pino({ level: "silent" });
+    const listener = new Ledger().listener("a");
+    const steps: string[] = [];
+    const read = Promise.withResolvers<void>();
+    let share = 1;
+    const line = new Line({
+      names,
+      count: 1,
+      baton: Buffer.from("second"),
+      sender: { baton: async () => true },
+      gains: new Gains(listener, log),
+      listener,
+      wakes: {
+        add: () => undefined,
+        async remove() {
+          await read.promise;
+          steps.push("read no more");
+        },
+      },
+      counts: { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 },
+      timing: { renewMs: 60_000, proofMs: 60_000, orphanMs: 60_000, handOnMs: 60_000 },
+      log,
+      openChannel: async () => model.createChannel(),
+      share: () => share,
+      ask: async () => undefined,
+      onTaken: () => undefined,
+      fail: () => undefined,
+    });
+    await line.enter();
+    await until("the partition", () => line.owned.length === 1);
+    await rival.consume(names.baton(0), () => void steps.push("passed on"));
+    share = 0;
+    line.balance();
+    // More than passing it on takes.
+    for (let question = 0; question < 50; question++) await rival.checkQueue(names.baton(0));
+    assert.deepEqual(steps, []);
+    read.resolve();
+    await until("the baton", () => steps.length === 2);
+    assert.deepEqual(steps, ["read no more", "passed on"]);
+    line.drop();
+  },
+);

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
-import { partitionOf } from "../../src/channel/homes/homes.ts";
+import { type ClusterReport, reportCluster } from "../../src/admin/reports/cluster-report.ts";
+import { partitionOf, PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { readyAnswer } from "../../src/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
@@ -101,20 +102,30 @@ class Scene implements AsyncDisposable {
     return shown.parse(JSON.parse(await this.run(name, "cluster", "--json")));
   }
 
-  /** Resolves when these daemons have so many shards each, as `weir cluster --json` of the first tells. */
+  /** What {@link look} tells, without a process for each look. */
+  async report(): Promise<ClusterReport> {
+    const { members, gatewayShards } = this.beside.store;
+    return reportCluster(await members.all(), await members.partitions(), await gatewayShards.all());
+  }
+
+  /** Resolves when these daemons have so many shards each, with what `weir cluster --json` of the first tells then. */
   async untilShares(shares: Readonly<Record<string, number>>): Promise<Shown> {
-    const [first = ""] = Object.keys(shares);
-    let seen = await this.look(first);
-    await until(`shares ${JSON.stringify(shares)}`, async () => {
-      seen = await this.look(first);
-      const { shards } = seen;
-      const has = (name: string): number => shards.filter(({ holders }) => holders.join() === name).length;
+    const areShared = (all: readonly Pick<ClusterReport["shards"][number], "holders">[]): boolean => {
+      const has = (name: string): number => all.filter(({ holders }) => holders.join() === name).length;
       return (
         Object.entries(shares).every(([name, share]) => has(name) === share) &&
-        shards.length === this.channels.length
+        all.length === this.channels.length
       );
+    };
+    const [first = ""] = Object.keys(shares);
+    let told: Shown | undefined;
+    await until(`shares ${JSON.stringify(shares)}`, async () => {
+      if (!areShared((await this.report()).shards)) return false;
+      told = await this.look(first);
+      return areShared(told.shards);
     });
-    return seen;
+    assert.ok(told !== undefined);
+    return told;
   }
 
   /** Somebody asks in the server of each shard, and in a direct message. */
@@ -270,6 +281,10 @@ test(
         return status === 200 && readyAnswer.parse(JSON.parse(body)).status === "ok";
       });
     }
+    await until("partitions of two", async () => {
+      const { partitions } = await scene.report();
+      return partitions.filter(({ homes }) => homes.join() === "b").length === PARTITIONS / 2;
+    });
     let told = "";
     await until("the shares in words", async () => {
       told = await scene.run("b", "cluster");
@@ -296,7 +311,7 @@ test("a command of Discord's reaches the channel's home, whichever daemon has th
   const guild = world.addGuild({ name: "Many rooms", shard: 0, of: 1 });
   let room = "";
   await until("a room of the other's", async () => {
-    const { partitions } = await scene.look("a");
+    const { partitions } = await scene.report();
     room = world.addChannel({ guild, name: "room" });
     return partitions[partitionOf({ platform: "discord", name: room })]?.homes.join() === "b";
   });

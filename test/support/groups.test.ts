@@ -28,9 +28,16 @@ test("the files of a folder share processes, as evenly as they can; each is in o
   );
 });
 
-test("what starts daemons has a process of its own, and comes first", () => {
-  const files = ["test/a.test.ts", "test/http/a.test.ts", "test/e2e/a.test.ts", "test/e2e/http.test.ts"];
+test("what starts daemons has a process of its own, and comes first but for what waits beside it", () => {
+  const files = [
+    "test/a.test.ts",
+    "test/cluster/a.test.ts",
+    "test/http/a.test.ts",
+    "test/e2e/a.test.ts",
+    "test/e2e/http.test.ts",
+  ];
   assert.deepEqual(groupsOf(files), [
+    { name: "cluster-1", files: ["test/cluster/a.test.ts"] },
     { name: "e2e-1", files: ["test/e2e/a.test.ts"] },
     { name: "e2e-2", files: ["test/e2e/http.test.ts"] },
     { name: "test-1", files: ["test/a.test.ts"] },

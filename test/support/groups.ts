@@ -11,8 +11,11 @@ export interface Group {
 const MOST_FILES = 12;
 /** Most of what its files take is the work of processes that they start: side by side they are over sooner. */
 const APART = "e2e";
-/** Folders whose groups take longest: none of them is to be left when all others are over. */
-const FIRST = [APART, "bad-input", "support", "soak", "chaos", "integration"];
+/**
+ * Folders whose groups take longest: none of them is to be left when all others are over. The first one's mostly waits for a broker, and
+ * does so beside what is busy.
+ */
+const FIRST = ["cluster", APART, "chaos", "bad-input", "support", "soak", "integration"];
 
 /**
  * Divides test files among processes. The files of a folder below `test/` share some, which spares each of them a start, reading

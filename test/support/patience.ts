@@ -72,12 +72,18 @@ export async function untilNone<Left>(look: () => Promise<Left | null>): Promise
   }
 }
 
+/** Between two looks, ms: more the longer it takes, as a look may be a statement or a process, and others are at work meanwhile. */
+const LOOKS = { fromMs: 5, toMs: 25, ofWaited: 0.05 };
+
 /** Looks until there is what is waited for. @throws Error if that is not to be expected any more */
 export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
   const patience = new Patience();
+  const { fromMs, toMs, ofWaited } = LOOKS;
+  const beganAt = performance.now();
   while (!(await look())) {
     const why = patience.whyOver();
     if (why !== null) throw new Error(`No ${what}: ${why}.`);
-    await delay(5);
+    const waitedMs = performance.now() - beganAt;
+    await delay(Math.min(toMs, Math.max(fromMs, waitedMs * ofWaited)));
   }
 }

@@ -1,6 +1,7 @@
 // proves: src/platforms/discord/gateway/session.ts, src/platforms/discord/gateway/shard.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { GatewayOpcodes } from "discord.js";
 import { until } from "../../support/patience.ts";
 import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
@@ -115,6 +116,27 @@ test("a RESUME that nobody answers is given up for a new connection", async () =
   await until("the missed", () => inbox.said.includes("Ann: missed"));
   assert.equal(logged(scene, "platform_disconnected").length, 1);
   await until("one connection", () => discord.gateway.openConnections() === 1);
+});
+
+test("a replay that takes longer than a login may take is waited for as long as it gets on", async () => {
+  const readyMs = 1500;
+  await using scene = await openDiscordScene({ timing: { readyMs } });
+  const { discord } = scene;
+  await sayFirst(scene);
+  discord.gateway.next({ on: "resume", do: { kind: "silence" } });
+  discord.gateway.cut();
+  await until("its RESUME", () => discord.journal.received(GatewayOpcodes.Resume).length === 1);
+  const send = (t: string, s: number): void =>
+    discord.gateway.sendText(JSON.stringify({ op: GatewayOpcodes.Dispatch, t, s, d: {} }));
+  let s = 1000;
+  for (const end = performance.now() + 2 * readyMs; performance.now() < end; s++) {
+    send("PRESENCE_UPDATE", s);
+    await delay(20);
+  }
+  send("RESUMED", s);
+  await until("its end", () => scene.platform.connection?.().kind === "connected");
+  assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
+  assert.deepEqual(logged(scene, "platform_disconnected"), []);
 });
 
 test("an outage is waited out", async () => {

@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { ListeningWatermark } from "../../../src/platforms/intake/listening-watermark.ts";
 import { open } from "./open-intake.ts";
 import { HOME } from "./scripted-history.ts";
 
-async function spin(ms: number): Promise<void> {
-  for (const until = performance.now() + ms; performance.now() < until;) await new Promise(setImmediate);
+const EVERY_MS = 1;
+
+/** Resolves when the mark was looked at so often: timers of one length fire in the order in which they were set, however late. */
+async function looks(count: number): Promise<void> {
+  for (let look = 0; look < count; look++) {
+    await delay(EVERY_MS);
+    await new Promise(setImmediate);
+  }
 }
 
-/** An intake whose mark is moved every millisecond, by a clock that a test sets. */
+/** An intake whose mark is looked at every millisecond, by a clock that a test sets. */
 const ticking = (): ReturnType<typeof open> & {
   readonly clock: { ms: number };
   moved: () => Promise<void>;
@@ -16,13 +23,13 @@ const ticking = (): ReturnType<typeof open> & {
   later: (ms: number) => Promise<void>;
 } => {
   const clock = { ms: 10_000_000 };
-  const parts = open({ now: () => new Date(clock.ms), watermarkEveryMs: 1 });
+  const parts = open({ now: () => new Date(clock.ms), watermarkEveryMs: EVERY_MS });
   /** Some looks at the mark later. */
-  const moved = async (): Promise<void> => spin(20);
+  const moved = async (): Promise<void> => looks(20);
   const later = async (ms: number): Promise<void> => {
     for (const until = clock.ms + ms; clock.ms < until;) {
       clock.ms = Math.min(until, clock.ms + 30_000);
-      await spin(5);
+      await looks(5);
     }
     await moved();
   };
@@ -70,10 +77,10 @@ describe("the time up to which everything was heard", () => {
       settled: async () => settling,
       isComplete: () => true,
       write: async (at) => Promise.resolve(void written.push(at.getTime())),
-      everyMs: 1,
+      everyMs: EVERY_MS,
     });
     mark.start();
-    await spin(10);
+    await looks(10);
     assert.deepEqual(written, [], "something waits");
     settling = Promise.resolve();
     ms = 5_000_000;

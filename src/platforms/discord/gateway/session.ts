@@ -204,6 +204,8 @@ export class GatewaySession implements Session {
   #take(t: string, d: unknown, sequence: number): void {
     const isBeginning = t === "READY" || t === "RESUMED";
     if (isBeginning) this.#disarm();
+    // A replay may be long, and comes before RESUMED: as long as it gets on, this is no silence.
+    else this.#watch?.refresh();
     try {
       this.#parts.dispatch(t, d, sequence);
     } catch (error) {
