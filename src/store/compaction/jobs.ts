@@ -279,7 +279,12 @@ interface UnderWay {
 }
 
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
-  const [row] = await client.query<{ job: boolean; subagents: boolean; taken_back: number; deletions: boolean }>(
+  const [row] = await client.query<{
+    job: boolean;
+    subagents: boolean;
+    taken_back: number;
+    deletions: boolean;
+  }>(
     {
       name: "under_way",
       text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,

@@ -339,7 +339,13 @@ test("what a turn calls behind a deletion of which nobody tells it says nothing,
   const { id, owner, turn, asked, call } = await called("unheard");
   await remove(id, "unheard-1");
   await call();
-  const waits = { id: 1, callId: "act-1", agent: agentId("main"), tool: "act", arguments: '{"what":"PIN 774422"}' };
+  const waits = {
+    id: 1,
+    callId: "act-1",
+    agent: agentId("main"),
+    tool: "act",
+    arguments: '{"what":"PIN 774422"}',
+  };
   const act = { id: waits.callId, name: waits.tool, arguments: waits.arguments };
   const drafts = [
     { kind: "tool_call", text: "for 774422", calls: [act] },
