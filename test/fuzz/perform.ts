@@ -199,6 +199,8 @@ export class Performer {
 
   async #retain(incarnation: Incarnation): Promise<void> {
     const { probe, tally, rooms } = this.#world;
+    // What goes is looked at before.
+    await this.#world.look();
     await incarnation.retain();
     const rows = await probe.query<{ channel: number; seq: number; is_taken: boolean }>({
       name: "fuzz_expired",
