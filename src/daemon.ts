@@ -1,7 +1,7 @@
 import { withDeadline } from "./async/deadline.ts";
-import { type ConfigurationState, StatusKeeper } from "./admin/daemon-status.ts";
-import type { ReloadAnswer } from "./admin/reload-answer.ts";
-import { RequestServer } from "./admin/request-server.ts";
+import { type ConfigurationState, StatusKeeper } from "./admin/reports/daemon-status.ts";
+import type { ReloadAnswer } from "./admin/requests/reload-answer.ts";
+import { RequestServer } from "./admin/requests/request-server.ts";
 import type { Compaction } from "./channel/compaction/compaction.ts";
 import { startGoneNotes } from "./channel/gone-notes.ts";
 import type { LiveChannels } from "./channel/live-channels.ts";

@@ -96,7 +96,7 @@ test("the diffs of the page for whoever adds something are true", () => {
     [
       "src/core/tool-names.ts",
       "src/tools/tools.ts",
-      "src/admin/commands.ts",
+      "src/admin/commands/commands.ts",
       "src/platforms/platforms.ts",
       "test/platforms/contract.test.ts",
     ],

@@ -1,11 +1,11 @@
 import process from "node:process";
 import type { Argument, Command } from "commander";
-import { COMMAND_RULES } from "../../src/admin/commands.ts";
+import { COMMAND_RULES } from "../../src/admin/commands/commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
 const HEAD = `# Commands
 
-<!-- \`npm run generate\` writes this page from src/admin/commands.ts and those of src/cli. -->
+<!-- \`npm run generate\` writes this page from src/admin/commands/commands.ts and those of src/cli. -->
 
 ## In a chat
 

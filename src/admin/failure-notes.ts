@@ -4,7 +4,7 @@ import { parseAddress } from "../core/ids.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Store } from "../store/store.ts";
 import type { Events, WeirEvent } from "../telemetry/events.ts";
-import { isNamedOwner, type OwnersConfig } from "./permissions.ts";
+import { isNamedOwner, type OwnersConfig } from "./commands/permissions.ts";
 
 export interface FailureNotesParts {
   readonly events: Events;

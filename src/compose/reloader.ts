@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { ConfigurationState } from "../admin/daemon-status.ts";
-import { type ReloadAnswer } from "../admin/reload-answer.ts";
+import type { ConfigurationState } from "../admin/reports/daemon-status.ts";
+import { type ReloadAnswer } from "../admin/requests/reload-answer.ts";
 import { ConfigError } from "../config/config-error.ts";
 import type { Config } from "../config/config.ts";
 import { FileWatch } from "../config/file-watch.ts";

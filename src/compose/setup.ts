@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { withoutApprovers } from "../admin/approvals.ts";
+import { withoutApprovers } from "../admin/commands/approvals.ts";
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "../agents.ts";
 import type { Config } from "../config/config.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { describeOwnKey, type KeyProblem } from "../admin/signing-keys.ts";
+import { describeOwnKey, type KeyProblem } from "../admin/reports/signing-keys.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { type Member, MemberStore } from "../store/channels/members.ts";

@@ -1,7 +1,7 @@
-import { createCommands } from "../admin/commands.ts";
+import { createCommands } from "../admin/commands/commands.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
-import type { StatusKeeper } from "../admin/daemon-status.ts";
+import type { StatusKeeper } from "../admin/reports/daemon-status.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { NameHolds } from "../router/bindings.ts";
 import { createPairing, type Pairing } from "../router/pairing/pairing.ts";

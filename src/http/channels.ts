@@ -1,8 +1,8 @@
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
-import { type ListedChannel, listChannel } from "../admin/channel-list.ts";
-import { type ChannelReport, reportChannel } from "../admin/channel-report.ts";
-import { type PricedCompaction, readCompactions } from "../admin/compaction-list.ts";
+import { type ListedChannel, listChannel } from "../admin/reports/channel-list.ts";
+import { type ChannelReport, reportChannel } from "../admin/reports/channel-report.ts";
+import { type PricedCompaction, readCompactions } from "../admin/reports/compaction-list.ts";
 import { usableTokens } from "../context/usage.ts";
 import { parseAddress } from "../core/ids.ts";
 import type { Daemon } from "../daemon.ts";

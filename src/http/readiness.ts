@@ -8,7 +8,7 @@ import {
   describeOutage,
   describeRefusal,
   type Vitals,
-} from "../admin/daemon-status.ts";
+} from "../admin/reports/daemon-status.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { Daemon } from "../daemon.ts";
 import type { SchemaState } from "../store/database/migrate.ts";

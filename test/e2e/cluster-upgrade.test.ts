@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { reportCluster } from "../../src/admin/cluster-report.ts";
+import { reportCluster } from "../../src/admin/reports/cluster-report.ts";
 import { readKnownVersion } from "../../src/store/database/migrate.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";

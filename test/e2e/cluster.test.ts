@@ -1,4 +1,4 @@
-// proves: src/compose/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/overview/cluster.ts, src/admin/cluster-report.ts, migrations/0057_members.sql
+// proves: src/compose/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/overview/cluster.ts, src/admin/reports/cluster-report.ts, migrations/0057_members.sql
 // Real daemons on one Postgres and one RabbitMQ, and people who chat with them.
 import assert from "node:assert/strict";
 import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ClusterReport, reportCluster } from "../../src/admin/cluster-report.ts";
+import { type ClusterReport, reportCluster } from "../../src/admin/reports/cluster-report.ts";
 import { partitionOf } from "../../src/channel/homes/homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClusterState, StatusKeeper } from "../../src/admin/daemon-status.ts";
+import { type ClusterState, StatusKeeper } from "../../src/admin/reports/daemon-status.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";
 import { Metrics } from "../../src/http/metrics.ts";

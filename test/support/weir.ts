@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { Compaction } from "../../src/channel/compaction/compaction.ts";
 import type { Config, McpServerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import type { ReloadAnswer } from "../../src/admin/reload-answer.ts";
+import type { ReloadAnswer } from "../../src/admin/requests/reload-answer.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
 import { buildDaemon, type Daemon } from "../../src/daemon.ts";

@@ -6,13 +6,13 @@ import {
   parseAnswer,
   quoteSummary,
   redoCompaction,
-} from "../../admin/compact-answer.ts";
+} from "../../admin/requests/compact-answer.ts";
 import type { Config } from "../../config/config.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { jobId, type JobId } from "../../core/ids.ts";
 import { buildDaemon } from "../../daemon.ts";
 import { assertExists, mayHaveDaemon } from "../../store/database/open.ts";
-import { ask, assertNoCluster, TIMES } from "../../admin/ask-daemon.ts";
+import { ask, assertNoCluster, TIMES } from "../../admin/requests/ask-daemon.ts";
 import type { Store } from "../../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "../io.ts";
 import { findChannel, openLog, readConfig, withStore } from "../open.ts";

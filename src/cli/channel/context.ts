@@ -1,6 +1,6 @@
-import { formatChannelReport } from "../../admin/channel-format.ts";
-import { reportChannel } from "../../admin/channel-report.ts";
-import { contextCard } from "../../admin/context-card.ts";
+import { formatChannelReport } from "../../admin/reports/channel-format.ts";
+import { reportChannel } from "../../admin/reports/channel-report.ts";
+import { contextCard } from "../../admin/reports/context-card.ts";
 import { createAgents } from "../../agents.ts";
 import type { Config } from "../../config/config.ts";
 import { isColourUnwanted } from "../../config/load.ts";

@@ -1,4 +1,4 @@
-import { describeUsage, sectionRow, segmentRows } from "../../admin/channel-format.ts";
+import { describeUsage, sectionRow, segmentRows } from "../../admin/reports/channel-format.ts";
 import type { Entry } from "../../core/entry.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { formatAddress, type JobId, type Seq, turnId, type TurnId } from "../../core/ids.ts";

@@ -1,4 +1,9 @@
-import { formatChannels, listChannel, type ListedChannel, sortChannels } from "../../admin/channel-list.ts";
+import {
+  formatChannels,
+  listChannel,
+  type ListedChannel,
+  sortChannels,
+} from "../../admin/reports/channel-list.ts";
 import type { Config } from "../../config/config.ts";
 import type { ChannelOrder } from "../../core/listings.ts";
 import { usableTokens } from "../../context/usage.ts";

@@ -1,5 +1,5 @@
-import { formatCluster, reportCluster } from "../../admin/cluster-report.ts";
-import { parseClusterState } from "../../admin/daemon-status.ts";
+import { formatCluster, reportCluster } from "../../admin/reports/cluster-report.ts";
+import { parseClusterState } from "../../admin/reports/daemon-status.ts";
 import { pause } from "../../async/clock.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { isPresent, type Member } from "../../store/channels/members.ts";

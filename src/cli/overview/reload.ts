@@ -1,9 +1,9 @@
-import { formatReloaded, parseReloadAnswer } from "../../admin/reload-answer.ts";
+import { formatReloaded, parseReloadAnswer } from "../../admin/requests/reload-answer.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { mayHaveDaemon } from "../../store/database/open.ts";
 import type { Store } from "../../store/store.ts";
-import { askDaemon } from "../../admin/ask-daemon.ts";
+import { askDaemon } from "../../admin/requests/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
 import { assertHasRun, readConfig, withStore } from "../open.ts";
 

@@ -1,10 +1,10 @@
-import { parseDaemonStatus } from "../../admin/daemon-status.ts";
-import { formatStatus, summariseChannels } from "../../admin/status-report.ts";
+import { parseDaemonStatus } from "../../admin/reports/daemon-status.ts";
+import { formatStatus, summariseChannels } from "../../admin/reports/status-report.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { mayHaveDaemon } from "../../store/database/open.ts";
 import type { Store } from "../../store/store.ts";
-import { askDaemon } from "../../admin/ask-daemon.ts";
+import { askDaemon } from "../../admin/requests/ask-daemon.ts";
 import { listChannels } from "./channels.ts";
 import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "../open.ts";

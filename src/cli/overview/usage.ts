@@ -1,4 +1,4 @@
-import { formatUsage, parseSince, reportUsage } from "../../admin/usage-report.ts";
+import { formatUsage, parseSince, reportUsage } from "../../admin/reports/usage-report.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { openModels } from "../../llm/model-provider.ts";
 import type { UsageKey } from "../../core/listings.ts";

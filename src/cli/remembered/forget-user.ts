@@ -1,6 +1,6 @@
 import leven from "leven";
-import { channelTitle } from "../../admin/command.ts";
-import { parseForgetAnswer } from "../../admin/forget-answer.ts";
+import { channelTitle } from "../../admin/commands/command.ts";
+import { parseForgetAnswer } from "../../admin/requests/forget-answer.ts";
 import type { Config } from "../../config/config.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
@@ -11,7 +11,7 @@ import type { BorneByPerson, KnownPerson, SpokenPlace } from "../../store/log/pe
 import type { Store } from "../../store/store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
-import { ask, assertNoCluster, TIMES } from "../../admin/ask-daemon.ts";
+import { ask, assertNoCluster, TIMES } from "../../admin/requests/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
 import { openLog, readConfig, withStore } from "../open.ts";
 import { Spinner } from "../progress.ts";

@@ -1,4 +1,4 @@
-import { formatMemoryCard } from "../../admin/memory.ts";
+import { formatMemoryCard } from "../../admin/commands/memory.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { RejectedMemories } from "../../store/memory/memories.ts";
 import { counted } from "../../text/text.ts";

@@ -1,4 +1,4 @@
-import { listRequests, NO_SUCH_CODE } from "../../admin/pair.ts";
+import { listRequests, NO_SUCH_CODE } from "../../admin/commands/pair.ts";
 import type { Config } from "../../config/config.ts";
 import { CHAT_PLATFORMS, chatPlatform } from "../../platforms/platforms.ts";
 import { OperatorError } from "../../core/errors.ts";

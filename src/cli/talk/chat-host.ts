@@ -1,5 +1,5 @@
 import process from "node:process";
-import { commandTable } from "../../admin/commands.ts";
+import { commandTable } from "../../admin/commands/commands.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { agentId } from "../../core/ids.ts";
 import type { Daemon } from "../../daemon.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { commandTable } from "../../admin/commands.ts";
+import { commandTable } from "../../admin/commands/commands.ts";
 import type { Cluster } from "../../compose/channels.ts";
 import type { BindingConfig, ChatPlatformConfig, Config } from "../../config/config.ts";
 import type { AgentId } from "../../core/ids.ts";

@@ -1,4 +1,4 @@
-import { describePlatform } from "../../admin/chat-facts.ts";
+import { describePlatform } from "../../admin/reports/chat-facts.ts";
 import type { Platform } from "../../platforms/platform.ts";
 
 /** Shorter than a connection waits at the least before it is opened again: what is told of it is not missed. */

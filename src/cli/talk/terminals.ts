@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import { describeForChat } from "../../admin/chat-facts.ts";
-import { commandTable } from "../../admin/commands.ts";
+import { describeForChat } from "../../admin/reports/chat-facts.ts";
+import { commandTable } from "../../admin/commands/commands.ts";
 import type { Config } from "../../config/config.ts";
 import { isColourUnwanted } from "../../config/load.ts";
 import type { AgentId } from "../../core/ids.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseAnswer } from "../../../src/admin/compact-answer.ts";
-import { ask, type RequestTimes } from "../../../src/admin/ask-daemon.ts";
+import { parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
+import { ask, type RequestTimes } from "../../../src/admin/requests/ask-daemon.ts";
 import { parseCompaction } from "../../../src/cli/channel/compact.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";

@@ -2,7 +2,7 @@
 // What is old enough and summarised loses its text; what was made of it stays.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redoCompaction } from "../../../src/admin/compact-answer.ts";
+import { redoCompaction } from "../../../src/admin/requests/compact-answer.ts";
 import { NOT_KEPT } from "../../../src/core/entry.ts";
 import type { ChannelRow } from "../../../src/store/channels/channels.ts";
 import { command } from "../../support/commands.ts";

@@ -1,9 +1,9 @@
-// proves: src/admin/at-home.ts, src/admin/ask-daemon.ts, src/cli/channel/compact.ts, src/cli/remembered/forget-user.ts, src/admin/request-server.ts, src/channel/live/registry.ts, src/channel/wakes/waker.ts, src/channel/actor.ts
+// proves: src/admin/requests/at-home.ts, src/admin/requests/ask-daemon.ts, src/cli/channel/compact.ts, src/cli/remembered/forget-user.ts, src/admin/requests/request-server.ts, src/channel/live/registry.ts, src/channel/wakes/waker.ts, src/channel/actor.ts
 // What people and operators ask of a daemon that is not the channel's home is done by the home, or has its effect there.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { NOBODY_HOME } from "../../../src/admin/at-home.ts";
-import { parseAnswer } from "../../../src/admin/compact-answer.ts";
+import { NOBODY_HOME } from "../../../src/admin/requests/at-home.ts";
+import { parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { STOPPED } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/context-card.ts, src/platforms/discord/outbound/card.ts, src/platforms/slack/outbound/card.ts
+// proves: src/admin/reports/context-card.ts, src/platforms/discord/outbound/card.ts, src/platforms/slack/outbound/card.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/commands.ts, src/admin/why.ts, src/admin/status.ts
+// proves: src/admin/commands/commands.ts, src/admin/commands/why.ts, src/admin/commands/status.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/recap.ts, src/admin/export.ts, src/admin/export-page.ts, src/admin/reset.ts
+// proves: src/admin/commands/recap.ts, src/admin/commands/export.ts, src/admin/reports/export-page.ts, src/admin/commands/reset.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/forget.ts, src/admin/forget-person.ts, src/store/log/personal-data.ts, src/router/redact-messages.ts
+// proves: src/admin/commands/forget.ts, src/admin/commands/forget-person.ts, src/store/log/personal-data.ts, src/router/redact-messages.ts
 // What a person takes back by words, and wherever they were heard.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
 import type { Memory } from "../../../src/core/memory.ts";
-import { memoriesWith } from "../../../src/admin/forget.ts";
+import { memoriesWith } from "../../../src/admin/commands/forget.ts";
 import { foldBehind, rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";

@@ -1,4 +1,4 @@
-// proves: src/cli/remembered/forget-user.ts, src/admin/ask-daemon.ts, src/admin/request-server.ts, src/channel/gone-notes.ts
+// proves: src/cli/remembered/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/channel/gone-notes.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

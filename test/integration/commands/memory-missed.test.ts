@@ -1,4 +1,4 @@
-// proves: src/admin/memory.ts, src/platforms/intake/gaps.ts
+// proves: src/admin/commands/memory.ts, src/platforms/intake/gaps.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerText } from "../../../src/core/card.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/memory.ts, src/admin/command.ts, src/store/memory/cited-memories.ts
+// proves: src/admin/commands/memory.ts, src/admin/commands/command.ts, src/store/memory/cited-memories.ts
 // What people are told of what is remembered, by what it is about, and of themselves.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/admin/memory.ts, src/router/text-commands.ts
+// proves: src/admin/commands/memory.ts, src/router/text-commands.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { InboundMessage, Receipt } from "../../../src/core/message.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/memory.ts, src/admin/why.ts
+// proves: src/admin/commands/memory.ts, src/admin/commands/why.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ChannelKind, InboundMessage } from "../../../src/core/message.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/usage.ts, src/admin/usage-report.ts
+// proves: src/admin/commands/usage.ts, src/admin/reports/usage-report.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/permissions.ts, src/router/router.ts
+// proves: src/admin/commands/permissions.ts, src/router/router.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Binding } from "../../../src/router/bindings.ts";

@@ -1,11 +1,11 @@
-// proves: src/admin/request-server.ts, src/admin/compact-answer.ts, src/compactor/asked.ts
+// proves: src/admin/requests/request-server.ts, src/admin/requests/compact-answer.ts, src/compactor/asked.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { answerText } from "../../../src/core/card.ts";
-import { describeRedo, parseAnswer } from "../../../src/admin/compact-answer.ts";
+import { describeRedo, parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
 import { channelId, jobId } from "../../../src/core/ids.ts";
-import { RequestServer, type RequestServerParts } from "../../../src/admin/request-server.ts";
+import { RequestServer, type RequestServerParts } from "../../../src/admin/requests/request-server.ts";
 import { ChannelHomes } from "../../../src/channel/homes/channel-homes.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";

@@ -1,4 +1,4 @@
-// proves: src/channel/reminders/reminder-clock.ts, src/channel/reminders/reminder-desk.ts, src/admin/remind.ts, src/tools/remind.ts
+// proves: src/channel/reminders/reminder-clock.ts, src/channel/reminders/reminder-desk.ts, src/admin/commands/remind.ts, src/tools/remind.ts
 // A reminder is told once, at its time, where it was set; late and missed ones are told as that, and what was taken back is told no more.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/admin/ask.ts, src/admin/answerer.ts
+// proves: src/admin/commands/ask.ts, src/admin/reports/answerer.ts
 // Commands, replies, edits and deletions where several agents answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";

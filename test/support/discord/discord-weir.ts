@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
-import { commandTable } from "../../../src/admin/commands.ts";
+import { commandTable } from "../../../src/admin/commands/commands.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import type { Cluster } from "../../../src/compose/channels.ts";
 import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { commandTable } from "../../../../src/admin/commands.ts";
+import { commandTable } from "../../../../src/admin/commands/commands.ts";
 import { until } from "../../../support/patience.ts";
 import type { DiscordServer } from "../../../support/discord/server.ts";
 import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";

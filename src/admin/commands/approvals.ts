@@ -1,0 +1,218 @@
+import { outcomeOf } from "../../channel/approvals/question-text.ts";
+import { agentHere, agentsHere } from "../../channel/guests.ts";
+import { mayAskApprovals } from "../../channel/turns/turn-approvals.ts";
+import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform } from "../../platforms/platforms.ts";
+import type { Asker } from "../../platforms/platform.ts";
+import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
+import { displayable, displayableLine } from "../../text/displayable.ts";
+import { codeBlock, counted, sliceWhole } from "../../text/text.ts";
+import { canonicalArguments } from "../../tools/approval.ts";
+import type { Agent } from "../../turn/agent.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
+import { howToOwn } from "./permissions.ts";
+import { withoutSecrets } from "../secrets.ts";
+
+export const approveCommand: Command = {
+  name: "approve",
+  help: "let a call that waits for an approval run (approvers only)",
+  argument: { name: "number", form: "NUMBER | NUMBER always", help: "once, or these arguments from now on" },
+  allowed: "everybody",
+  isNamedFor: isApprover,
+  run: approve,
+};
+
+export const denyCommand: Command = {
+  name: "deny",
+  help: "deny a call that waits for an approval (approvers only)",
+  argument: { name: "number", form: "NUMBER | NUMBER REASON", help: "the agent is told the reason" },
+  allowed: "everybody",
+  isNamedFor: isApprover,
+  run: deny,
+};
+
+export const approvalsCommand: Command = {
+  name: "approvals",
+  help: "calls that wait for an approval here, and what is allowed from now on (approvers only)",
+  argument: {
+    name: "what",
+    form: "NUMBER | forget NUMBER",
+    help: "one of them whole; end what is allowed",
+  },
+  allowed: "everybody",
+  isNamedFor: isApprover,
+  run: approvals,
+};
+
+/** Longest line of arguments in a list. */
+const LONGEST_LINE = 200;
+const LONGEST_REASON = 500;
+/** More would not fit the messages of one answer. */
+const LONGEST_WHOLE = 12_000;
+
+/** The people of a platform whom the agent names as approvers, as `discord:ID`; none: its owners are. */
+function namedOn({ config }: Agent, platform: string): readonly string[] {
+  return config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
+}
+
+function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolean {
+  const chat = chatPlatform(platform);
+  if (chat === undefined) return true;
+  const { owners: people = [], ownerRoles = [] } = owners[chat] ?? {};
+  return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;
+}
+
+type ChatOwners = Pick<CommandParts["owners"], ChatPlatform>;
+
+/** The platforms in use on which nobody may allow what the agent's calls need. Pure. */
+export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
+  if (!mayAskApprovals(agent)) return [];
+  return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
+}
+
+/** Whether an agent of the channel names this person as an approver. */
+function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
+  const { platform } = channel.address;
+  return agentsOf(parts, { channel }).some((agent) => namedOn(agent, platform).includes(`${platform}:${id}`));
+}
+
+/** Null: the asker may decide about calls of one of these agents. Whoever is in a direct message with one is no approver for that. */
+function refusal(
+  agents: readonly Agent[],
+  { asker, channel: { address }, isNamedOwner }: AskedCommand,
+  owners: CommandParts["owners"],
+): string | null {
+  const { platform } = address;
+  const mayDecide = agents.some((agent) => {
+    const named = namedOn(agent, platform);
+    return named.length === 0 ? isNamedOwner : named.includes(`${platform}:${asker.id}`);
+  });
+  if (mayDecide) return null;
+  const isSomebody = agents.some((agent) => hasApprover(agent, platform, owners));
+  const who = isSomebody ? "That is for approvers only." : "Nobody may approve anything here yet.";
+  return `${who} Whoever runs Weir names them in config.toml, as approvers under [agents.approvals]; without any, the owners are. ${howToOwn(platform)}`;
+}
+
+/** `/approve 7`, `/approve 7 always` */
+async function approve(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const match = /^#?(\d{1,15})(?:\s+(always))?$/i.exec(command.argument);
+  if (match === null)
+    return `This is ${command.typed("approve NUMBER")} or ${command.typed("approve NUMBER always")}.`;
+  return decide(parts, command, Number(match[1]), {
+    state: "allowed",
+    isAlways: match[2] !== undefined,
+    reason: "",
+  });
+}
+
+/** `/deny 7`, `/deny 7 not today` */
+async function deny(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const match = /^#?(\d{1,15})(?:\s+(\S[^]*))?$/.exec(command.argument);
+  if (match === null)
+    return `This is ${command.typed("deny NUMBER")} or ${command.typed("deny NUMBER REASON")}.`;
+  const reason = sliceWhole(displayableLine(match[2] ?? ""), 0, LONGEST_REASON);
+  return decide(parts, command, Number(match[1]), { state: "denied", isAlways: false, reason });
+}
+
+async function decide(
+  parts: CommandParts,
+  command: AskedCommand,
+  id: number,
+  wanted: { readonly state: "allowed" | "denied"; readonly isAlways: boolean; readonly reason: string },
+): Promise<string> {
+  const { channel, asker } = command;
+  const found = await findFor(parts, command, id);
+  if (typeof found === "string") return found;
+  if (found.state !== "open") return decidedBefore(found);
+  const { state, reason, isAlways } = wanted;
+  const name = await parts.nameIn(channel, { id: asker.id, name: asker.name, isBot: false });
+  const { isOurs, approval } = await parts.approvals.decide(channel.id, id, {
+    state,
+    by: { id: asker.id, name },
+    canonical: isAlways ? canonicalArguments(found.arguments) : null,
+    reason,
+  });
+  if (!isOurs) return decidedBefore(approval ?? found);
+  if (state === "denied") return `Denied: #${id}.`;
+  return isAlways
+    ? `Allowed: #${id}, and this tool with exactly these arguments from now on. ${command.typed("approvals")} lists what is.`
+    : `Allowed: #${id}.`;
+}
+
+/** An approval that the asker may decide about, or why there is none for them: each agent has its approvers. */
+async function findFor(
+  parts: CommandParts,
+  command: AskedCommand,
+  id: number,
+): Promise<ApprovalRow | string> {
+  const { channel } = command;
+  const refused = refusal(agentsOf(parts, command), command, parts.owners);
+  if (refused !== null) return refused;
+  const found = await parts.store.approvals.find(channel.id, id);
+  if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
+  const own = parts.agentOf(channel);
+  const asking = agentHere(own, parts.guestsOf(channel), found.agent) ?? own;
+  return refusal([asking], command, parts.owners) ?? found;
+}
+
+function agentsOf(parts: CommandParts, { channel }: Pick<AskedCommand, "channel">): Agent[] {
+  return agentsHere(parts.agentOf(channel), parts.guestsOf(channel));
+}
+
+function decidedBefore(approval: ApprovalRow): string {
+  const { id, state } = approval;
+  return state === "open" ? `#${id} has expired.` : `#${id} is decided already. ${outcomeOf(approval)}`;
+}
+
+/** `/approvals`, `/approvals 7`, `/approvals forget 3` */
+async function approvals(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, argument, typed } = command;
+  const refused = refusal(agentsOf(parts, command), command, parts.owners);
+  if (refused !== null) return refused;
+  if (argument === "") return list(parts, command);
+  const [, ended] = /^forget\s+#?(\d{1,15})$/i.exec(argument) ?? [];
+  if (ended !== undefined) {
+    const isThere = await parts.store.approvalRules.end(channel.id, Number(ended));
+    return isThere
+      ? `Ended: ${ended}. Such a call needs an approval again.`
+      : `Nothing here has the number ${ended}.`;
+  }
+  const [, id] = /^#?(\d{1,15})$/.exec(argument) ?? [];
+  if (id === undefined)
+    return `This is ${typed("approvals [NUMBER]")} or ${typed("approvals forget NUMBER")}.`;
+  const found = await findFor(parts, command, Number(id));
+  if (typeof found === "string") return found;
+  return `#${id}: ${outcomeOf(found)}\n${codeBlock(`tool: ${found.tool}\n${shown(parts, found.arguments, LONGEST_WHOLE)}`)}`;
+}
+
+async function list(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, typed } = command;
+  const { store } = parts;
+  const [open, rules] = await Promise.all([
+    store.approvals.open(channel.id),
+    store.approvalRules.list(channel.id),
+  ]);
+  const time = timeOf(parts, channel);
+  const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
+  const waiting = open.map(
+    (one) =>
+      `#${one.id} ${one.tool} ${shown(parts, one.arguments, LONGEST_LINE)} (until ${time.minute(one.expiresAt)})`,
+  );
+  const allowed = rules.map(({ id, tool, arguments: json, by }) => {
+    return `${id} ${tool} ${shown(parts, json, LONGEST_LINE)}${by === "" ? "" : ` (by ${displayableLine(by)})`}`;
+  });
+  const here = placeName(channel);
+  return [
+    open.length === 0
+      ? `No call waits for an approval in ${here}.`
+      : `${counted(open.length, "call waits", "calls wait")} for an approval in ${here}:\n${block(waiting)}\n${typed("approve NUMBER [always]")} and ${typed("deny NUMBER [REASON]")} decide.`,
+    rules.length === 0
+      ? "Nothing is allowed from now on."
+      : `Allowed from now on:\n${block(allowed)}\n${typed("approvals forget NUMBER")} ends one.`,
+  ].join("\n");
+}
+
+function shown({ secrets }: CommandParts, json: string, limit: number): string {
+  const whole = displayable(withoutSecrets(json, secrets));
+  const text = sliceWhole(whole, 0, limit);
+  return json === "" ? "(taken back)" : text.length < whole.length ? `${text}…` : text;
+}

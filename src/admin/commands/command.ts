@@ -1,0 +1,155 @@
+import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import type { Guests } from "../../channel/guests.ts";
+import type { ApprovalDesk } from "../../channel/approvals/approval-desk.ts";
+import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
+import type { ChannelRegistry } from "../../channel/live/registry.ts";
+import type { Renewal } from "../../channel/live/renewal.ts";
+import type { SubagentDesk } from "../../channel/subagents/subagent-desk.ts";
+import type { Waker } from "../../channel/wakes/waker.ts";
+import type { ReminderDesk } from "../../channel/reminders/reminder-desk.ts";
+import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
+import type { CommandAnswer } from "../../core/card.ts";
+import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
+import type { Author } from "../../core/message.ts";
+import type { RecallMemories } from "../../memory/recall-memories.ts";
+import type {
+  Asker,
+  InboundCommand,
+  LinkedChannel,
+  PlatformCapabilities,
+  PlatformCommand,
+} from "../../platforms/platform.ts";
+import type { PairingDesk } from "../../router/pairing/pairing-desk.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { Digester } from "../../store/compaction/extracts.ts";
+import type { AskingChannel } from "../../store/memory/memory-scope.ts";
+import type { Store } from "../../store/store.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { DaemonStatus } from "../reports/daemon-status.ts";
+import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
+import { isTimeZone } from "../../text/when.ts";
+import type { OwnersConfig } from "./permissions.ts";
+
+/**
+ * A slash command on every platform. To add a command, export it from a new file beside this, and list it in
+ * `commands.ts`; platforms, help and completion read that list.
+ */
+export interface Command extends CommandRule {
+  /** @returns the answer to the asker */
+  run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
+  /** The log keeps the message in which it is typed: it says something by itself. Default: only that it was run. */
+  readonly keepsMessage?: true;
+  /** Whether the operator has named somebody for it who is no owner. Default: nobody is named for one command. */
+  isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
+  /** The answer at the terminal where the log does not know the channel yet. Default: that it is not known. */
+  runUnmet?(parts: CommandParts): string;
+}
+
+/** A command as help lists it, and its permission. */
+export interface CommandRule extends PlatformCommand {
+  /** Who may run it among several people: everybody, the owners, or owners and the person being answered. */
+  readonly allowed: "everybody" | "owners" | "answered";
+  /** Why others may not; follows the command's name. */
+  readonly effect?: string;
+}
+
+/** A command as people type it there: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
+export type Typed = (command: string) => string;
+
+/** @param prefix the text before a command's name */
+export function typedWith(prefix: string): Typed {
+  return (command) => prefix + command;
+}
+
+/** What commands work with. */
+export interface CommandParts {
+  readonly store: Store;
+  readonly homes: Pick<ChannelHomes, "isHome">;
+  readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;
+  readonly waker: Waker;
+  readonly renewal: Pick<Renewal, "restaff">;
+  readonly subagents: Pick<SubagentDesk, "stop">;
+  readonly contexts: Pick<ContextRecorder, "flush">;
+  readonly approvals: Pick<ApprovalDesk, "decide">;
+  readonly reminders: ReminderDesk;
+  readonly pairing: Pick<PairingDesk, "letIn" | "open">;
+  readonly agentOf: (channel: ChannelRow) => Agent;
+  /** The same as its row says it: an actor that is about to make way may still answer as before. */
+  readonly agentBy: (channel: ChannelRow) => Agent;
+  /** Names of the models that may be chosen for a channel. */
+  readonly modelNames: () => readonly string[];
+  /** Other agents that answer there. */
+  readonly guestsOf: (channel: ChannelRow) => Guests;
+  /** Makes the extract that replaces a summary with a forgotten text in it. */
+  readonly digesterOf: (channel: ChannelRow) => Digester;
+  readonly owners: OwnersConfig;
+  /** How texts and commands look there; undefined: no platform here serves the channel. */
+  readonly capabilitiesOf: (
+    channel: ChannelAddress,
+  ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
+  /** Finds what is remembered, with the filter of a turn. */
+  readonly recall: Pick<RecallMemories, "find">;
+  /** The address of a message on its platform; null: it has none, or no platform here knows it. */
+  readonly linkTo: (channel: LinkedChannel, messageId: string) => Promise<string | null>;
+  /** A person's name in a channel's log. */
+  readonly nameIn: (channel: ChannelRow, author: Pick<Author, "id" | "name" | "isBot">) => Promise<string>;
+  /** Keys, tokens and passwords, which nobody is shown. */
+  readonly secrets: readonly string[];
+  readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
+  /** What the daemon tells of itself. */
+  readonly daemon: () => DaemonStatus;
+  /** No model is set up: the built-in one answers. */
+  readonly isStandIn: () => boolean;
+  readonly now: () => Date;
+}
+
+/** A permitted command, in a channel that the log knows. */
+export interface AskedCommand {
+  readonly channel: ChannelRow;
+  readonly argument: string;
+  readonly asker: Asker;
+  /** The operator has named the asker as an owner. */
+  readonly isNamedOwner: boolean;
+  readonly typed: Typed;
+  /** Formats lines so that their columns align. */
+  readonly columns: (text: string) => string;
+  /** The message in which it was typed; undefined: none. */
+  readonly said: InboundCommand["said"];
+}
+
+/** The scope of a command: the same as of recall in its channel. */
+export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): AskingChannel {
+  return { agent: agentOf(row).config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
+}
+
+/** `#general in Acme`, or its address if its platform tells no names. */
+export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">): string {
+  const { place, kind } = row;
+  const isNamed = kind === "dm" || (place !== null && place.channel !== "");
+  return isNamed ? sceneOf(row).channel : formatAddress(row.address);
+}
+
+/** `this channel`, as a person would say it. */
+export function placeName({ kind }: Pick<ChannelRow, "kind">, beginsSentence = false): string {
+  const article = beginsSentence ? "This" : "this";
+  return kind === "dm" ? `${article} conversation` : `${article} ${kind}`;
+}
+
+/**
+ * The time zone of what a person is shown and types: the agent's, or, at the terminal, where the agent's is the default,
+ * this machine's.
+ */
+export function zoneOf({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelRow): string {
+  const own = agentOf(row).config.timeZone;
+  if (row.address.platform !== "terminal" || own !== "UTC") return own;
+  // Undefined where TZ is set to no zone that there is.
+  const here: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return here !== undefined && isTimeZone(here) ? here : own;
+}
+
+/** Times in that zone. */
+export function timeOf(parts: Pick<CommandParts, "agentOf">, row: ChannelRow): TimeFormat {
+  const zone = zoneOf(parts, row);
+  const { config, time } = parts.agentOf(row);
+  return zone === config.timeZone ? time : createTimeFormat(zone);
+}

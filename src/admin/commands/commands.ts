@@ -1,0 +1,172 @@
+import { askCommand } from "./ask.ts";
+import { agentsCommand } from "./agents.ts";
+import type { InboundCommand, PlatformCommand } from "../../platforms/platform.ts";
+import type { CommandAnswer } from "../../core/card.ts";
+import type { Commands } from "../../router/text-commands.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
+import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
+import { compactCommand, summarizeCommand } from "./compact.ts";
+import { contextCommand } from "./context.ts";
+import { forgetCommand } from "./forget.ts";
+import { learnedCommand } from "./learned.ts";
+import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
+import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
+import { remindCommand, remindersCommand } from "./remind.ts";
+import { exportCommand } from "./export.ts";
+import { recapCommand } from "./recap.ts";
+import { modelCommand } from "./model.ts";
+import { newCommand, resetCommand } from "./reset.ts";
+import { PAIR, pair } from "./pair.ts";
+import { skillCommand } from "./skill.ts";
+import { statusCommand } from "./status.ts";
+import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
+import { usageCommand } from "./usage.ts";
+import { nearestName } from "../../config/nearest-name.ts";
+import { codeBlock } from "../../text/text.ts";
+import { whyCommand } from "./why.ts";
+
+/** Like {@link PAIR}, it also works in a channel that the log does not have. */
+const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
+
+/** All other commands, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  contextCommand,
+  compactCommand,
+  summarizeCommand,
+  memoryCommand,
+  rememberCommand,
+  learnedCommand,
+  forgetCommand,
+  whyCommand,
+  remindCommand,
+  remindersCommand,
+  statusCommand,
+  usageCommand,
+  stopCommand,
+  askCommand,
+  agentsCommand,
+  skillCommand,
+  modelCommand,
+  approveCommand,
+  denyCommand,
+  approvalsCommand,
+  recapCommand,
+  exportCommand,
+  resetCommand,
+  newCommand,
+];
+
+const WITHOUT_CHANNEL: ReadonlySet<string> = new Set([PAIR.name, HELP.name]);
+
+/** Every command as help lists it. */
+export const COMMAND_RULES: readonly CommandRule[] = [...COMMANDS, PAIR, HELP];
+
+function commandNamed(wanted: string): Command | undefined {
+  return COMMANDS.find(({ name }) => name === wanted);
+}
+
+/** The slash commands that a platform registers. Every argument is an optional text. */
+export function commandTable(): readonly PlatformCommand[] {
+  return COMMAND_RULES.map(({ name, help, argument }) => ({ name, help, argument }));
+}
+
+/**
+ * One line per command, without the first slash. Restricted commands say who may run them, but not to an
+ * owner.
+ * @param typed its prefix begins with a slash
+ */
+export function helpLines(
+  asOwner: boolean,
+  typed: Typed,
+): { readonly name: string; readonly help: string }[] {
+  const marks = {
+    everybody: "",
+    owners: " (owners only)",
+    answered: " (owners, and whoever is being answered)",
+  };
+  return COMMAND_RULES.map(({ name, help, argument, allowed }) => ({
+    name: typed(argument === null ? name : `${name} [${argument.form}]`).slice(1),
+    help:
+      help.replaceAll(/\/([a-z]+)/g, (_, command: string) => typed(command)) +
+      (asOwner ? "" : marks[allowed]),
+  }));
+}
+
+const NOT_MET =
+  "Nothing has been said to me here yet. Write me something first: then commands work here, too.";
+
+/** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
+export function createCommands(parts: CommandParts): Commands {
+  const run = async (command: InboundCommand): Promise<CommandAnswer> => {
+    const { asker, argument, said } = command;
+    const { platform } = command.channel;
+    const wanted = commandNamed(command.name);
+    const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
+    const registered = typedWith(commandPrefix);
+    const isKnown = wanted !== undefined || WITHOUT_CHANNEL.has(command.name);
+    if (!isKnown) return unknownCommand(command.name, registered);
+    const channel = await parts.store.channels.find(command.channel);
+    if (command.name === PAIR.name)
+      return pair(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
+    if (wanted === undefined) {
+      const { kind = "channel", workspace = "" } = channel ?? {};
+      const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
+      return parts.helpText(helpLines(isOwnerHere, registered)).trim();
+    }
+    if (channel === undefined) {
+      // Only whoever sits at the operator's machine is told how it is set up.
+      return (platform === "terminal" ? wanted.runUnmet?.(parts) : undefined) ?? NOT_MET;
+    }
+    const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
+    const permission = await permissionFor(parts, wanted, { channel, asker, typed });
+    if (!permission.isAllowed) return permission.why;
+    return wanted.run(parts, {
+      channel,
+      argument: argument.trim(),
+      asker,
+      isNamedOwner: isNamedOwner(asker, { platform, workspace: channel.workspace }, parts.owners),
+      typed,
+      columns: isProportional ? codeBlock : (text) => text,
+      said,
+    });
+  };
+  return {
+    has: (name) => WITHOUT_CHANNEL.has(name) || commandNamed(name) !== undefined,
+    run,
+    keepsMessage: (name) => commandNamed(name)?.keepsMessage === true,
+    memoryIn: (channel, message) => memoryIn(parts, channel, message),
+    isNamedFor(name, channel, asker) {
+      const { address, workspace } = channel;
+      if (isNamedOwner(asker, { platform: address.platform, workspace }, parts.owners)) return true;
+      return commandNamed(name)?.isNamedFor?.(parts, channel, asker) ?? false;
+    },
+  };
+}
+
+function unknownCommand(name: string, typed: Typed): string {
+  const names = COMMAND_RULES.map((rule) => rule.name);
+  const near = nearestName(name, names);
+  const guess = near === null ? "" : ` Did you mean ${typed(near)}?`;
+  return `There is no command ${typed(name)}.${guess} ${typed("help")} lists what there is.`;
+}
+
+/** A platform with one command for all (Slack's `/weir`) has none in threads: commands follow a mention. */
+function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
+  const mention = /^@[^\s,:]+/.exec(said.trim())?.[0];
+  return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;
+}
+
+async function permissionFor(
+  { store, owners }: CommandParts,
+  command: Command,
+  { channel, asker, typed }: { channel: ChannelRow; asker: InboundCommand["asker"]; typed: Typed },
+): Promise<Permission> {
+  const { address, kind, workspace } = channel;
+  const place = { platform: address.platform, kind, workspace, typed, answering: [] };
+  const permission = mayRun(command, asker, place, owners);
+  if (permission.isAllowed || command.allowed !== "answered") return permission;
+  const answering = await store.answers.beingAnswered(channel.id);
+  if (answering.length === 0) return { isAllowed: false, why: NOTHING_TO_STOP };
+  return mayRun(command, asker, { ...place, answering }, owners);
+}

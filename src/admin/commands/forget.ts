@@ -1,0 +1,314 @@
+import { redactMessages } from "../../router/redact-messages.ts";
+import { retryWrite } from "../../async/retry.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { OwnedMemory } from "../../store/memory/memories.ts";
+import {
+  type AskedCommand,
+  type Command,
+  askingChannel,
+  type CommandParts,
+  type Typed,
+  timeOf,
+} from "./command.ts";
+import { questionTerms, terms } from "../../text/terms.ts";
+import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
+import { endLearned } from "./learned.ts";
+import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
+import { howToOwn, isOwner } from "./permissions.ts";
+import { readForgetMe } from "../../core/forget-me.ts";
+import { type MemoryId, memoryId } from "../../core/ids.ts";
+import type { Memory } from "../../core/memory.ts";
+import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
+import { counted, normalForm, plainDigits, withoutUnseen } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import { displayableLine } from "../../text/displayable.ts";
+
+/** Memories of a channel that are looked through for what a query names; the newest. */
+const LOOKED_THROUGH = 1000;
+
+export const forgetCommand: Command = {
+  name: "forget",
+  help: "forget a memory, end what was learned, or forget all that you have said",
+  argument: {
+    name: "what",
+    form: "NUMBER | L1 | QUERY | me | me everywhere",
+    help: "a number of /memory or /learned, words, or all of yours",
+  },
+  allowed: "everybody",
+  run: forget,
+};
+
+/**
+ * `/forget`, `/forget NUMBER`, `/forget L1`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes`
+ */
+async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
+  const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
+  if (number !== undefined) return forgetOne(parts, command, Number(number));
+  const learned = /^l(\d{1,15})$/.exec(wanted)?.[1];
+  if (learned !== undefined) return endLearned(parts, command, Number(learned));
+  const aboutMe = readForgetMe(command.argument);
+  if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
+  const { isEverywhere, isConfirmed } = aboutMe;
+  if (isEverywhere) return isConfirmed ? forgetEverywhere(parts, command) : askEverywhere(parts, command);
+  return isConfirmed ? forgetAll(parts, command) : askFirst(parts, command);
+}
+
+async function explain(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
+  const { memories } = parts.store;
+  const own = await memories.assertedBy(askingChannel(parts, channel), asker.id, MEMORIES_ASKED);
+  return explainForget(own, timeOf(parts, channel), typed);
+}
+
+/**
+ * `/forget QUERY`: forgets the memory that has all words of the query, where there is one; several are shown first. Only what the
+ * asker may forget is looked at.
+ */
+async function forgetFitting(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, asker, typed } = command;
+  const [, query = "", yes] = /^(.*?)( yes)?$/i.exec(onOneLine(command.argument)) ?? [];
+  const person = ownsPlace(parts, command) ? null : asker.id;
+  const candidates = await parts.store.memories.assertedBy(
+    askingChannel(parts, channel),
+    person,
+    LOOKED_THROUGH,
+  );
+  const fitting = memoriesWith(query, candidates);
+  const [first] = fitting;
+  if (first === undefined)
+    return `Nothing that you may forget here has all words of "${displayableLine(query)}".\n${await explain(parts, command)}`;
+  if (fitting.length === 1) return forgetOne(parts, command, first.id);
+  if (fitting.length >= MEMORIES_ASKED)
+    return `${fitting.length} statements have all words of "${displayableLine(query)}": that is too many at once. Say more of what is meant.`;
+  if (yes === undefined) {
+    const shown = memoryLines(fitting, timeOf(parts, channel));
+    return warnOfFitting(query, shown, typed);
+  }
+  return forgetSeveral(parts, command, fitting);
+}
+
+/**
+ * Memories whose statement, subject or speaker has each word of the query, however it is written, and each emoji. Where words have
+ * no edges, or an article sticks to them, a part of a word does. Pure.
+ */
+export function memoriesWith(query: string, memories: readonly Memory[]): Memory[] {
+  const looked = asTyped(query);
+  const asked = [...questionTerms(looked), ...(looked.match(/\p{Extended_Pictographic}/gu) ?? [])];
+  if (asked.length === 0) return [];
+  return memories.filter(({ subject, assertedBy, statement }) => {
+    const text = asTyped(`${subject} ${assertedBy} ${statement}`);
+    const has = new Set(terms(text));
+    return asked.every((term) => has.has(term) || (IS_PART.test(term) && text.includes(term)));
+  });
+}
+
+/** A single character of a script without spaces, an emoji, a word to which others stick. */
+const IS_PART = new RegExp(
+  `^(?:[${EDGELESS_SCRIPTS}]|\\p{Extended_Pictographic}|[\\p{Script=Arabic}\\p{Script=Hebrew}]{2,})$`,
+  "u",
+);
+/** Accents, Hebrew points, what stands above and below Arabic letters or stretches them; not what makes another kana of one. */
+const ACCENTS = /(?!\u3099|\u309a)(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]|\u0640/gu;
+
+/** As somebody types it who is in a hurry: without accents, in small letters. */
+function asTyped(text: string): string {
+  const plain = plainDigits(withoutUnseen(normalForm(text, "NFKC")));
+  return normalForm(plain.toLowerCase().normalize("NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
+    "ß",
+    "ss",
+  );
+}
+
+async function forgetSeveral(
+  parts: CommandParts,
+  command: AskedCommand,
+  memories: readonly Memory[],
+): Promise<string> {
+  const { channel } = command;
+  let [forgotten, messages, others] = [0, 0, 0];
+  for (const { id } of memories) {
+    // One may have gone with the messages of another.
+    const memory = await parts.store.memories.find(askingChannel(parts, channel), id);
+    forgotten++;
+    if (memory === undefined) continue;
+    const taken = await takeOne(parts, command, memory);
+    messages += taken.messages;
+    others += taken.others;
+  }
+  return formatSeveralForgotten({ forgotten, messages, others });
+}
+
+function ownsPlace({ owners }: CommandParts, { channel, asker }: AskedCommand): boolean {
+  const { kind, workspace, address } = channel;
+  return isOwner(asker, { platform: address.platform, kind, workspace }, owners);
+}
+
+/** Forgets one memory, with the messages that prove it. Only its author or an owner may do so. */
+async function forgetOne(parts: CommandParts, command: AskedCommand, id: number): Promise<string> {
+  const { channel, asker, typed } = command;
+  const { store } = parts;
+  const asking = askingChannel(parts, channel);
+  const memory = await store.memories.find(asking, id);
+  if (memory === undefined) {
+    const own = await forgetOwnWords(parts, command, id);
+    if (own !== null) return own;
+    const [elsewhere] = await store.memories.visible(asking, [memoryId(id)]);
+    return elsewhere === undefined
+      ? `There is no memory #${id} here. ${typed("memory")} lists them with their numbers.`
+      : `#${id} was said in another channel: it is forgotten there, by the same command.`;
+  }
+  const { platform } = channel.address;
+  if (memory.asserter !== asker.id && !ownsPlace(parts, command)) {
+    const whose = memory.asserter === null ? "my own statement" : `${memory.assertedBy}'s statement`;
+    const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
+    return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;
+  }
+  return formatForgotten(memory, await takeOne(parts, command, memory));
+}
+
+/**
+ * In a direct message, what `/memory me` shows there of other places: it rests on the asker's words alone.
+ * @returns null: there is none of this number
+ */
+async function forgetOwnWords(
+  parts: CommandParts,
+  command: AskedCommand,
+  id: number,
+): Promise<string | null> {
+  const { channel, asker } = command;
+  if (channel.kind !== "dm") return null;
+  const { cited, channels, memories } = parts.store;
+  const elsewhere = { than: channel.id, id: memoryId(id) };
+  const [own] = await cited.ownWords(channel.address.platform, asker.id, elsewhere, 1);
+  const there = await (own && channels.find(own.channel.address));
+  if (own === undefined || there === undefined) return null;
+  // Another agent may answer there by now than the one that remembers it.
+  const memory = await memories.find({ ...askingChannel(parts, there), agent: own.agent }, id);
+  if (memory === undefined) return null;
+  // Who says the same there, and how many do, is not the asker's to know or to take.
+  const taken = await takeOne(parts, { ...command, channel: there }, { ...memory, standsFor: [] });
+  return formatForgotten({ id: memory.id }, taken);
+}
+
+/** What went with a memory. */
+interface Taken {
+  /** Blanked messages. */
+  readonly messages: number;
+  /** Messages of others that say the same and stay. */
+  readonly others: number;
+  /** Other memories that only these messages proved. */
+  readonly otherMemories: number;
+}
+
+async function takeOne(parts: CommandParts, command: AskedCommand, memory: OwnedMemory): Promise<Taken> {
+  const { channel, asker } = command;
+  // Others' messages stay, unless an owner decides.
+  const isOwners = ownsPlace(parts, command);
+  const said = [memory, ...memory.standsFor];
+  const proving = new Map(said.flatMap((one) => one.messages.map((message) => [message.id, message])));
+  const messages = [...proving.values()].filter(({ author }) => isOwners || author === asker.id);
+  const redacted = await redactEverywhere(
+    parts,
+    channel,
+    messages.map(({ id }) => id),
+  );
+  // What the asker said in other words would show in its place; what others did is theirs, and does.
+  const taken = said.filter((one) => one === memory || isOwners || one.asserter === asker.id);
+  let gone = 0;
+  for (const { id } of taken) if (!(await takeMemory(parts, channel, id))) gone++;
+  return {
+    messages: redacted.messages,
+    others: proving.size - messages.length,
+    // What no other message proved has been counted as gone with its messages.
+    otherMemories: Math.max(0, redacted.memories - gone),
+  };
+}
+
+/** Blanks all copies of messages: the root of a thread is in its channel and in the thread. */
+async function redactEverywhere(
+  parts: CommandParts,
+  channel: ChannelRow,
+  ids: readonly string[],
+): Promise<{ messages: number; memories: number }> {
+  const { result: places } = await retryWrite(async () => parts.store.people.copies(channel.id, ids));
+  const taken = { messages: 0, memories: 0 };
+  for (const place of places) {
+    const row = await parts.store.channels.find(place.channel);
+    if (row === undefined) throw new Error("a channel with messages has no row");
+    const { seqs, memories } = await redactMessages(parts, row, place.messageIds);
+    if (row.id === channel.id) taken.messages = seqs.length;
+    taken.memories += memories;
+  }
+  return taken;
+}
+
+/** @returns whether the memory was still there, by other proofs */
+async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId): Promise<boolean> {
+  const { result, isRepeated } = await retryWrite(async () =>
+    parts.store.people.forgetMemory(channel.id, id),
+  );
+  if (!result && !isRepeated) return false;
+  // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
+  await parts.waker.changed(channel.id, 0, null);
+  await parts.waker.memoriesGone(channel.id);
+  return true;
+}
+
+/** Answers of `/forget`. Pure. */
+
+const usage = (typed: Typed): string =>
+  `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
+  `${typed("forget L1")} ends what ${typed("learned")} shows by that number. ` +
+  `${typed("forget WORDS")} forgets what has these words. ` +
+  `${typed("forget me")} forgets everything that you have said here, ${typed("forget me everywhere")} wherever I have heard you.`;
+
+/** @param own the asker's own memories, at most {@link MEMORIES_ASKED} */
+function explainForget(own: readonly Memory[], time: TimeFormat, typed: Typed): string {
+  if (own.length === 0) return `${usage(typed)}\nNo statement of yours is remembered here.`;
+  const shown = own.slice(0, MEMORIES_ASKED - 1);
+  const head =
+    shown.length === own.length
+      ? `Yours here: ${counted(own.length, "statement")}, the newest first.`
+      : `Your newest ${shown.length} here:`;
+  return [usage(typed), head, ...memoryLines(shown, time)].join("\n");
+}
+
+/** @param lines the memories that would go */
+function warnOfFitting(query: string, lines: readonly string[], typed: Typed): string {
+  const head = `${counted(lines.length, "statement")} have all words of "${displayableLine(query)}":`;
+  const what = `They would go, with the messages of yours that they come from. ${REACH} This cannot be undone.`;
+  return [
+    head,
+    ...lines,
+    `${what} ${typed("forget NUMBER")} forgets one of them, ${typed(`forget ${displayableLine(query)} yes`)} all.`,
+  ].join("\n");
+}
+
+function formatSeveralForgotten(taken: {
+  readonly forgotten: number;
+  readonly messages: number;
+  readonly others: number;
+}): string {
+  const { forgotten, messages, others } = taken;
+  const texts = `${counted(messages, "message")} that they came from lost their text, in the log and in summaries.`;
+  const stay =
+    others === 0 ? "" : ` ${counted(others, "message")} of others that say so stay: they are theirs.`;
+  return `Forgotten: ${counted(forgotten, "statement")}. ${texts}${stay}`;
+}
+
+/** @param memory without its statement where the asker is not to be told that */
+function formatForgotten(
+  { id, statement }: Pick<Memory, "id"> & Partial<Pick<Memory, "statement">>,
+  taken: Taken,
+): string {
+  const { messages, others, otherMemories } = taken;
+  const parts = [`Forgotten: #${id}${statement === undefined ? "" : `, "${displayableLine(statement)}"`}.`];
+  if (messages > 0)
+    parts.push(
+      `${counted(messages, "message")} that it came from lost ${messages === 1 ? "its" : "their"} text, in the log and in summaries.`,
+    );
+  if (otherMemories > 0)
+    parts.push(`${memoriesOf(otherMemories)} more came from there alone, and went, too.`);
+  if (others > 0) parts.push(`${counted(others, "message")} of others that say so stay: they are theirs.`);
+  return parts.join(" ");
+}

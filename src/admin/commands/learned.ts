@@ -1,0 +1,161 @@
+import type { Author } from "../../core/message.ts";
+import { type Candidate, candidatesOf, type CandidateState } from "../../memory/candidates.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { DoubtedWish } from "../../store/memory/wishes.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { counted } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  type Typed,
+  timeOf,
+} from "./command.ts";
+import { howToOwn, isOwner } from "./permissions.ts";
+
+export const learnedCommand: Command = {
+  name: "learned",
+  help: "how the agent has learned to answer here, and who asked for it",
+  argument: null,
+  allowed: "everybody",
+  run: describeLearned,
+};
+
+/** `/learned` */
+async function describeLearned(
+  parts: CommandParts,
+  { channel, typed, isNamedOwner }: AskedCommand,
+): Promise<string> {
+  const { believed, doubted, rejections } = await parts.store.wishes.of(channel.id);
+  const answeredAt = believed.length === 0 ? null : await parts.store.wishes.answeredAt(channel.id);
+  const candidates = candidatesOf(believed, parts.now(), answeredAt, rejections);
+  return formatLearned(candidates, timeOf(parts, channel), {
+    doubted: isNamedOwner ? doubted : [],
+    place: placeName(channel),
+    typed,
+  });
+}
+
+/**
+ * `/forget L12`: ends what was learned, and leaves the messages.
+ * @param number of the candidate
+ */
+export async function endLearned(
+  parts: CommandParts,
+  { channel, asker, typed }: AskedCommand,
+  number: number,
+): Promise<string> {
+  const { believed } = await parts.store.wishes.of(channel.id);
+  const candidate = candidatesOf(believed, parts.now()).find(({ id }) => id === number);
+  if (candidate === undefined)
+    return `There is no L${number} in ${placeName(channel)}. ${typed("learned")} shows what there is.`;
+  if (!mayEnd(parts, channel, asker, candidate)) {
+    const who = `whoever asked for it (${namesOf(candidate)}) or an owner`;
+    return `Only ${who} may end L${number}. ${howToOwn(channel.address.platform)}`;
+  }
+  const ids = candidate.wishes.map(({ id }) => id);
+  await retryWrite(async () => parts.store.wishes.end(channel.id, ids));
+  await parts.waker.changed(channel.id, 0, null);
+  return `Ended: L${number}, "${displayableLine(candidate.wish)}". Nobody is answered by it any more; the messages stay.`;
+}
+
+function mayEnd(
+  { owners }: CommandParts,
+  { address: { platform }, kind, workspace }: ChannelRow,
+  asker: AskedCommand["asker"],
+  { wishes }: Candidate,
+): boolean {
+  const hasAsked = wishes.some((wish) => wish.asker === asker.id);
+  return hasAsked || isOwner(asker, { platform, kind, workspace }, owners);
+}
+
+/** Answers of `/learned`. Pure. */
+
+/** Candidates that one answer shows. */
+const SHOWN = 20;
+
+/** What a state means to people. */
+const MEANING: Readonly<Record<CandidateState, string>> = {
+  shadow: "watched, not used yet",
+  promoted: "used from the next answer on",
+  "in use": "in use",
+  demoted: "taken back, not used",
+  archived: "said too long ago, not used",
+};
+
+interface LearnedFormat {
+  /** Shown to owners alone. */
+  readonly doubted: readonly DoubtedWish[];
+  readonly place: string;
+  readonly typed: Typed;
+}
+
+/** @param candidates by their ids */
+function formatLearned(
+  candidates: readonly Candidate[],
+  time: TimeFormat,
+  { doubted, place, typed }: LearnedFormat,
+): string {
+  const shown = toShow(candidates);
+  const [newest] = shown.slice(-1);
+  const lines =
+    newest === undefined
+      ? [`Nothing is learned of how to answer in ${place} yet.`]
+      : [
+          `Learned of how to answer in ${place}, the newest last. It is used once two messages say so.`,
+          ...shown.map((one) => learnedLines(one, time)),
+          `${typed(`forget L${newest.id}`)} ends one.`,
+        ];
+  return [...lines, ...doubtedLines(doubted)].join("\n");
+}
+
+/** The newest; of those that are not used as many as leave room for those that are. */
+function toShow(candidates: readonly Candidate[]): Candidate[] {
+  const isUsed = ({ state }: Candidate): boolean => state === "promoted" || state === "in use";
+  const others = candidates.filter((one) => one.state !== "archived" && !isUsed(one));
+  const used = candidates.filter(isUsed).slice(-SHOWN);
+  return [...used, ...others.slice(Math.max(0, others.length - SHOWN + used.length))].toSorted(
+    (a, b) => a.id - b.id,
+  );
+}
+
+function learnedLines(candidate: Candidate, time: TimeFormat): string {
+  const { id, wish, topic, person, state, score, evidence, corrections, failures, wishes } = candidate;
+  const whom = person === null ? "for everybody here" : `for ${namesOf(candidate)} alone`;
+  const proofs = `${counted(evidence, "message")}, score ${score.toFixed(2)}`;
+  const corrected = corrections === 0 ? "" : `, corrected ${counted(corrections, "time")}`;
+  const failed =
+    failures === 0
+      ? ""
+      : `, ${person === null ? `answers rejected by ${counted(failures, "person", "people")}` : `${counted(failures, "answer")} rejected`}`;
+  const said = wishes.slice(-2).map(({ askerName, at, quote }) => {
+    return `\n  ${displayableLine(askerName)}, ${time.day(at)}: "${displayableLine(quote)}"`;
+  });
+  return `- L${id} ${displayableLine(wish)}\n  ${MEANING[state]} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${said.join("")}`;
+}
+
+/** Why rows are not used, one line for each reason; with their numbers, and without their words. */
+export function doubtedLines(doubted: readonly DoubtedWish[]): string[] {
+  return Map.groupBy(doubted, ({ why }) => why)
+    .entries()
+    .map(([why, rows]) => {
+      const ids = rows.map(({ id }) => id).toSorted((a, b) => a - b);
+      const shown = `${ids.slice(0, SHOWN).join(", ")}${ids.length > SHOWN ? ", …" : ""}`;
+      return `Not used: ${counted(rows.length, "row")} of wishes (${shown}), ${WHY_DOUBTED[why]}.`;
+    })
+    .toArray();
+}
+
+const WHY_DOUBTED: Readonly<Record<DoubtedWish["why"], string>> = {
+  changed: "changed in the database by somebody else",
+  "of another key": "signed under another key than this Weir has (signing.key in its data folder)",
+  unreadable: "not to be checked: the key in the data folder cannot be read",
+};
+
+function namesOf({ wishes }: Candidate): string {
+  const names = new Map<Author["id"], string>(wishes.map(({ asker, askerName }) => [asker, askerName]));
+  return [...names.values()].map(displayableLine).join(", ");
+}

@@ -1,0 +1,91 @@
+import type { ChatPlatformConfig } from "../../config/config.ts";
+import { type ChatPlatform, chatPlatform } from "../../platforms/platforms.ts";
+import type { ChannelKind } from "../../core/message.ts";
+import type { Asker } from "../../platforms/platform.ts";
+import { isNamed, type NameHolds, plainName } from "../../router/bindings.ts";
+import type { Command, Typed } from "./command.ts";
+
+/** Who may run what. Pure. */
+
+/** Where a command is given. */
+export interface CommandPlace {
+  readonly platform: string;
+  readonly kind: ChannelKind;
+  /** Id of the server or team. */
+  readonly workspace: string;
+  /** How a command is typed there. */
+  readonly typed: Typed;
+  /** Ids of the people who are being answered there. */
+  readonly answering: readonly string[];
+}
+
+/** The configured owners of channels. */
+export type OwnersConfig = {
+  readonly [Name in ChatPlatform]: Pick<ChatPlatformConfig, "owners" | "ownerRoles"> | null;
+} & {
+  /** In which servers the names of roles hold. */
+  readonly holds: NameHolds;
+};
+
+export type Permission = { readonly isAllowed: true } | { readonly isAllowed: false; readonly why: string };
+
+/**
+ * May this person run the command there? Only owners may change state for everybody or cause costs. The
+ * person who gets an answer may also stop it.
+ */
+export function mayRun(
+  {
+    name,
+    allowed,
+    effect = "changes something for everybody here",
+  }: Pick<Command, "name" | "allowed" | "effect">,
+  asker: Asker,
+  place: CommandPlace,
+  config: OwnersConfig,
+): Permission {
+  if (allowed === "everybody" || isOwner(asker, place, config)) return { isAllowed: true };
+  if (allowed === "answered" && place.answering.includes(asker.id)) return { isAllowed: true };
+  const rule =
+    allowed === "answered"
+      ? `${place.typed(name)} is for whoever is being answered just now, and for owners.`
+      : `${place.typed(name)} ${effect}, so it is for owners only.`;
+  return { isAllowed: false, why: `${rule} ${howToOwn(place.platform)}` };
+}
+
+/** The refusal if only named owners may see something. */
+export function forOwners(what: string, platform: string): string {
+  return `${what} is for owners only, also in a direct message. ${howToOwn(platform)}`;
+}
+
+/** How a person becomes an owner. */
+export function howToOwn(platform: string): string {
+  return `Whoever runs Weir names them in config.toml, as owners or owner_roles under [platforms.${platform}].`;
+}
+
+/**
+ * In a DM everybody is an owner, and on the operator's own machine (terminal, loopback), too. On a chat
+ * platform only configured people are owners. People count by their ids alone: anybody can take a name.
+ */
+export function isOwner(
+  asker: Asker,
+  place: Pick<CommandPlace, "platform" | "kind" | "workspace">,
+  config: OwnersConfig,
+): boolean {
+  return place.kind === "dm" || isNamedOwner(asker, place, config);
+}
+
+/**
+ * As {@link isOwner}, but a DM makes nobody an owner: an agent's instructions and its model's server are the
+ * operator's matter.
+ */
+export function isNamedOwner(
+  { id, roles, roleNames = [] }: Asker,
+  place: Pick<CommandPlace, "platform" | "workspace">,
+  config: OwnersConfig,
+): boolean {
+  const platform = chatPlatform(place.platform);
+  if (platform === undefined) return true;
+  const { owners = [], ownerRoles = [] } = config[platform] ?? {};
+  const holds = (name: string): boolean => config.holds(platform, "role", plainName(name), place.workspace);
+  return owners.includes(id) || (ownerRoles.length > 0 && isNamed(ownerRoles, roles, roleNames, holds));
+}

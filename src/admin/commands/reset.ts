@@ -1,0 +1,22 @@
+import { NOBODY_HOME, resetAtHome } from "../requests/at-home.ts";
+import type { AskedCommand, Command, CommandParts } from "./command.ts";
+
+export const resetCommand: Command = {
+  name: "reset",
+  help: "start afresh: nothing said so far is shown to the model any more; the log keeps it",
+  argument: null,
+  allowed: "owners",
+  effect: "changes the conversation for everybody here",
+  run: reset,
+};
+
+/** The same under the name by which people look for it. */
+export const newCommand: Command = { ...resetCommand, name: "new", help: "as /reset" };
+
+async function reset(parts: CommandParts, { channel, argument, typed }: AskedCommand): Promise<string> {
+  // A reset with an argument may mean something else, and there is no way back.
+  if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
+  if (!(await resetAtHome(parts, channel.id))) return NOBODY_HOME;
+  await parts.store.skills.deactivate(channel.id, null);
+  return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
+}

@@ -1,0 +1,132 @@
+import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import type { AgentFile } from "../../context/sections/section.ts";
+import type { JobKind, Tier } from "../../core/compaction.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
+import { openLines } from "../../channel/subagents/told.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
+import type { MemoryRecord } from "../../store/memory/memories.ts";
+import type { Store } from "../../store/store.ts";
+import type { Agent } from "../../turn/agent.ts";
+import { type Answerer, type AnswererParts, lastAnswerer } from "./answerer.ts";
+import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
+
+/** The next request of a channel, and its summaries, job and memories. */
+export interface ChannelReport extends ContextReport {
+  /** Live, oldest first. */
+  readonly summaries: readonly {
+    readonly fromSeq: Seq;
+    readonly toSeq: Seq;
+    /** Number of entries in its range. */
+    readonly entries: number;
+    readonly level: number;
+    /** `digest`: made without a model; `reset`: it has no text. */
+    readonly kind: "model" | "digest" | "reset";
+    /** Estimated. */
+    readonly tokens: number;
+    /** A model has to write it again. */
+    readonly needsRedo: boolean;
+    readonly text: string;
+  }[];
+  /** The running job, if any. */
+  readonly job: {
+    readonly kind: JobKind;
+    readonly tier: Tier;
+    readonly fromSeq: Seq;
+    readonly toSeq: Seq;
+    /** Estimated. */
+    readonly sourceTokens: number;
+    readonly attempt: number;
+    readonly since: Date;
+    readonly ms: number;
+  } | null;
+  /** The newest first, at most {@link MAX_MEMORIES}. */
+  readonly memories: readonly MemoryRecord[];
+}
+
+/** Memories that a report lists. */
+export const MAX_MEMORIES = 1000;
+
+export interface ChannelReportParts extends AnswererParts {
+  readonly now: Date;
+  /** This process has counted no call yet: the log's last token count of the model is used. */
+  readonly isFresh: boolean;
+}
+
+/** Reads what the report of a channel's next request is made of. */
+export async function readRequest(
+  { store, agent, now }: Pick<ChannelReportParts, "store" | "agent" | "now">,
+  id: ChannelId,
+  isGuest = false,
+): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
+  const { models, config } = agent;
+  const snapshot = await store.load(id);
+  const [notes, skills, subagents, spent, compactions, model] = await Promise.all([
+    readNotes(store, agent, snapshot.channel),
+    store.skills.names(id, isGuest ? config.id : undefined),
+    snapshot.hasSubagents ? store.subagents.look(id).then(({ open }) => openLines(open, agent.time)) : [],
+    store.modelCalls.totals(id),
+    store.compactions.totals(id),
+    // The report must not depend on a server that does not answer.
+    models.resolve(config.model).catch(() => config.model),
+  ]);
+  return { snapshot, situation: { model, spent, compactions, now, notes, skills, subagents } };
+}
+
+/** The agent's notes of a channel, as its next turn would be shown them. */
+async function readNotes(
+  store: Store,
+  { notes: keeper, config }: Agent,
+  channel: ChannelRow,
+): Promise<readonly AgentFile[]> {
+  if (keeper === null) return [];
+  const { fileNames } = sceneOf(channel);
+  const { gone } = await store.notes.look(channel.id, config.id, keeper.filesOf(fileNames));
+  return keeper.read(fileNames, gone);
+}
+
+/** What of the report is another agent's, where that one answered last: the log, its compactions and its costs are the channel's. */
+async function reportGuest(
+  store: Store,
+  { agent, seen }: Answerer,
+  { id, now }: { readonly id: ChannelId; readonly now: Date },
+): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
+  const { snapshot, situation } = await readRequest({ store, agent, now }, id, true);
+  const report = reportContext(agent, await seen(snapshot), situation);
+  const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
+  const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
+  return own;
+}
+
+/** Builds the report from a channel's rows. Writes nothing. */
+export async function reportChannel(
+  { store, agent, guests, digester, now, isFresh }: ChannelReportParts,
+  { id }: Pick<ChannelRow, "id">,
+): Promise<ChannelReport> {
+  const [{ snapshot, situation }, answerer, job, memories] = await Promise.all([
+    readRequest({ store, agent, now }, id),
+    lastAnswerer({ store, agent, guests, digester }, { id }),
+    store.compactions.liveJob(id),
+    store.memories.list({ channel: id }, MAX_MEMORIES),
+  ]);
+  const { lastUsage } = snapshot;
+  if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
+  return {
+    ...reportContext(agent, snapshot, situation),
+    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now }))),
+    summaries: snapshot.history.summaries.map((summary) => {
+      return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
+    }),
+    job: job && {
+      kind: job.kind,
+      tier: job.tier,
+      fromSeq: job.fromSeq,
+      toSeq: job.toSeq,
+      sourceTokens: job.sourceTokens,
+      attempt: job.attempt,
+      since: job.createdAt,
+      ms: Math.max(0, now.getTime() - job.createdAt.getTime()),
+    },
+    memories,
+  };
+}

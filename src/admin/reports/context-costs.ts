@@ -1,0 +1,78 @@
+import type { Context, Section, SectionKind, SegmentKey } from "../../core/context.ts";
+
+/** What a request's tokens are spent on. */
+export type CostType =
+  | "system"
+  | "tools"
+  | "summaries"
+  | "history"
+  | "memory"
+  | "skills"
+  | "notes"
+  | "candidates"
+  | "other";
+
+/** Tokens of each type; together those of the request. `other`: the time, the place, the people. */
+export type CostsByType = Readonly<Record<CostType, number>>;
+
+const TYPE_OF_SEGMENT: Readonly<Record<SegmentKey, CostType>> = {
+  tools: "tools",
+  system: "system",
+  summaries: "summaries",
+  history: "history",
+  due: "history",
+  turn: "history",
+  dynamic: "other",
+};
+
+/** Kinds of sections with a type of their own; the others are part of where they stand. */
+const TYPE_OF_KIND: Readonly<Partial<Record<SectionKind, CostType>>> = {
+  memory: "memory",
+  skill: "skills",
+  skills: "skills",
+  note: "notes",
+  remembered: "memory",
+  recalled: "memory",
+  learned: "candidates",
+};
+
+/**
+ * Splits a request by what its tokens are spent on. Pure.
+ * @param tokensOf turns estimates into the tokens that are reported
+ */
+export function costsByType(
+  {
+    segments,
+    sections,
+  }: Pick<Context, "sections"> & {
+    readonly segments: readonly { readonly key: SegmentKey; readonly tokens: number }[];
+  },
+  tokensOf: (estimated: number) => number,
+): CostsByType {
+  const costs: Record<CostType, number> = {
+    system: 0,
+    tools: 0,
+    summaries: 0,
+    history: 0,
+    memory: 0,
+    skills: 0,
+    notes: 0,
+    candidates: 0,
+    other: 0,
+  };
+  for (const { key, tokens } of segments) costs[TYPE_OF_SEGMENT[key]] += tokensOf(tokens);
+  for (const section of sections) {
+    const type = TYPE_OF_KIND[section.kind];
+    if (type === undefined) continue;
+    const from = wherever(section);
+    const tokens = Math.min(costs[from], tokensOf(section.tokens.after));
+    costs[from] -= tokens;
+    costs[type] += tokens;
+  }
+  return costs;
+}
+
+/** The type of the segment in which a section stands. */
+function wherever({ place }: Pick<Section, "place">): CostType {
+  return TYPE_OF_SEGMENT[place === "static" ? "system" : "dynamic"];
+}

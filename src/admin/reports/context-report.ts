@@ -1,0 +1,204 @@
+import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import { UsageAnchor } from "../../channel/model-usage.ts";
+import { type Fit, fitContext } from "../../context/emergency.ts";
+import { focusOf } from "../../context/sections/focus.ts";
+import { contextSections } from "../../context/sections/list.ts";
+import type { AgentFile } from "../../context/sections/section.ts";
+import { sectionLimits, type SectionLimits } from "../../context/sections/fit.ts";
+import { type Budget, pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
+import { type Calibration, realTokens } from "../../core/calibration.ts";
+import { type Cost, costOf, type ModelSpending, totalSpending } from "../../core/cost.ts";
+import { contextCharacters, type Focus, type Pressure, type Section } from "../../core/context.ts";
+import { dueMessages, writtenTo } from "../../core/history.ts";
+import { formatAddress } from "../../core/ids.ts";
+import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
+import type { CompactionTotals } from "../../store/compaction/compactions.ts";
+import type { ModelCallTotals } from "../../store/turns/model-calls.ts";
+import { type Agent, budgetOf } from "../../turn/agent.ts";
+import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
+import { type CostsByType, costsByType } from "./context-costs.ts";
+import { nextSources } from "../../turn/context-sources.ts";
+
+/** The next model request of a channel, in numbers and texts. */
+export interface ContextReport {
+  readonly channel: string;
+  readonly agent: string;
+  readonly model: string;
+  readonly window: number;
+  readonly reserve: number;
+  readonly usable: number;
+  /** Tokens of the next request, as far as the model's own count is known. */
+  readonly tokens: number;
+  /** The same by Weir's own estimate. */
+  readonly estimatedTokens: number;
+  /** UTF-16 units of the next request. */
+  readonly characters: number;
+  /** The system prompt's share of those tokens. */
+  readonly systemShare: number;
+  /** Tokens of the whole request, omitted entries included, over the usable window. */
+  readonly usage: number;
+  /** How near the next tier is, in a word. */
+  readonly pressure: Pressure;
+  /** Turned the estimates into these tokens: the provider's last count here, and the model's rate. */
+  readonly calibration: Calibration;
+  readonly thresholds: {
+    readonly background: number;
+    readonly aggressive: number;
+    readonly emergency: number;
+  };
+  readonly segments: readonly {
+    readonly key: string;
+    readonly label: string;
+    readonly tokens: number;
+    readonly count: number;
+  }[];
+  /** Tokens by what they are spent on. */
+  readonly types: CostsByType;
+  /** What all of it is made of, in the order in which it is sent; estimated tokens. */
+  readonly sections: readonly SectionReport[];
+  /** Keys of the sections that the budget has cut. */
+  readonly truncated: readonly string[];
+  /** What the messages to answer are about. */
+  readonly focus: Focus;
+  /** What sections may take: one and all in characters, all and those behind the messages in estimated tokens. */
+  readonly budget: SectionLimits;
+  readonly monitor: CompactionMonitor;
+  readonly log: {
+    readonly entries: number;
+    readonly coveredTo: number;
+    /** Up to here entries are covered, or their summary is written and waits. */
+    readonly writtenTo: number;
+    readonly omittedTo: number;
+    readonly due: number;
+  };
+  readonly omission: {
+    readonly count: number;
+    readonly tokens: number;
+    readonly firstAt: Date;
+    readonly lastAt: Date;
+  } | null;
+  readonly spent: SpentReport;
+  readonly compactions: CompactionTotals;
+}
+
+/** What a channel's model calls have cost, by what their providers reported and by the prices of today. */
+export interface SpentReport extends ModelCallTotals {
+  readonly cost: Cost;
+  /** Part of it. */
+  readonly compactions: Omit<ModelSpending, "model"> & { readonly cost: Cost };
+}
+
+/** A section without its text. */
+export type SectionReport = Omit<Section, "text">;
+
+export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
+  readonly spent: ModelCallTotals;
+  readonly now: Date;
+  /** The agent's notes of the channel. */
+  readonly notes: readonly AgentFile[];
+  /** Names of the skills that are active there. */
+  readonly skills: readonly string[];
+  /** Lines about the subagents for which the agent waits. */
+  readonly subagents: readonly string[];
+}
+
+type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
+
+/** The next model call of a channel, without recalled texts. Pure. */
+export function nextRequest(
+  agent: Agent,
+  { channel, history, lastUsage }: Looked,
+  {
+    model,
+    now,
+    notes,
+    skills,
+    subagents,
+  }: Pick<ReportSituation, "model" | "now" | "notes" | "skills" | "subagents">,
+): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
+  const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
+  const situation = {
+    running: null,
+    now,
+    notes,
+    skills,
+    subagents,
+    scene: sceneOf(channel),
+    usable: usableTokens(budget),
+  };
+  const sources = nextSources(agent, history, situation);
+  return { ...fitContext(sources, budget), budget };
+}
+
+/** Builds the report from a snapshot. Pure. */
+export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
+  const { channel, history } = snapshot;
+  const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
+  const { omission } = history;
+  // What an emergency would leave out now counts as well: else it would hide its own cause.
+  const usage = usageOf(context, shown, budget);
+  const sections = contextSections(context);
+  const tokensOf = inRealTokens(context.tokens, budget.calibration);
+  const segments = context.segments.map(({ key, label, tokens, count }) => {
+    return { key, label, tokens: tokensOf(tokens), count };
+  });
+  const tokens = segments.reduce((sum, segment) => sum + segment.tokens, 0);
+  const system = segments.find(({ key }) => key === "system")?.tokens ?? 0;
+  return {
+    channel: formatAddress(channel.address),
+    agent: agent.config.id,
+    model: situation.model,
+    window: budget.window,
+    reserve: budget.reserve,
+    usable: usableTokens(budget),
+    tokens,
+    estimatedTokens: context.tokens,
+    characters: contextCharacters(context),
+    systemShare: tokens === 0 ? 0 : system / tokens,
+    usage,
+    pressure: pressureOf(usage, budget),
+    calibration: budget.calibration,
+    thresholds: {
+      background: budget.backgroundThreshold,
+      aggressive: budget.aggressiveThreshold,
+      emergency: budget.emergencyThreshold,
+    },
+    segments,
+    types: costsByType(context, tokensOf),
+    sections: sections.map(({ text: _text, ...section }) => section),
+    truncated: sections.filter(({ state }) => state === "cut").map(({ key }) => key),
+    focus: context.focus ?? focusOf(dueMessages(history).map(({ text }) => text)),
+    budget: sectionLimits(usableTokens(budget)),
+    monitor: monitorCompaction(agent, history, budget, { estimated: tokensBefore, usage }),
+    log: {
+      entries: history.lastSeq,
+      coveredTo: history.coveredTo,
+      writtenTo: writtenTo(history),
+      omittedTo: history.omittedTo,
+      due: dueMessages(history).length,
+    },
+    omission: omission && {
+      count: omission.count,
+      tokens: Math.round(omission.tokens * budget.calibration.factor),
+      firstAt: omission.firstAt,
+      lastAt: omission.lastAt,
+    },
+    spent: reportSpent(agent, situation.spent),
+    compactions: situation.compactions,
+  };
+}
+
+function reportSpent({ models: { priceOf } }: Agent, spent: ModelCallTotals): SpentReport {
+  const ofCompactions = spent.models.filter(({ purpose }) => purpose === "compaction");
+  return {
+    ...spent,
+    cost: costOf(spent.models, priceOf),
+    compactions: { ...totalSpending(ofCompactions), cost: costOf(ofCompactions, priceOf) },
+  };
+}
+
+/** The provider counts only whole requests, so each part has the same rate. */
+function inRealTokens(total: number, calibration: Calibration): (estimated: number) => number {
+  const rate = total === 0 ? 1 : realTokens(total, calibration) / total;
+  return (estimated) => Math.round(estimated * rate);
+}

@@ -1,0 +1,31 @@
+import { type Cost, costOf, type ModelPrice, type ModelSpending, totalSpending } from "../../core/cost.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { formatDollars, formatNumber } from "../../text/format.ts";
+import { counted } from "../../text/text.ts";
+
+/** `$0.0123`; `at least $0.0123 (no price is known of small)`; `cost unknown (…)`. Pure. */
+export function describeCost({ dollars, unpriced, uncounted }: Cost): string {
+  const gaps = [
+    ...(unpriced.length === 0 ? [] : [`no price is known of ${unpriced.map(displayableLine).join(", ")}`]),
+    ...(uncounted === 0 ? [] : [`${counted(uncounted, "answer")} not counted by the provider`]),
+  ];
+  const why = gaps.length === 0 ? "" : ` (${gaps.join("; ")})`;
+  if (dollars === null) return `cost unknown${why}`;
+  return `${gaps.length === 0 ? "" : "at least "}${formatDollars(dollars)}${why}`;
+}
+
+/** `3 model calls, 12,345 tokens in (9,000 cached, 73 %), 678 out; $0.0123`. Pure. */
+export function describeSpending(
+  spendings: readonly ModelSpending[],
+  priceOf: (model: string) => ModelPrice | undefined,
+): string {
+  const { calls, promptTokens, cachedTokens, completionTokens } = totalSpending(spendings);
+  const tokens = `${formatNumber(promptTokens)} tokens in (${describeCached(cachedTokens, promptTokens)}), ${formatNumber(completionTokens)} out`;
+  return `${counted(calls, "model call")}, ${tokens}; ${describeCost(costOf(spendings, priceOf))}`;
+}
+
+/** `9,000 cached, 73 %` */
+export function describeCached(cachedTokens: number, promptTokens: number): string {
+  const share = (cachedTokens / Math.max(1, promptTokens)) * 100;
+  return `${formatNumber(cachedTokens)} cached, ${share.toFixed(share < 10 ? 1 : 0)} %`;
+}

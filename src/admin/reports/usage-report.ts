@@ -1,0 +1,123 @@
+import { type Cost, costOf, type ModelPrice, totalSpending } from "../../core/cost.ts";
+import type { UsageKey } from "../../core/listings.ts";
+import type { Usage } from "../../store/turns/usage.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { formatDollars, formatNumber } from "../../text/format.ts";
+import { alignNumbers } from "../../text/markdown-table.ts";
+import { parseSpan } from "../../text/when.ts";
+import { describeCost } from "./cost-format.ts";
+
+/** What was spent, of whom or what. */
+export interface UsageLine {
+  /** Null: no person has asked for it. */
+  readonly key: string | null;
+  readonly name: string;
+  readonly calls: number;
+  readonly tokensIn: number;
+  /** Part of `tokensIn`. */
+  readonly tokensCached: number;
+  readonly tokensOut: number;
+  readonly cost: Cost;
+}
+
+export interface UsageReport {
+  readonly by: UsageKey;
+  readonly since: Date;
+  /** Days in their order; of anything else what costs most first. */
+  readonly lines: readonly UsageLine[];
+  readonly total: Omit<UsageLine, "key" | "name">;
+}
+
+/** Adds up spendings by key, at the prices of today. Pure. */
+export function reportUsage(
+  by: UsageKey,
+  since: Date,
+  usages: readonly Usage[],
+  priceOf: (model: string) => ModelPrice | undefined,
+): UsageReport {
+  const ofKey = Map.groupBy(usages, ({ key }) => key);
+  const lines = Array.from(ofKey, ([key, all]) => ({
+    key,
+    name: all.at(-1)?.name ?? "",
+    ...sum(all, priceOf),
+  }));
+  const weight = ({ cost, tokensIn, tokensOut }: UsageLine): readonly [number, number] => [
+    cost.dollars ?? 0,
+    tokensIn + tokensOut,
+  ];
+  const byWeight = (a: UsageLine, b: UsageLine): number => {
+    const [[dollarsA, tokensA], [dollarsB, tokensB]] = [weight(a), weight(b)];
+    return dollarsB - dollarsA || tokensB - tokensA;
+  };
+  const isDay = by === "day";
+  return {
+    by,
+    since,
+    lines: isDay ? lines : lines.toSorted(byWeight),
+    total: sum(usages, priceOf),
+  };
+}
+
+function sum(
+  usages: readonly Usage[],
+  priceOf: (model: string) => ModelPrice | undefined,
+): UsageReport["total"] {
+  const { calls, promptTokens, cachedTokens, completionTokens } = totalSpending(usages);
+  return {
+    calls,
+    tokensIn: promptTokens,
+    tokensCached: cachedTokens,
+    tokensOut: completionTokens,
+    cost: costOf(usages, priceOf),
+  };
+}
+
+const NOBODY = "(nobody)";
+
+/** The report as a table for a person, with what its sums leave out. Pure. */
+export function formatUsage({ by, lines, total }: UsageReport): string {
+  if (lines.length === 0) return "No model was called in that time.";
+  const named = ({ key, name }: UsageLine): string =>
+    key === null ? NOBODY : displayableLine(name === "" ? key : `${key} ${name}`);
+  const rows = [
+    ...lines.map((line) => [named(line), ...numbers(line)]),
+    ...(lines.length === 1 ? [] : [["all", ...numbers(total)]]),
+  ];
+  const head = [by, "calls", "tokens in", "cached", "tokens out", "cost"];
+  const table = alignNumbers([head, ...rows], { gap: "  ", ruleGap: "  ", minWidth: 3 });
+  const { unpriced, uncounted } = total.cost;
+  const isWhole = unpriced.length + uncounted === 0;
+  return [
+    ...table,
+    ...(isWhole ? [] : [`In all: ${describeCost(total.cost)}.`]),
+    ...(lines.some(({ key }) => key === null)
+      ? [`${NOBODY}: summaries, embeddings, and work of Weir's own that no person has asked for.`]
+      : []),
+  ].join("\n");
+}
+
+function numbers({
+  calls,
+  tokensIn,
+  tokensCached,
+  tokensOut,
+  cost,
+}: Omit<UsageLine, "key" | "name">): string[] {
+  const isWhole = cost.unpriced.length + cost.uncounted === 0;
+  const dollars = cost.dollars === null ? "unknown" : `${isWhole ? "" : "≥ "}${formatDollars(cost.dollars)}`;
+  return [...[calls, tokensIn, tokensCached, tokensOut].map(formatNumber), dollars];
+}
+
+/** The longest time that is looked back. */
+const LONGEST_MS = 3_660 * 86_400_000;
+
+/**
+ * `7d`, `12h`, or a day, `2026-11-01`, which begins in UTC. Pure.
+ * @returns null: it is neither
+ */
+export function parseSince(text: string, now: Date): Date | null {
+  const said = text.trim();
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(said) ? Date.parse(`${said}T00:00:00Z`) : Number.NaN;
+  const ms = Number.isNaN(day) ? parseSpan(said) : now.getTime() - day;
+  return ms === null || ms <= 0 || ms > LONGEST_MS ? null : new Date(now.getTime() - ms);
+}

@@ -1,0 +1,96 @@
+import { hostname } from "node:os";
+import { pause } from "../../async/clock.ts";
+import { OperatorError } from "../../core/errors.ts";
+import type { RequestStore } from "../../store/commands/requests.ts";
+import { isPresent } from "../../store/channels/members.ts";
+import type { Store } from "../../store/store.ts";
+
+/** How long is waited for a daemon. */
+export interface RequestTimes {
+  /** How long a daemon may take to take a request, ms. */
+  readonly takeMs: number;
+  /** How long it may take to answer one, ms. */
+  readonly answerMs: number;
+  /** How often is looked, ms. */
+  readonly pollMs: number;
+}
+
+export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100 };
+
+/**
+ * Waits for a request's answer.
+ * @param parse undefined: this version does not know the answer
+ * @returns null if nobody took it: it is withdrawn
+ * @throws OperatorError if it was taken and is not answered in time
+ */
+export async function ask<Answer>(
+  requests: RequestStore,
+  id: number,
+  shutdown: AbortSignal,
+  times: RequestTimes,
+  parse: (value: unknown) => Answer | undefined,
+): Promise<Answer | null> {
+  const startedAt = performance.now();
+  for (;;) {
+    const { isTaken, answer } = await requests.state(id);
+    if (answer !== undefined) return readAnswer(answer, parse);
+    const waitedMs = performance.now() - startedAt;
+    const isLate = shutdown.aborted || waitedMs >= times.takeMs;
+    // Whoever takes it in this moment answers it.
+    if (!isTaken && isLate && (await requests.withdraw(id))) {
+      if (shutdown.aborted) throw new OperatorError("Interrupted: nothing was asked.");
+      return null;
+    }
+    if (isTaken && (shutdown.aborted || waitedMs >= times.answerMs)) {
+      throw new OperatorError(
+        "The daemon is still at it. weir context and weir compactions show what comes of it.",
+      );
+    }
+    await pause(times.pollMs, shutdown);
+  }
+}
+
+/**
+ * Asks a daemon on this database for what it can do by itself: the one of this machine where there are several, or the one of a name.
+ * @param name in the cluster; default: of this machine, or any
+ * @param answerMs how long it may take to answer, ms
+ * @returns null if no daemon took it
+ * @throws OperatorError if it was taken and is not answered in time
+ */
+export async function askDaemon<Answer>(
+  { requests }: Pick<Store, "requests">,
+  kind: Parameters<RequestStore["addForDaemon"]>[0],
+  { shutdown }: { readonly shutdown: AbortSignal },
+  answerMs: number,
+  parse: (value: unknown) => Answer | undefined,
+  name: string | null = null,
+): Promise<Answer | null> {
+  const id = await requests.addForDaemon(kind, { name, host: name === null ? hostname() : null });
+  try {
+    return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse);
+  } finally {
+    await requests.remove(id);
+  }
+}
+
+function readAnswer<Answer>(value: unknown, parse: (value: unknown) => Answer | undefined): Answer {
+  const answer = parse(value);
+  if (answer !== undefined) return answer;
+  throw new OperatorError(
+    "The daemon answered what this version does not understand. Are both of one version?",
+  );
+}
+
+/**
+ * Nobody has taken a request of a channel. A command may then do it by itself only where no daemon of a cluster is there: it knows no
+ * partition, and would take the channel from its next home.
+ * @param what as it was asked, `summarise discord:1`
+ * @throws OperatorError if one is
+ */
+export async function assertNoCluster({ members }: Pick<Store, "members">, what: string): Promise<void> {
+  if (!(await members.all()).some(isPresent)) return;
+  throw new OperatorError(
+    `No daemon of the cluster has taken this (${what}): the channel is moving from one to another, or its home is cut off. ` +
+      "Nothing was done. Run this again in a moment; weir cluster shows who is there.",
+  );
+}

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { withDeadline } from "../../async/deadline.ts";
+import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
+import type { ChannelRegistry } from "../../channel/live/registry.ts";
+import { OperatorError } from "../../core/errors.ts";
+import type { ChannelId } from "../../core/ids.ts";
+import type { CompactionStore } from "../../store/compaction/compactions.ts";
+import type { RequestStore, Wish } from "../../store/commands/requests.ts";
+import { ask } from "./ask-daemon.ts";
+import { type CompactAnswer, forceCompaction, parseAnswer } from "./compact-answer.ts";
+
+/** What is needed to do in a channel what only its home can, here or there. */
+export interface AtHomeParts {
+  readonly store: { readonly requests: RequestStore; readonly compactions: Pick<CompactionStore, "find"> };
+  readonly homes: Pick<ChannelHomes, "isHome">;
+  readonly registry: Pick<ChannelRegistry, "inMemory" | "get">;
+}
+
+/** No daemon was home of the channel for so long: it is being handed on. */
+export const NOBODY_HOME = "This place is just moving to another machine. Please try again in a moment.";
+
+/** How long the home may take to take a request: a daemon that ends hands its channels on meanwhile. ms */
+const TAKE_MS = 5000;
+/** How long a stop or a reset may take there, ms. */
+const DO_MS = 15_000;
+const POLL_MS = 50;
+
+const Stopped = z.object({ kind: z.literal("stopped"), isStopped: z.boolean() });
+const Reset = z.object({ kind: z.literal("reset") });
+
+/** Ends the answer that is being written. @returns false: none is; null: nobody is home, or the home has not answered */
+export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean | null> {
+  const { homes, registry } = parts;
+  if (await homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
+  const answer = await askHome(parts, channel, { kind: "stop" }, DO_MS, readBy(Stopped));
+  return answer?.isStopped ?? null;
+}
+
+/** Covers everything that was said without a text. @returns false: nobody is home, or the home has not answered */
+export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean> {
+  const { homes, registry } = parts;
+  if (await homes.isHome(channel)) {
+    await (await registry.get(channel)).reset();
+    return true;
+  }
+  const answer = await askHome(parts, channel, { kind: "reset" }, DO_MS, readBy(Reset));
+  return answer !== null;
+}
+
+/**
+ * Summarises what is old.
+ * @param waitMs how long is waited for the summary
+ * @returns null: it is not there by then, or nobody is home
+ */
+export async function compactAtHome(
+  parts: AtHomeParts,
+  channel: ChannelId,
+  focus: string,
+  waitMs: number,
+): Promise<CompactAnswer | null> {
+  const { homes, registry, store } = parts;
+  if (await homes.isHome(channel)) {
+    const { compactor } = await registry.get(channel);
+    return withDeadline(forceCompaction(compactor, store.compactions, focus), waitMs);
+  }
+  return askHome(parts, channel, { kind: "compact", focus }, waitMs, parseAnswer);
+}
+
+function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer | undefined {
+  return (value) => answer.safeParse(value).data;
+}
+
+/** Asks the home of a channel by a request. @returns null: nobody has taken it, or not answered it in time */
+async function askHome<Answer>(
+  { store: { requests } }: AtHomeParts,
+  channel: ChannelId,
+  wish: Wish,
+  answerMs: number,
+  parse: (value: unknown) => Answer | undefined,
+): Promise<Answer | null> {
+  const id = await requests.add(channel, wish);
+  const never = new AbortController().signal;
+  try {
+    const answer = await ask(requests, id, never, { takeMs: TAKE_MS, answerMs, pollMs: POLL_MS }, parse);
+    await requests.remove(id);
+    return answer;
+  } catch (error) {
+    if (error instanceof OperatorError) return null;
+    throw error;
+  }
+}
