@@ -10,7 +10,7 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
-import { knowDeletions } from "../log/deletion.ts";
+import { knowDeletions } from "../log/known-deletions.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
 /** A model that somebody has chosen for a channel. */

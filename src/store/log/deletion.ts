@@ -1,4 +1,4 @@
-import type { ChannelId, Owner, Seq } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../compaction/extracts.ts";
 import { endJobsReading, replaceSummaries } from "../compaction/renewed-summaries.ts";
@@ -152,11 +152,6 @@ export async function takeShown(
     if (retold.length > 0) await takeRetoldMemories(client, channel, { ...unsaid, seqs: retold });
     await replaceSummaries(client, channel, unsaid, retold, digester);
   }
-}
-
-/** The channel's owner knows of all deletions so far, and no turn of it runs. */
-export async function knowDeletions(client: Queryable, { channel, epoch }: Owner): Promise<void> {
-  await client.query({ name: "deletions_known", text: "select know_deletions($1, $2)" }, [channel, epoch]);
 }
 
 /** The memories that entries prove. */

@@ -3,10 +3,11 @@ import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../cor
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
 import { AppendQueue } from "./append-queue.ts";
-import { deleteMessage, knowDeletions } from "./deletion.ts";
+import { deleteMessage } from "./deletion.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
 import { estimateDraft, readCurrentEntries, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
+import { knowDeletions } from "./known-deletions.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
