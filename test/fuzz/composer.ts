@@ -402,6 +402,8 @@ class Composer {
 
   /** Another daemon takes back what a model is being asked about, and nobody tells its own: it calls with the words, and answers. */
   #takeBackElsewhere(): void {
+    // They are given steps in turns: the one that has the channel is asked, and the other one, which never had it, deletes.
+    if (this.#steps.length % 2 === 1) this.#steps.push({ do: "pass", hours: 0 });
     this.#steps.push({ do: "race" });
     for (let left = 2; left > 0; left--) {
       this.#say({ reply: "act_slow", room: 0, hurry: false });
@@ -411,7 +413,8 @@ class Composer {
         { do: "release" },
       );
     }
-    this.#steps.push({ do: "end_race", pick: 0, how: "crash" });
+    // Looked for at once: what it called with goes when it is summarised and old.
+    this.#steps.push({ do: "end_race", pick: 0, how: "crash" }, { do: "quiesce" });
   }
 
   /** What a call repeats is edited again before it is summarised, and behind that what a summary tells. */
