@@ -1,6 +1,5 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { partitionOf } from "../src/channel/homes/homes.ts";
 import { runCluster } from "../test/chaos/cluster/run-cluster.ts";
 import { ClusterScene, type SceneOptions } from "../test/chaos/cluster/scene.ts";
 import { findBroker, NO_BROKER, type TestBroker } from "../test/support/cluster/broker.ts";
@@ -36,13 +35,13 @@ async function ownTimes(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const turns = bench.isQuick ? 40 : 600;
   await using alone = await ClusterScene.open({ ...sceneOf(broker, 1), isAlone: true });
   await using both = await ClusterScene.open(sceneOf(broker, 2));
-  const owners = await ownersOf(both);
+  const homeOf = await both.homes();
   const names = both.daemons.map(({ name }) => name);
   const [single = ""] = alone.daemons.map(({ name }) => name);
   const times = { alone: [] as number[], home: [] as number[], across: [] as number[] };
   for (let index = -CHANNELS; index < turns; index++) {
     const channel = `c${(index + CHANNELS) % CHANNELS}`;
-    const home = owners(channel);
+    const home = homeOf(channel);
     const other = names.find((name) => name !== home) ?? home;
     const asked = {
       alone: await alone.ask(channel, single),
@@ -100,7 +99,7 @@ async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
   return [
     ...spreadOf("kill to partition taken", report.partitionMs, shares),
     ...spreadOf("kill to first call of a due channel", report.takeoverMs, shares, bars),
-    { what: "due channels at kills", value: report.takeoverMs.length, unit: "" },
+    { what: "due channels that others took up", value: report.takeoverMs.length, unit: "" },
   ];
 }
 
@@ -179,11 +178,4 @@ function rowsOf(what: string, from: Work, to: Work, count: number): Row[] {
 function sceneOf(broker: TestBroker, daemons: number): SceneOptions {
   const delays = { fastest: 0, slowest: 0 };
   return { seed: SEED, daemons, channels: CHANNELS, rate: 20, broker, mutant: null, delays };
-}
-
-/** Who is home of a channel. */
-async function ownersOf({ audit }: ClusterScene): Promise<(channel: string) => string> {
-  const rows = await audit.rows<{ id: number; owner: string }>("select id, owner from partitions");
-  const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
-  return (channel) => owners.get(partitionOf({ platform: "loopback", name: channel })) ?? "";
 }

@@ -42,12 +42,14 @@ export class GuardedHistory {
   #takenBack: number;
   /** How many edits were noted since then: each is one of them. */
   #noted = 0;
+  /** The rows do not say yet that turns know of all deletions. */
+  #hasDeletions: boolean;
 
   /** @param how.othersWrite other daemons may change the channel's texts; default: true */
   constructor(
     store: Store,
     owner: Owner,
-    { history, takenBack }: Pick<ChannelSnapshot, "history" | "takenBack">,
+    { history, takenBack, hasDeletions }: Pick<ChannelSnapshot, "history" | "takenBack" | "hasDeletions">,
     { mutex = new Mutex(), othersWrite = true }: HistoryOptions = {},
   ) {
     this.#mutex = mutex;
@@ -56,6 +58,7 @@ export class GuardedHistory {
     this.#owner = owner;
     this.#history = history;
     this.#takenBack = takenBack;
+    this.#hasDeletions = hasDeletions;
   }
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
@@ -195,11 +198,11 @@ export class GuardedHistory {
   /** Folds the rows again after a text was deleted, or edited before a turn had read it. */
   async reload(): Promise<ChannelSnapshot> {
     return this.#mutex.runExclusive(async () => {
-      await this.#store.log.blankLateCalls(this.#owner.channel);
       const snapshot = await this.#store.load(this.#owner.channel);
       this.#history = snapshot.history;
       this.#takenBack = snapshot.takenBack;
       this.#noted = 0;
+      this.#hasDeletions = snapshot.hasDeletions;
       return snapshot;
     });
   }
@@ -221,16 +224,25 @@ export class GuardedHistory {
 
   /**
    * Folds the rows again if something may be gone of which nobody tells this channel: what its tool calls were made of, a wish
-   * that a thread has of its channel, or a text that another daemon took back. To be asked before a turn begins.
+   * that a thread has of its channel, or a text that another daemon took back. To be asked before a turn begins, or begins again: what
+   * it calls from then on tells of nothing that was deleted before.
    */
   async renew(): Promise<void> {
+    if (this.#hasDeletions) await this.#knowDeletions();
     const { entries, wishes } = this.#history;
     const { channel } = this.#owner;
     const isOwn =
       !entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel);
     if (isOwn && !this.#othersWrite) return;
     if (!(await this.isOutdated()) && (await this.hasMemories())) return;
+    await this.#knowDeletions();
     await this.reload();
+  }
+
+  /** No turn runs. Those that become known meanwhile end the one that begins, or are found by the next look at the rows. */
+  async #knowDeletions(): Promise<void> {
+    this.#hasDeletions = false;
+    await this.#store.log.knowDeletions(this.#owner);
   }
 
   /**

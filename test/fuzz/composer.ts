@@ -64,6 +64,8 @@ class Composer {
     this.#takeBackFromSubagents();
     this.#decideTooLate();
     this.#takeBackReminders();
+    this.#takeBackElsewhere();
+    this.#editWhatIsTold();
     this.#reloadUnderWork();
     this.#talk(8);
     // By one of them at least a channel is full while its job waits.
@@ -390,7 +392,45 @@ class Composer {
       this.#say({ reply: "remind", room: 0, hurry: false });
       this.#steps.push({ do: "pass", hours: 24, hurry: true }, end);
     }
+    // A daemon dies over one that is due.
+    this.#steps.push({
+      do: "crash",
+      point: { at: "database", statement: "reminder_fire", when: "before", nth: 1 },
+    });
     this.#remind();
+  }
+
+  /** Another daemon takes back what a model is being asked about, and nobody tells its own: it calls with the words, and answers. */
+  #takeBackElsewhere(): void {
+    // They are given steps in turns: the one that has the channel is asked, and the other one, which never had it, deletes.
+    if (this.#steps.length % 2 === 1) this.#steps.push({ do: "pass", hours: 0 });
+    this.#steps.push({ do: "race" });
+    for (let left = 2; left > 0; left--) {
+      this.#say({ reply: "act_slow", room: 0, hurry: false });
+      this.#steps.push(
+        { do: "delete", room: 0, target: "newest", pick: 0.999 },
+        { do: "release" },
+        { do: "release" },
+      );
+    }
+    // Looked for at once: what it called with goes when it is summarised and old.
+    this.#steps.push({ do: "end_race", pick: 0, how: "crash" }, { do: "quiesce" });
+  }
+
+  /** What a call repeats is edited again before it is summarised, and behind that what a summary tells. */
+  #editWhatIsTold(): void {
+    const edit = (): void => void this.#steps.push({ do: "edit", room: 0, pick: 0.999, n: this.#number() });
+    // Twice: not each summary tells first what edits have brought.
+    for (let left = 2; left > 0; left--) {
+      this.#say({ reply: "plain", room: 0, isForGuest: false, hurry: false }, ["short"]);
+      edit();
+      this.#say({ reply: "quote", room: 0, isForGuest: false, hurry: false }, ["short"]);
+      // With the newest message those are edited again of which something tells.
+      edit();
+      for (let said = 0; said < 18; said++) this.#say({ room: 0 }, LARGE);
+      this.#steps.push({ do: "force", room: 0 }, { do: "pass", hours: 0 });
+      edit();
+    }
   }
 
   /** Reminders wait, are told, taken back, and go with the messages that they tell of; also in the moment in which they are due. */

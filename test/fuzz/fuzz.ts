@@ -6,7 +6,7 @@
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
  */
 import { readUsage } from "../support/usage.ts";
-import type { Mutant } from "./mutants/mutant.ts";
+import { findsOut, type Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
 import { WorkerPool } from "./worker-pool.ts";
@@ -119,10 +119,11 @@ async function fuzzMutants(pool: WorkerPool, options: FuzzOptions): Promise<bool
 
 async function fuzzMutant(
   pool: WorkerPool,
-  { name, breaks, hangs = false }: Mutant,
+  mutant: Mutant,
   options: FuzzOptions,
   progress: Progress,
 ): Promise<{ readonly isCaught: boolean; readonly invariants: ReadonlySet<string> }> {
+  const { name } = mutant;
   const seeds = seedsOf(options);
   const outcomes = await Promise.all(
     seeds.map(async (seed) => {
@@ -135,9 +136,8 @@ async function fuzzMutant(
   for (const { violations } of outcomes)
     for (const invariant of new Set(violations.map((one) => one.invariant)))
       by.set(invariant, (by.get(invariant) ?? 0) + 1);
-  // A mutant that dies by something else proves nothing of the checks that it is there for.
   const caught = outcomes.filter(({ violations }) =>
-    violations.some(({ invariant }) => breaks.includes(invariant) || (hangs && invariant === "stuck")),
+    violations.some(({ invariant }) => findsOut(mutant, invariant)),
   );
   const isCaught = caught.length >= seeds.length * CAUGHT_SHARE;
   const share = Math.round((caught.length / seeds.length) * 100);
@@ -146,6 +146,11 @@ async function fuzzMutant(
   console.log(
     `${verdict}  ${name}: ${caught.length} of ${seeds.length} seeds, ${share} % (${told.join(", ")})`,
   );
+  for (const [index, { violations }] of outcomes.entries()) {
+    const other = violations.find(({ invariant }) => !findsOut(mutant, invariant));
+    if (other !== undefined)
+      console.log(`    seed ${seeds[index]} beside: ${other.invariant}, ${other.what}`);
+  }
   return { isCaught, invariants: new Set(by.keys()) };
 }
 

@@ -110,7 +110,10 @@ export class People {
     ledger.editing.delete(markerOf(n));
   }
 
-  /** What was edited before: what a summary of later messages tells, what is being summarised, what was called with, and anything. */
+  /**
+   * What was edited before: what a summary of later messages tells, what is being summarised, what was called with, and what its own
+   * summary tells, or anything.
+   */
   #editedBefore({ ledger, state }: Room): SaidMessage[][] {
     const edited = ledger.said.filter(
       ({ markers, marker }) => markers.length > 1 && !ledger.leaving.has(marker),
@@ -118,14 +121,15 @@ export class People {
     const within = (seq: number | null, { from_seq: from, to_seq: to }: Range): boolean =>
       seq !== null && seq >= from && seq <= to;
     const written = (state?.summaries ?? []).filter((one) => one.live);
+    const isTold = ({ seq, markers }: SaidMessage, byOwn: boolean): boolean =>
+      written.some((one) => one.text.includes(markers.at(-1) ?? "") && within(seq, one) === byOwn);
+    const told = edited.filter((one) => isTold(one, true));
     const live = (state?.jobs ?? []).filter((job) => job.state === "running" || job.state === "staged");
     return [
-      edited.filter(({ seq, markers }) =>
-        written.some((one) => one.text.includes(markers.at(-1) ?? "") && !within(seq, one)),
-      ),
+      edited.filter((one) => isTold(one, false)),
       edited.filter(({ seq }) => live.some((job) => within(seq, job))),
       edited.filter(({ markers }) => ledger.called.has(markers.at(-1) ?? "")).slice(-NEWEST_OF_JOB),
-      edited.slice(-EDITED_AMONG),
+      told.length > 0 ? told : edited.slice(-EDITED_AMONG),
     ];
   }
 

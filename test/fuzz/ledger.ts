@@ -56,6 +56,8 @@ export interface Violation {
 }
 
 const LONGEST_TRAIL = 40;
+/** Of one invariant: so what one breaks often hides no other. */
+const MOST_VIOLATIONS = 20;
 
 /** What a run has found, and what happened before. */
 export class Findings {
@@ -71,7 +73,8 @@ export class Findings {
   }
 
   violate(invariant: string, what: string): void {
-    if (this.violations.length < 20) this.violations.push({ invariant, what });
+    const known = this.violations.filter((one) => one.invariant === invariant);
+    if (known.length < MOST_VIOLATIONS) this.violations.push({ invariant, what });
   }
 }
 

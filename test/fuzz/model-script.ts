@@ -12,6 +12,9 @@ import { isOfSubagent, SLOWLY, taskIn, work } from "./scripted-subagent.ts";
 /** Real tokens of a guest's request over those of another one that was estimated alike. */
 export const GUEST_COUNTS = 0.7;
 
+/** Replies that are held until they are released. */
+const SLOW: ReadonlySet<Reply> = new Set(["slow", "act_slow"]);
+
 /** For what a model is asked. */
 export type Kind = "turn" | "summary" | "subagent";
 
@@ -153,7 +156,7 @@ export class ModelScript {
 
   #holds(kind: Kind, request: ModelRequest, reply: Reply): boolean {
     if (kind === "summary") return this.mode === "held";
-    return this.isPatient && (kind === "turn" ? reply === "slow" : taskIn(request).includes(SLOWLY));
+    return this.isPatient && (kind === "turn" ? SLOW.has(reply) : taskIn(request).includes(SLOWLY));
   }
 
   /** @throws ModelError if the model is away, or takes less than the request has */

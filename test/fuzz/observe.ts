@@ -103,8 +103,8 @@ export interface ProofRow {
   readonly memory_id: number;
   readonly seq: number;
   readonly quote: string;
-  /** What the entry says, and has said. */
-  readonly texts: readonly string[];
+  /** What the entry says, and has said; null: that is no longer kept. */
+  readonly texts: readonly string[] | null;
 }
 
 const SUMMARY =
@@ -151,7 +151,9 @@ const QUERY = {
     'proofs', (select coalesce(json_agg(json_build_object('memory_id', s.memory_id, 'seq', s.seq, 'quote', s.quote,
                    'texts', (select json_agg(t.text) from (
                       select e.text from entries e where e.channel_id = s.channel_id and e.seq = s.seq
-                      union all select v.text from revisions v where v.channel_id = s.channel_id and v.seq = s.seq) t))), '[]')
+                      union all select v.text from revisions v where v.channel_id = s.channel_id and v.seq = s.seq) t
+                    where not exists (select from entries x where x.channel_id = s.channel_id and x.seq = s.seq
+                                                              and x.expired_at is not null)))), '[]')
                  from memory_sources s where s.channel_id = r.id and s.xmin::text::bigint >= r.snapshot),
     'snapshot', pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   ) as state

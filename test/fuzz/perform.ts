@@ -7,6 +7,7 @@ import { Reloads } from "./reloads.ts";
 import { until, untilQuiet } from "./quiet.ts";
 import type { Room } from "./rooms.ts";
 import { type Step, type SummaryMode, tellStep } from "./schedule.ts";
+import { STUCK } from "./mutants/mutant.ts";
 import type { World } from "./world.ts";
 
 /** Longest time from a message to its model call, ms: much more than any step on the way takes. */
@@ -50,13 +51,14 @@ export class Performer {
     const incarnation = await this.#anyAwake();
     await this.#perform(step, incarnation);
     const mayBeBusy = (step.do === "say" || step.do === "pass") && step.hurry === true;
-    if (!mayBeBusy && !(await untilQuiet(world)))
-      world.findings.violate("stuck", `it does not come to rest behind: ${step.do}`);
+    const isStuck = !mayBeBusy && !(await untilQuiet(world));
+    if (isStuck) world.findings.violate(STUCK, `it does not come to rest behind: ${step.do}`);
     await world.look();
     // The whole fold is read where something was changed, and now and then.
     this.#comparisons++;
-    if (mayBeBusy || (step.do === "say" && this.#comparisons % 5 !== 0)) return;
-    for (const room of this.#touched(step)) await world.compareMemory(room);
+    if (mayBeBusy || (step.do === "say" && !isStuck && this.#comparisons % 5 !== 0)) return;
+    // What hangs may do so because it remembers something else.
+    for (const room of isStuck ? world.rooms : this.#touched(step)) await world.compareMemory(room);
   }
 
   /** Whose history a step may have changed. */
@@ -197,6 +199,8 @@ export class Performer {
 
   async #retain(incarnation: Incarnation): Promise<void> {
     const { probe, tally, rooms } = this.#world;
+    // What goes is looked at before.
+    await this.#world.look();
     await incarnation.retain();
     const rows = await probe.query<{ channel: number; seq: number; is_taken: boolean }>({
       name: "fuzz_expired",

@@ -75,9 +75,10 @@ class Quiescence {
       await this.#world.look();
       const now = this.#world.now().getTime();
       left = rooms.flatMap((room) =>
-        [...unsettled(room, incarnation), ...unreminded(room.state, room.ledger, now)].map(
-          (what): Unsettled => [room, what],
-        ),
+        [...unsettled(room, incarnation), ...unreminded(room.state, now)].map((what): Unsettled => [
+          room,
+          what,
+        ]),
       );
       if (left.length > 0) await this.#help(left);
       else if (!(await this.#loaded(incarnation))) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Findings, Violation } from "./ledger.ts";
-import type { Mutant } from "./mutants/mutant.ts";
+import { findsOut, type Mutant, STUCK } from "./mutants/mutant.ts";
 import { Performer } from "./perform.ts";
 import type { Step } from "./schedule.ts";
 import type { Tally } from "./tally.ts";
@@ -23,7 +23,10 @@ export interface Outcome {
  */
 const LONGEST_STEP_MS = 240_000;
 
-/** Performs a schedule on a database of its own, up to the first violation. */
+/**
+ * Performs a schedule on a database of its own, up to the first violation; of a mutant up to one that finds it out, or a step that
+ * hangs: whatever else it breaks may only be what comes first.
+ */
 export async function runSchedule(
   seed: number,
   steps: readonly Step[],
@@ -39,8 +42,8 @@ export async function runSchedule(
   for (const [place, step] of steps.entries()) {
     await performed(performer.step(step), findings, `the step "${step.do}"`);
     if (findings.violations.length === 0) continue;
-    at = place;
-    break;
+    at ??= place;
+    if (findings.violations.some(({ invariant }) => isEnd(invariant, mutant))) break;
   }
   return {
     violations: [...findings.violations],
@@ -49,6 +52,10 @@ export async function runSchedule(
     trail: findings.trail,
     ms: performance.now() - startedAt,
   };
+}
+
+function isEnd(invariant: string, mutant: Mutant | null): boolean {
+  return mutant === null || invariant === STUCK || findsOut(mutant, invariant);
 }
 
 /** Whatever goes wrong in it is a violation, and so is no end. */
@@ -60,6 +67,6 @@ async function performed(work: Promise<void>, findings: Findings, what: string):
     findings.violate("error", why);
   });
   if ((await Promise.race([failed, isOver])) === "over")
-    findings.violate("stuck", `${what} has not ended in ${LONGEST_STEP_MS / 1000} s`);
+    findings.violate(STUCK, `${what} has not ended in ${LONGEST_STEP_MS / 1000} s`);
   limit.abort();
 }

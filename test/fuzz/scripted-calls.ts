@@ -44,8 +44,9 @@ export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number)
   if (reply.startsWith("spawn"))
     return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
   if (reply === "remind") return { text: "", calls: [remindOf(random, n, prompt)], finish: "tool_calls" };
-  if (reply !== "act" && reply !== "act_again") return null;
-  const what = reply === "act" ? whatFor(prompt) : actedLast(prompt);
+  if (reply === "quote") return { text: "", calls: [quoteOf(n, prompt)], finish: "tool_calls" };
+  if (!reply.startsWith("act")) return null;
+  const what = reply === "act_again" ? actedLast(prompt) : whatFor(prompt);
   // As some servers do, it gives the first call of each answer the same id.
   const act = callOf(ACT, { what: results === 0 ? what : `${what}, too` }, 0);
   const beside = random.chance(0.2) ? lookUps(random, n + 1, prompt) : [];
@@ -86,6 +87,11 @@ function saidIn(messages: readonly ModelMessage[]): { readonly said: string[]; r
 function retoldBy(random: Random, prompt: Prompt): string {
   const { said } = saidIn([...prompt.history, ...prompt.newest]);
   return (random.chance(0.6) ? askedBy(prompt).at(-1) : said.at(-random.int(1, 8))) ?? "it";
+}
+
+function quoteOf(n: number, prompt: Prompt): ToolCall {
+  const { edited } = saidIn([...prompt.history, ...prompt.newest]);
+  return callOf("search_history", { query: `${edited.at(-1) ?? ""} ${query(n)}`, limit: 1 }, n);
 }
 
 function remindOf(random: Random, n: number, prompt: Prompt): ToolCall {

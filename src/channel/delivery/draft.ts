@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { steadyNow } from "../../async/clock.ts";
 import type { ChannelAddress, TurnId } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -7,9 +8,12 @@ import type { DeliveryStore } from "../../store/turns/deliveries.ts";
 import type { Owner } from "../../core/ids.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 
+/** Nobody takes a channel from a daemon that was silent for less, ms. */
+const FRESH_MS = 1000;
+
 export interface DraftParts {
   readonly platform: Platform;
-  readonly deliveries: DeliveryStore;
+  readonly deliveries: Pick<DeliveryStore, "open" | "shown" | "refuseOldEpoch">;
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly turnId: TurnId;
@@ -86,7 +90,8 @@ export class Draft {
     const { platform, deliveries, owner, turnId, idempotencyKey } = this.#parts;
     const message = this.#message(text);
     if (this.#messageId === null) {
-      const delivery = await deliveries.open(owner, turnId, idempotencyKey);
+      const delivery = await this.#fresh(async () => deliveries.open(owner, turnId, idempotencyKey));
+      if (delivery === null) return;
       const key = delivery.idempotencyKey;
       // Another key: an earlier run of the turn opened it.
       const mayBeThere = key !== idempotencyKey;
@@ -95,13 +100,31 @@ export class Draft {
       this.#messageId =
         delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
-      if (delivery.messageId !== null)
-        await platform.edit(delivery.messageId, { ...message, idempotencyKey: key });
-    } else {
-      await deliveries.refuseOldEpoch(owner);
-      await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
+      if (delivery.messageId === null) {
+        this.#shown = text;
+        return;
+      }
     }
+    const isOurs = await this.#fresh(async () => {
+      await deliveries.refuseOldEpoch(owner);
+      return true;
+    });
+    if (isOurs === null) return;
+    await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
     this.#shown = text;
+  }
+
+  /**
+   * What the log answers late says nothing of now: this process or its network may have stood still, and another daemon be home since.
+   * @param ask refuses an epoch that is over
+   * @returns null: it was late
+   * @throws Error if the channel was released meanwhile
+   */
+  async #fresh<Result>(ask: () => Promise<Result>): Promise<Result | null> {
+    const askedAt = steadyNow();
+    const result = await ask();
+    this.#parts.signal.throwIfAborted();
+    return steadyNow() - askedAt < FRESH_MS ? result : null;
   }
 
   #message(text: string): OutboundMessage {

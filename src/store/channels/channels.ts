@@ -10,7 +10,7 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
-import { blankLateCalls } from "../memory/retold.ts";
+import { knowDeletions } from "../log/known-deletions.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
 /** A model that somebody has chosen for a channel. */
@@ -236,7 +236,7 @@ export class ChannelStore {
     );
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
     // Nobody else writes what its running turn does any more.
-    await blankLateCalls(this.#db, id);
+    await knowDeletions(this.#db, { channel: id, epoch: row.epoch });
     return row.epoch;
   }
 

@@ -24,6 +24,8 @@ export interface ChannelSnapshot {
   readonly hasSubagents: boolean;
   /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
   readonly takenBack: number;
+  /** A message was deleted, and the rows do not say yet that the channel's owner knows of it. */
+  readonly hasDeletions: boolean;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
 }
@@ -40,15 +42,13 @@ export async function loadSnapshot(
     const entries = await readEntries(client, id, rawFrom(channel), lastSeq);
     const coverage = await readCoverage(client, id, channel, wishes);
     const history = { ...coverage, omittedTo, settledTo, lastSeq, entries };
-    const { hasLiveJob, hasSubagents, takenBack } = await readUnderWay(client, id);
+    const underWay = await readUnderWay(client, id);
     const running = await readRunningTurn(client, id);
     return {
       channel,
       history,
       running,
-      hasLiveJob,
-      hasSubagents,
-      takenBack,
+      ...underWay,
       lastUsage: await readLastUsage(client, id),
     };
   });

@@ -15,7 +15,7 @@ import {
 import { termsOfExpired } from "../memory/recovered-terms.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
-import { goneOf, lockShownIn, readShown, type ShownMemory } from "../memory/showings.ts";
+import { goneOf, lockShownIn, readShown, type Shown } from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and what was done ahead of it. */
 interface DoneAhead {
@@ -98,7 +98,7 @@ async function blankMessages(
   const unsaid = { seqs, terms, keys };
   const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "deleted" });
   const taken = await takeRetoldMemories(client, channel, unsaid);
-  await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
+  const noted = await takeRetoldBesideLog(client, channel, unsaid, { kind: "deleted" });
   const called = await blankRetoldCalls(client, channel, unsaid, { found });
   await endJobsReading(client, channel, called);
   const retold = [...due, ...called];
@@ -119,7 +119,7 @@ async function blankMessages(
     if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
     return made.extract;
   });
-  await takeShown(client, await goneOf(client, shown), unsaid, digester);
+  await takeShown(client, [...(await goneOf(client, shown)), ...noted], unsaid, digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
     [proved],
@@ -129,20 +129,20 @@ async function blankMessages(
 }
 
 /**
- * What other channels' models made of memories that went goes, too: notes, reminders, tool calls with their results, and what was
+ * What other channels' models made of memories and notes that went goes, too: notes, reminders, tool calls with their results, and what was
  * summarised with these. What the agent answered stays, as in their own channel.
- * @param client in the transaction that took the memories
+ * @param client in the transaction that took them
  * @param unsaid what is said no more in their own channel
  */
 export async function takeShown(
   client: Queryable,
-  gone: readonly ShownMemory[],
+  gone: readonly Shown[],
   { terms, keys }: Pick<Unsaid, "terms" | "keys">,
   digester: Digester,
 ): Promise<void> {
-  for (const [channel, memories] of Map.groupBy(gone, (one) => one.channel)) {
-    const told = new Set(memories.flatMap((one) => [...one.terms])).intersection(terms);
-    const unsaid = { seqs: [Math.min(...memories.map(({ from }) => from))], terms: told, keys };
+  for (const [channel, shown] of Map.groupBy(gone, (one) => one.channel)) {
+    const told = new Set(shown.flatMap((one) => [...one.terms])).intersection(terms);
+    const unsaid = { seqs: [Math.min(...shown.map(({ from }) => from))], terms: told, keys };
     await lockShownIn(client, channel);
     const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
     await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });

@@ -9,7 +9,7 @@ import { renewSummaries } from "../compaction/renewed-summaries.ts";
 import type { Queryable } from "../database/database.ts";
 import { blankRetoldCalls, takeRetoldMemories, takeUnquoted, tellJobs, termsGone } from "../memory/retold.ts";
 import { takeRetoldBesideLog, takeRetoldDueWork } from "../memory/retold-due-work.ts";
-import { goneOf, readShown } from "../memory/showings.ts";
+import { goneOf, readShown, type Shown } from "../memory/showings.ts";
 import { type Blanked, prepareBlanking, takeShown } from "./deletion.ts";
 import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
 import { printsOf, type TermKeys } from "./fingerprints.ts";
@@ -81,10 +81,16 @@ export async function editMessage(
     return { outcome: "replaced", seq, isGone: true };
   }
   const shown = await readShown(client, channel);
-  const taken = await takeRetold(client, channel, { seq, former: row.former, now: stored, digester, keys });
+  const { taken, noted } = await takeRetold(client, channel, {
+    seq,
+    former: row.former,
+    now: stored,
+    digester,
+    keys,
+  });
   if (digester !== undefined) {
     const unsaid = { terms: termsGone(row.former, stored), keys };
-    await takeShown(client, await goneOf(client, shown), unsaid, digester);
+    await takeShown(client, [...(await goneOf(client, shown)), ...noted], unsaid, digester);
   }
   // Results of tools quote memories: more has changed than the notice tells of.
   return row.outcome === "noted" && taken === 0
@@ -131,7 +137,7 @@ interface RawEdit {
 /**
  * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
  * @returns how much changed that the notice does not tell: memories that went, or are said by somebody else now, work of Weir's own, and
- *   whether summaries did that the view shows
+ *   whether summaries did that the view shows; and what its threads were shown of notes that went
  */
 async function takeRetold(
   client: Queryable,
@@ -147,13 +153,13 @@ async function takeRetold(
     readonly former: readonly string[];
     readonly now: string;
   },
-): Promise<number> {
+): Promise<{ readonly taken: number; readonly noted: readonly Shown[] }> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now), keys };
   const edited = { kind: "edited", seq, text: now } as const;
   const due = await takeRetoldDueWork(client, channel, unsaid, edited);
   const unquoted = await takeUnquoted(client, channel, seq, now);
   const retold = await takeRetoldMemories(client, channel, unsaid);
-  await takeRetoldBesideLog(client, channel, unsaid, edited);
+  const noted = await takeRetoldBesideLog(client, channel, unsaid, edited);
   const { coveredTo } = await readChannel(client, channel);
   const called = await blankRetoldCalls(client, channel, unsaid, { to: coveredTo });
   await noteTelling(
@@ -169,7 +175,7 @@ async function takeRetold(
   };
   await tellJobs(client, channel, telling);
   const isShown = digester !== undefined && (await renewSummaries(client, channel, telling, digester));
-  return unquoted.length + retold.length + due.length + (isShown ? 1 : 0);
+  return { taken: unquoted.length + retold.length + due.length + (isShown ? 1 : 0), noted };
 }
 
 /** The notes of a message's edits. */

@@ -1,13 +1,13 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
-import type { AgentId, ChannelId, MemoryId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
-import { blankLateCalls } from "../memory/retold.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { deleteMessage } from "./deletion.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
 import { estimateDraft, readCurrentEntries, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
+import { knowDeletions } from "./known-deletions.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
@@ -115,9 +115,9 @@ export class LogStore {
     return deleteMessage(this.#db, channel, messageId, digester, this.#keys);
   }
 
-  /** Blanks what a running turn that is to begin again, because of a deletion, has called since. */
-  async blankLateCalls(channel: ChannelId): Promise<void> {
-    await blankLateCalls(this.#db, channel);
+  /** Notes that the channel's owner knows of all deletions so far. What a turn calls of whose messages it does not says nothing. */
+  async knowDeletions(owner: Owner): Promise<void> {
+    await knowDeletions(this.#db, owner);
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */

@@ -123,37 +123,43 @@ export class NoteStore {
  * Takes the lines that tell what is said no more, here and in the channel's threads, which are shown its notes: that share a term
  * with it which the messages that their turn answers do not have. Their texts go at once; the files follow.
  * @param client in a transaction that holds the channel's row lock and has changed the texts
+ * @returns what lines of the channel's own told of it, which its threads were shown
  */
 export async function takeRetoldNotes(
   client: Queryable,
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const shown = new Set<string>();
   await looksFor(client, "notes");
-  if (terms.size === 0) return;
-  const notes = await client.query<{ id: number; text: string; turn: number }>(
+  if (terms.size === 0) return shown;
+  const notes = await client.query<{ id: number; text: string; turn: number; is_own: boolean }>(
     {
       name: "notes_behind",
-      text: `select id, text, turn_id as turn from notes
+      text: `select id, text, turn_id as turn, true as is_own from notes
               where channel_id = $1 and gone_at is null and read_to >= $2
              union all
-             select n.id, n.text, n.turn_id from thread_channels($1) t join notes n on n.channel_id = t
+             select n.id, n.text, n.turn_id, false from thread_channels($1) t join notes n on n.channel_id = t
               where n.gone_at is null`,
     },
     [channel, seqs.reduce((least, seq) => Math.min(least, seq))],
   );
-  const telling: { readonly id: number; readonly turn: number; readonly told: ReadonlySet<string> }[] = [];
-  for (const [index, { id, text, turn }] of notes.entries()) {
+  const telling: (Omit<(typeof notes)[number], "text"> & { readonly told: ReadonlySet<string> })[] = [];
+  for (const [index, { text, ...line }] of notes.entries()) {
     const told = tellingTerms(text).intersection(terms);
-    if (told.size > 0) telling.push({ id, turn, told });
+    if (told.size > 0) telling.push({ ...line, told });
     if (index % PAGE === PAGE - 1) await setImmediate();
   }
   const gone: number[] = [];
   for (const [turn, lines] of Map.groupBy(telling, (one) => one.turn)) {
     const asked = new SaidTerms(await readAsked(client, turn), keys);
-    for (const { id, told } of lines) if ((await asked.without(told)).size > 0) gone.push(id);
+    for (const { id, told, is_own: isOwn } of lines) {
+      if ((await asked.without(told)).size === 0) continue;
+      gone.push(id);
+      if (isOwn) for (const term of told) shown.add(term);
+    }
   }
-  if (gone.length === 0) return;
+  if (gone.length === 0) return shown;
   await client.query(
     {
       name: "notes_take",
@@ -161,4 +167,5 @@ export async function takeRetoldNotes(
     },
     [gone.toSorted((a, b) => a - b)],
   );
+  return shown;
 }

@@ -327,8 +327,3 @@ export async function tellJobs(
     );
   }
 }
-
-/** Blanks what the running turn's model, asked before a deletion, has called behind it. Its owner's writer must have stopped. */
-export async function blankLateCalls(client: Queryable, channel: ChannelId): Promise<void> {
-  await client.query({ name: "calls_blank_late", text: "select blank_late_calls($1)" }, [channel]);
-}

@@ -3,14 +3,17 @@ import { channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** A memory that another channel was shown. */
-export interface ShownMemory {
-  readonly id: number;
+/** What another channel was shown of what was said in one. */
+export interface Shown {
   readonly channel: ChannelId;
   /** The first message that may have been answered with it. */
   readonly from: Seq;
   /** By which it tells what was said. */
   readonly terms: ReadonlySet<string>;
+}
+
+export interface ShownMemory extends Shown {
+  readonly id: number;
 }
 
 /**
@@ -49,6 +52,20 @@ export async function goneOf(client: Queryable, shown: readonly ShownMemory[]): 
   );
   const ids = new Set(left.map(({ id }) => id));
   return shown.filter(({ id }) => !ids.has(id));
+}
+
+/** What the threads of a channel were shown of its notes, by the terms of the lines. */
+export async function shownInThreads(
+  client: Queryable,
+  channel: ChannelId,
+  terms: ReadonlySet<string>,
+): Promise<Shown[]> {
+  if (terms.size === 0) return [];
+  const threads = await client.query<{ id: number }>(
+    { name: "threads_shown", text: "select id from thread_channels($1) id order by id" },
+    [channel],
+  );
+  return threads.map(({ id }) => ({ channel: channelId(id), from: 0, terms }));
 }
 
 /**

@@ -25,6 +25,10 @@ export interface ClusterFault {
 const BURST = 30;
 /** What was under way when a daemon was well again may still fail, ms. */
 const AFTER_MS = 1500;
+/** Share of the isolations that may end before others are home. */
+const SHORT = 0.25;
+/** A daemon that is home of nothing takes nothing, ms. */
+const TAKING_MS = 3000;
 /** So many daemons are always there. */
 const LEAST_DAEMONS = 2;
 
@@ -155,11 +159,8 @@ async function loseDatabase(scene: ClusterScene, report: ClusterReport): Promise
   await scene.say(BURST / 2);
   const end = scene.begin("postgres.lost", victim.name);
   const way = victim.ways.postgres;
-  const lostAt = performance.now();
   way[random.pick(["cut", "silence"] as const)]();
-  const isHome = async (): Promise<boolean> => (await scene.shares()).has(victim.name);
-  while ((await isHome()) && performance.now() - lostAt < GIVEN_UP_MS) await delay(100);
-  if (await isHome())
+  if (!(await untilTaken(scene, victim)))
     report.add("wrong", `${victim.name} did not reach Postgres for ${GIVEN_UP_MS} ms, and nobody took over`);
   way.open();
   await delay(AFTER_MS);
@@ -179,15 +180,41 @@ async function isolate(
 ): Promise<void> {
   const { random } = scene;
   const victim = random.pick(scene.running);
-  const saying = scene.say(2 * BURST);
-  await delay(random.int(5, 120));
+  const ways = [victim.ways.postgres, victim.ways.broker];
+  const saying = await sayUntilTaking(scene, victim);
   const end = scene.begin(`network.${how}`, victim.name);
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way[how]();
-  await saying;
-  await delay(random.int(1000, longestStopMs));
-  for (const way of [victim.ways.postgres, victim.ways.broker]) way.open();
+  for (const way of ways) way[how]();
+  await saying.done;
+  await (random.chance(SHORT) ? delay(random.int(1000, longestStopMs)) : untilTaken(scene, victim));
+  for (const way of ways) way.open();
   await delay(AFTER_MS);
   end();
+}
+
+/** People speak in new channels. Resolves as a daemon begins to take some of them: it is about to take more. */
+async function sayUntilTaking(scene: ClusterScene, { name }: ChaosDaemon): Promise<{ done: Promise<void> }> {
+  const takes = async (): Promise<number> => {
+    const [row] = await scene.audit.rows<{ last: number }>(
+      "select coalesce(max(n), 0) as last from chaos.channel_takes where daemon = $1",
+      [name],
+    );
+    return row?.last ?? 0;
+  };
+  const last = await takes();
+  const done = scene.say(2 * BURST, "new channels");
+  const beganAt = performance.now();
+  while ((await takes()) === last && performance.now() - beganAt < TAKING_MS) await delay(1);
+  return { done };
+}
+
+/** Resolves when others are home of all that a daemon had, or not in time. @returns whether they are */
+async function untilTaken(scene: ClusterScene, { name }: ChaosDaemon): Promise<boolean> {
+  const beganAt = performance.now();
+  while (performance.now() - beganAt < GIVEN_UP_MS) {
+    if (!(await scene.shares()).has(name)) return true;
+    await delay(100);
+  }
+  return false;
 }
 
 /** kill -9 of the broker, which comes back with what it has kept. */

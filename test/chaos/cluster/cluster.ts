@@ -9,7 +9,7 @@ import { CONNECTION_VARIABLE, startTestServer } from "../../support/test-server.
 import { readUsage, UsageError, wholeNumber } from "../../support/usage.ts";
 import { CLUSTER_FAULTS } from "./cluster-faults.ts";
 import { WAYS_IN } from "./ways-in.ts";
-import { MUTANTS } from "./mutant-names.ts";
+import { isMutantName, MUTANT_NAMES, MUTANTS } from "./mutant-names.ts";
 import type { ClusterReport } from "./cluster-report.ts";
 import { runCluster } from "./run-cluster.ts";
 
@@ -35,7 +35,8 @@ async function main(): Promise<number> {
   process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
   let isWell = true;
   for (const mutant of mutants ?? [null]) {
-    const only = options.only ?? Object.entries(MUTANTS).find(([name]) => name === mutant)?.[1];
+    const shown = mutant === null ? null : MUTANTS[mutant];
+    const only = options.only ?? shown?.only;
     let found = 0;
     for (let seed = options.seed; seed < options.seed + seeds; seed++) {
       console.log(
@@ -47,11 +48,12 @@ async function main(): Promise<number> {
         only,
         mutant,
         broker,
-        ways: WAYS_IN,
+        // A mistake shows on one platform as on all, and daemons that speak one start faster.
+        ...(mutant === null && { ways: WAYS_IN }),
         onLine: (line) => console.log(line),
       });
       tell(report);
-      if (report.problems.length > 0) found++;
+      if (report.problems.some(({ kind }) => shown === null || shown.by.includes(kind))) found++;
     }
     if (mutant !== null) console.log(`${mutant}: found in ${found} of ${seeds} seeds`);
     isWell &&= mutant === null ? found === 0 : found / seeds >= FOUND_SHARE;
@@ -87,8 +89,8 @@ function readOptions() {
     throw new UsageError(
       `No fault's name begins with "${only}". There are: ${CLUSTER_FAULTS.map(({ name }) => name).join(", ")}`,
     );
-  if (mutant !== undefined && !Object.hasOwn(MUTANTS, mutant))
-    throw new UsageError(`There is no mutant "${mutant}". There are: ${Object.keys(MUTANTS).join(", ")}`);
+  if (mutant !== undefined && !isMutantName(mutant))
+    throw new UsageError(`There is no mutant "${mutant}". There are: ${MUTANT_NAMES.join(", ")}`);
   return {
     daemons: wholeNumber("daemons", values.daemons, 2),
     channels: wholeNumber("channels", values.channels, 1),
@@ -99,6 +101,6 @@ function readOptions() {
     only,
     seeds: wholeNumber("seeds", values.seeds, 1),
     // Null: none is built in.
-    mutants: mutant !== undefined ? [mutant] : values.mutants ? Object.keys(MUTANTS) : null,
+    mutants: mutant !== undefined ? [mutant] : values.mutants ? MUTANT_NAMES : null,
   };
 }

@@ -27,11 +27,10 @@ export class Fronts {
     return front;
   }
 
-  /** @returns who is told */
-  put(message: Message, among: readonly string[]): string[] {
+  /** One of these is told, and now and then two. */
+  put(message: Message, among: readonly string[]): void {
     const told = this.#random.shuffled(among).slice(0, this.#random.chance(TWICE) ? 2 : 1);
     for (const daemon of told) this.of(daemon).put(message);
-    return told;
   }
 
   #sweep(): void {

@@ -19,10 +19,9 @@ export interface ClusterRunOptions extends SceneOptions {
 
 /** Share of the faults that come before all is well again after the one before. */
 const HASTE = 0.3;
-/** What is calm now and then shows what a message takes where nothing goes wrong, ms. */
-const CALM_MS = 8000;
-/** Faults from one calm time to the next. */
-const CALM_EVERY = 5;
+/** Channels in which is asked, at the same time, once all is well, and how often in each: at the home, and across. */
+const ASKED_CHANNELS = 8;
+const ASKED_TIMES = 3;
 
 /**
  * Several daemons serve many channels, while they are killed, stopped, cut off, ended and joined. Looks at the end whether
@@ -37,9 +36,9 @@ export async function runCluster(options: ClusterRunOptions): Promise<ClusterRep
     await harm(scene, report, options);
     stop.abort();
     await talking;
-    await recovered(scene, report);
+    if (await recovered(scene, report)) await ask(scene, report);
   } catch (error) {
-    report.add("wrong", `the run ended: ${error instanceof Error ? error.stack : errorMessage(error)}`);
+    report.add("ended", `the run ended: ${error instanceof Error ? error.stack : errorMessage(error)}`);
   }
   stop.abort();
   await talking.catch(() => undefined);
@@ -53,20 +52,14 @@ async function harm(scene: ClusterScene, report: ClusterReport, options: Cluster
   const faults = faultsFor(scene, only);
   const deck = new Deck<ClusterFault>(scene.random, faults);
   const end = performance.now() + seconds * 1000;
-  for (let dealt = 0; performance.now() < end && faults.length > 0; dealt++) {
-    if (dealt % CALM_EVERY === 0) {
-      await scene.untilEven();
-      await delay(CALM_MS);
-    }
+  while (performance.now() < end && faults.length > 0) {
     const fault = deck.deal();
     const beganAt = performance.now();
-    const done = scene.move();
     await fault.run(scene, report, limits);
     report.faults.set(fault.name, (report.faults.get(fault.name) ?? 0) + 1);
     const isHasty = scene.random.chance(HASTE);
     const evenMs = isHasty ? null : await scene.untilEven();
     if (!isHasty && evenMs === null) report.add("slow", `shares are not even a minute after ${fault.name}`);
-    done();
     const even = evenMs === null ? "" : `, even again after ${Math.round(evenMs)} ms`;
     onLine(
       `${fault.name} in ${Math.round(performance.now() - beganAt)} ms${even}; ${scene.said.length} messages`,
@@ -75,8 +68,8 @@ async function harm(scene: ClusterScene, report: ClusterReport, options: Cluster
   }
 }
 
-/** All daemons are well, and everything that was said is answered. */
-async function recovered(scene: ClusterScene, report: ClusterReport): Promise<void> {
+/** All daemons are well, and everything that was said is answered. @returns whether it is */
+async function recovered(scene: ClusterScene, report: ClusterReport): Promise<boolean> {
   for (const daemon of scene.running) await daemon.untilReady();
   if ((await scene.untilEven()) === null)
     report.add("slow", "shares are not even a minute after the last fault");
@@ -90,9 +83,32 @@ async function recovered(scene: ClusterScene, report: ClusterReport): Promise<vo
       );
       return left.length === 0 && open?.count === 0 ? null : { left, open: open?.count };
     });
+    return true;
   } catch (error) {
     report.add("lost", errorMessage(error));
+    return false;
   }
+}
+
+/** What a message takes at its channel's home, and at another daemon, whose wake the home needs: turn about, as the machine is now. */
+async function ask(scene: ClusterScene, report: ClusterReport): Promise<void> {
+  const homeOf = await scene.homes();
+  const askedIn = async (channel: string): Promise<void> => {
+    const home = homeOf(channel);
+    const others = scene.running.map(({ name }) => name).filter((name) => name !== home);
+    const other = scene.random.pick(others);
+    const ownMs = async (daemon: string): Promise<number> => {
+      const { ms, modelMs } = await scene.ask(channel, daemon);
+      return ms - modelMs;
+    };
+    // The first one loads the channel.
+    await ownMs(home);
+    for (let time = 0; time < ASKED_TIMES; time++) {
+      report.homeMs.push(await ownMs(home));
+      report.acrossMs.push(await ownMs(other));
+    }
+  };
+  await Promise.all(Array.from({ length: ASKED_CHANNELS }, async (_, index) => askedIn(`asked-${index}`)));
 }
 
 /** Those that this run may deal. */

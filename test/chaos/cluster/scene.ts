@@ -4,6 +4,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { partitionOf } from "../../../src/channel/homes/homes.ts";
 import { Random } from "../../fuzz/random.ts";
 import { makeNamespace, type TestBroker } from "../../support/cluster/broker.ts";
 import { areEven } from "../../support/cluster/shares.ts";
@@ -11,6 +12,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { Audit } from "./audit.ts";
 import type { ModelDelays } from "./cluster-model.ts";
 import { ChaosDaemon, type Shared } from "./daemons.ts";
+import type { DueChannel, Killed } from "./takeovers.ts";
 import type { WayIn } from "./ways-in.ts";
 import {
   askReceipt,
@@ -29,8 +31,6 @@ export interface Said {
   readonly messageId: string;
   /** By the clock of the machine, ms. */
   readonly at: number;
-  /** The daemons that were told of it at first; none: it is not known. */
-  readonly told: readonly string[];
 }
 
 /** A time in which a daemon, or all of them (null), were not well. ms by the clock of the machine. */
@@ -39,14 +39,6 @@ export interface FaultWindow {
   readonly daemon: string | null;
   readonly from: number;
   until: number;
-}
-
-/** What a kill left due, and has to be taken up by others. */
-export interface Killed {
-  readonly daemon: string;
-  readonly at: number;
-  /** Channels. */
-  readonly due: readonly string[];
 }
 
 export interface SceneOptions {
@@ -73,6 +65,8 @@ const worldHello = z.object({
 });
 const LOOPBACK_ALONE: readonly WayIn[] = ["loopback"];
 const POLL_MS = 25;
+/** Whoever asks waits for so long, ms. */
+const ANSWERED_MS = 120_000;
 
 /** Several daemons, what they share, and the people who chat with them. */
 export class ClusterScene implements AsyncDisposable {
@@ -83,13 +77,12 @@ export class ClusterScene implements AsyncDisposable {
   readonly daemons: ChaosDaemon[] = [];
   readonly said: Said[] = [];
   readonly windows: FaultWindow[] = [];
-  /** Times in which something happened, until all was well again. */
-  readonly moves: Pick<FaultWindow, "from" | "until">[] = [];
   readonly killed: Killed[] = [];
   readonly #shared: Shared;
   readonly #people: Random;
   readonly #stack: AsyncDisposableStack;
   #count = 0;
+  #newChannels = 0;
 
   private constructor(options: SceneOptions, shared: Shared, audit: Audit, stack: AsyncDisposableStack) {
     this.options = options;
@@ -157,14 +150,14 @@ export class ClusterScene implements AsyncDisposable {
     return daemon;
   }
 
-  /** People say so many things, all at once, in channels by chance. */
-  async say(count: number): Promise<void> {
+  /** People say so many things, all at once, in channels by chance; or each in a channel of its own, which nobody has taken before. */
+  async say(count: number, where: "anywhere" | "new channels" = "anywhere"): Promise<void> {
     const among = this.running.map(({ name }) => name);
     if (among.length === 0) return;
     const posts = Array.from({ length: count }, async () => {
       const id = `g${++this.#count}`;
       const { channels, ways = LOOPBACK_ALONE } = this.options;
-      const room = this.#people.int(0, channels - 1);
+      const room = where === "anywhere" ? this.#people.int(0, channels - 1) : channels + this.#newChannels++;
       const way = ways[room % ways.length] ?? "loopback";
       const text = `${id} how high does the gauge by the mill stand?`;
       const post = { way, channel: `c${room}`, id, text, among };
@@ -182,7 +175,8 @@ export class ClusterScene implements AsyncDisposable {
 
   async #post(where: "people" | "ask", post: z.input<typeof sayPost>): Promise<unknown> {
     const body = JSON.stringify(post);
-    return (await fetch(`${this.#shared.worldUrl}/${where}`, { method: "POST", body })).json();
+    const signal = AbortSignal.timeout(ANSWERED_MS);
+    return (await fetch(`${this.#shared.worldUrl}/${where}`, { method: "POST", body, signal })).json();
   }
 
   /** People talk until they are told to stop. */
@@ -222,41 +216,38 @@ export class ClusterScene implements AsyncDisposable {
     return null;
   }
 
+  /** Who is home of each channel of the loopback service, by the log. */
+  async homes(): Promise<(channel: string) => string> {
+    const rows = await this.audit.rows<{ id: number; owner: string }>("select id, owner from partitions");
+    const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
+    return (channel) => owners.get(partitionOf({ platform: "loopback", name: channel })) ?? "";
+  }
+
   /** Notes what is due in a daemon's channels as it is killed. */
   async noteKill(daemon: string, at: number): Promise<void> {
-    const rows = await this.audit.rows<{ name: string }>(
-      `select c.name from channels c
+    const due = await this.audit.rows<DueChannel>(
+      `select c.name as channel,
+              array(select e.message_id from entries e where e.channel_id = c.id and e.kind = 'user' and e.addressed
+                       and e.seq > c.settled_to) as "messageIds"
+         from channels c
          join lateral (select owner from chaos.partition_takes t
                         where t.id = c.partition and t.at <= to_timestamp($2::float8 / 1000) order by n desc limit 1) o on o.owner = $1
         where c.due_to > c.settled_to`,
       [daemon, at],
     );
-    this.killed.push({ daemon, at, due: rows.map(({ name }) => name) });
-  }
-
-  /** Something begins to happen. @returns ends it */
-  move(): () => void {
-    return opened(this.moves, {});
+    this.killed.push({ daemon, at, due });
   }
 
   /** A time begins in which a daemon is not well. @returns ends it */
   begin(name: string, daemon: string | null): () => void {
-    return opened(this.windows, { name, daemon });
+    const window = { name, daemon, from: Date.now(), until: Number.POSITIVE_INFINITY };
+    this.windows.push(window);
+    return () => {
+      window.until = Date.now();
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
-}
-
-/** Begins a time in which something goes on. @returns ends it */
-function opened<More extends object>(
-  times: (More & Pick<FaultWindow, "from" | "until">)[],
-  more: More,
-): () => void {
-  const time = { ...more, from: Date.now(), until: Number.POSITIVE_INFINITY };
-  times.push(time);
-  return () => {
-    time.until = Date.now();
-  };
 }

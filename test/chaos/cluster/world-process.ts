@@ -95,13 +95,14 @@ function say(body: string): z.output<typeof sayReceipt> {
     const at = steadyNow();
     const place = platform.say(channel, text);
     places.set(id, place.channel);
-    return { at, told: [], ...place };
+    return { at, ...place };
   }
   places.set(id, channel);
   const said = chat.say(channel, { author: `Ann of ${channel}`, text, id, listen: false, kind: "channel" });
   const { author, at } = said;
   const message = { type: "message", channel, id, author, text, at, listen: false, kind: "channel" } as const;
-  return { at: steadyNow(), told: fronts.put(message, among), channel, messageId: id };
+  fronts.put(message, among);
+  return { at: steadyNow(), channel, messageId: id };
 }
 
 /** A person says something, and waits for the whole answer. */

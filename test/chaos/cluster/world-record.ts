@@ -13,8 +13,6 @@ export const sayPost = z.object({
 /** What the test is told of that. */
 export const sayReceipt = z.object({
   at: z.number(),
-  /** The daemons that were told of it at first; none: it is not known. */
-  told: z.array(z.string()),
   /** As the log has them. */
   channel: z.string(),
   messageId: z.string(),

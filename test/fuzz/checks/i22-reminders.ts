@@ -8,7 +8,10 @@ export const checkI22: RowCheck = (before, { reminders, entries }, ledger) => {
   const known = new Map(before?.reminders.map((one) => [one.id, one]));
   return [
     ...entries.flatMap((entry) => toldWrongly(entry, reminders, ledger)),
-    ...reminders.flatMap((one) => faultsOf(one, known.get(one.id))),
+    ...reminders.flatMap((one) => [
+      ...faultsOf(one, known.get(one.id)),
+      ...lost(one, known.get(one.id), ledger),
+    ]),
   ];
 };
 
@@ -43,10 +46,27 @@ function faultsOf({ id, state, text }: ReminderRow, before: ReminderRow | undefi
   return wrong;
 }
 
+/** One moves on in the moment in which it is told; of what was missed meanwhile the last is told. */
+function lost(
+  { id, state, next }: ReminderRow,
+  before: ReminderRow | undefined,
+  { reminded }: Ledger,
+): string[] {
+  const told = reminded.get(id) ?? new Set();
+  if (state === "done" && told.size === 0) return [`reminder ${id} is done, and was never told`];
+  const due = before?.next ?? null;
+  if (due === null || next === null || next <= due) return [];
+  const isTold = [...told].some((at) => at >= due && at < next);
+  return isTold ? [] : [`reminder ${id} has moved on from ${toTime(due)}, which was not told`];
+}
+
 /** Where nothing is left to do, all that was due is told. @returns what is not */
-export function unreminded(state: State | null, { reminded }: Ledger, now: number): string[] {
-  return (state?.reminders ?? []).flatMap(({ id, state: stage, next }) => {
-    if (next !== null && next <= now) return [`reminder ${id} is due since ${new Date(next).toISOString()}`];
-    return stage === "done" && !reminded.has(id) ? [`reminder ${id} is done, and was never told`] : [];
-  });
+export function unreminded(state: State | null, now: number): string[] {
+  return (state?.reminders ?? []).flatMap(({ id, next }) =>
+    next !== null && next <= now ? [`reminder ${id} is due since ${toTime(next)}`] : [],
+  );
+}
+
+function toTime(ms: number): string {
+  return new Date(ms).toISOString();
 }

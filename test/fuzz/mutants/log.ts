@@ -100,6 +100,11 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: "a call behind a deletion keeps its words",
+    breaks: ["I12"],
+    install: async (db) => db.script("drop trigger entries_blank_late_call on entries"),
+  },
+  {
     name: "no dead-call expiry",
     breaks: ["I5"],
     config: writesWhenDue,

@@ -5,6 +5,14 @@ import type { Database } from "../../../src/store/database/database.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Miscast } from "../profile.ts";
 
+/** Whether a violation finds a mutant out. One that dies by something else proves nothing of the checks that it is there for. */
+export function findsOut({ breaks, hangs = false }: Mutant, invariant: string): boolean {
+  return breaks.includes(invariant) || (hangs && invariant === STUCK);
+}
+
+/** The invariant of a step that does not end, or behind which nothing comes to rest. */
+export const STUCK = "stuck";
+
 /** A Weir that is wrong in one place. */
 export interface Mutant extends Miscast {
   readonly name: string;

@@ -1,5 +1,7 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { nameOf } from "../profile.ts";
 import { LINE } from "../prompt.ts";
+import { agentIn } from "../rooms.ts";
 import type { Mutant } from "./mutant.ts";
 import { sending } from "./requests.ts";
 import { writesWhenDue } from "./write-ahead.ts";
@@ -56,12 +58,13 @@ const oldest = new Map<
   { line: ModelMessage; next: string; late: ModelMessage | null; left: number }
 >();
 
-/** Shows what has just left the raw view there for some prompts more. */
+/** Shows the own agent of a place what has just left the raw view there for some prompts more; a guest's begins where its brief ends. */
 function lately(messages: Messages): Messages {
   const lines = messages.filter(isLine);
   const [line, next = line] = lines;
-  const place = /^> Place: .*$/m.exec(messages.map(({ text }) => text).join("\n"))?.[0] ?? "";
-  if (line === undefined || next === undefined) return messages;
+  const place = /^> Place: "([^"]*)"/m.exec(messages.map(({ text }) => text).join("\n"))?.[1] ?? "";
+  const by = /^You are (\w+)\./.exec(messages[0]?.text ?? "")?.[1];
+  if (line === undefined || next === undefined || by !== nameOf(agentIn(place))) return messages;
   const known = oldest.get(place) ?? { line, next: next.text, late: null, left: 0 };
   const hasLeft = !lines.some(({ text }) => text === known.line.text || text === known.next);
   const late = hasLeft ? known.line : known.late;

@@ -90,6 +90,36 @@ test("a deletion takes what retells it in the channel and its threads, and nothi
   assert.deepEqual(await texts(), [...left, ...left, ...all]);
 });
 
+for (const how of ["deletion", "edit"] as const)
+  test(`what a thread's model calls with the words of its channel's notes goes with these: ${how}`, async (t) => {
+    const { open, room, remove } = await world(t);
+    const { store } = open;
+    const yard = await room("yard");
+    const thread = await room("thread", "yard");
+    const owner = { channel: thread.id, epoch: 1 };
+    await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+    await open.say(yard.id, "the lift is green", { id: "lift" });
+    await yard.note("please", "The code: zxqpine.");
+    const seq = await open.say(thread.id, "and the code?");
+    const turn = await store.turns.begin(owner, seq, seq);
+    assert.ok(turn !== null);
+    const calls = ["zxqpine", "green"].map((query) => {
+      return { id: query, name: "search_history", arguments: JSON.stringify({ query }) };
+    });
+    const drafts = [{ kind: "tool_call", text: "", calls }] as const;
+    await store.log.appendTurnEntries(owner, { id: turn.id, after: seq }, drafts, new Date());
+    const left = async (): Promise<unknown[]> => {
+      const [entry] = await store.log.read(thread.id, seq + 1, seq + 1);
+      return entry?.kind === "tool_call" ? entry.calls.map((call) => call.arguments) : [];
+    };
+    // Its thread was shown nothing of that.
+    await remove(yard.id, "lift");
+    assert.deepEqual(await left(), ['{"query":"zxqpine"}', '{"query":"green"}']);
+    if (how === "deletion") await remove(yard.id, "secret");
+    else await store.log.edit(yard.id, "secret", "never mind", new Date(Date.now() + 1000), digester);
+    assert.deepEqual(await left(), ["{}", '{"query":"green"}']);
+  });
+
 test("a thread's turn that has seen its channel's notes notes nothing once a text of the channel was taken back", async (t) => {
   const { open, room, texts, remove } = await world(t);
   const yard = await room("yard");

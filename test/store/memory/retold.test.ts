@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
-import type { ChannelId } from "../../../src/core/ids.ts";
+import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
@@ -227,15 +227,15 @@ async function called(name: string) {
   const asked = await weir.say(id, "what is my pin, and the weather?", { id: `${name}-2` });
   const turn = await store.turns.begin(owner, asked, asked);
   assert.ok(turn !== null);
-  const call = async (): Promise<void> => {
+  const call = async (by = turn): Promise<void> => {
     const drafts = [{ kind: "tool_call", text: "", calls: CALLS }] as const;
-    await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date());
+    await store.log.appendTurnEntries(owner, { id: by.id, after: asked }, drafts, new Date());
   };
   const argumentsOf = async (): Promise<string[]> =>
     (await store.log.read(id, 3, 99)).flatMap((entry) =>
       entry.kind === "tool_call" ? entry.calls.map((one) => one.arguments) : [],
     );
-  return { id, call, argumentsOf };
+  return { id, owner, turn, asked, call, argumentsOf };
 }
 
 test("arguments of tool calls that share a term with a deleted message go with it; the others stay", async () => {
@@ -246,7 +246,7 @@ test("arguments of tool calls that share a term with a deleted message go with i
 });
 
 test("calls are looked through before the channel's lock is taken; what comes in between is found all the same", async () => {
-  const { id, call, argumentsOf } = await called("ahead");
+  const { id, owner, call, argumentsOf } = await called("ahead");
   for (let count = 0; count < 5; count++) await call();
   await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
   const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
@@ -263,8 +263,10 @@ test("calls are looked through before the channel's lock is taken; what comes in
       },
     });
   await weir.db.transaction(async (client) => counted(client, other));
+  await store.log.knowDeletions(owner);
   assert.equal(read.get("calls_behind"), 1, "the call in between alone");
   await weir.db.transaction(async (client) => counted(client, pin));
+  await store.log.knowDeletions(owner);
   assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
   // Edited between: what was found ahead is of other words.
   await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
@@ -310,18 +312,112 @@ test("of what a model calls a tool with, its values tell, and not the names of t
   );
 });
 
-test("a call that a running turn's model makes behind a deletion loses its arguments before the turn begins again", async () => {
-  const { id, call, argumentsOf } = await called("late");
+test("a call that a running turn's model makes behind a deletion has no arguments, until the turn is known to know of it", async () => {
+  const { id, owner, call, argumentsOf } = await called("late");
   await remove(id, "late-1");
   await call();
-  await store.log.blankLateCalls(id);
   assert.deepEqual(await argumentsOf(), ["{}", "{}"]);
+  await store.log.knowDeletions(owner);
   await call();
-  await store.log.blankLateCalls(id);
+  await store.log.knowDeletions(owner);
   assert.deepEqual(
     (await argumentsOf()).slice(2),
     CALLS.map((one) => one.arguments),
     "later calls know nothing of it",
+  );
+});
+
+/** What of the secret is left in a channel. */
+const said = async (id: ChannelId): Promise<unknown[]> =>
+  weir.sql(
+    `select kind from entries where channel_id = $1 and concat(text, data) like '%774422%'
+     union all select 'approval' from approvals where channel_id = $1 and arguments like '%774422%'`,
+    id,
+  );
+
+test("what a turn calls behind a deletion of which nobody tells it says nothing, though it settles before anybody does", async () => {
+  const { id, owner, turn, asked, call } = await called("unheard");
+  await remove(id, "unheard-1");
+  await call();
+  const waits = {
+    id: 1,
+    callId: "act-1",
+    agent: agentId("main"),
+    tool: "act",
+    arguments: '{"what":"PIN 774422"}',
+  };
+  const act = { id: waits.callId, name: waits.tool, arguments: waits.arguments };
+  const drafts = [
+    { kind: "tool_call", text: "for 774422", calls: [act] },
+    {
+      kind: "tool_result",
+      callId: act.id,
+      tool: act.name,
+      text: "774422 waits",
+      references: [],
+      memories: [],
+    },
+  ] as const;
+  const news = { asked: [{ ...waits, fingerprint: "f", expireMs: 60_000 }], done: [] };
+  await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date(), news);
+  await store.turns.settle(
+    owner,
+    turn,
+    { state: "skipped", reason: null, modelMs: 0, entry: null, idempotencyKeys: [] },
+    new Date(),
+  );
+  await store.log.knowDeletions(owner);
+  assert.deepEqual(await said(id), []);
+  assert.deepEqual(await weir.sql("select state from approvals where channel_id = $1", id), [
+    { state: "void" },
+  ]);
+});
+
+test("so it is behind the first of two deletions, when the second is told", async () => {
+  const { id, owner, call } = await called("two");
+  await weir.say(id, "never mind", { id: "two-3", addressed: false });
+  await remove(id, "two-1");
+  await call();
+  await remove(id, "two-3");
+  await store.log.knowDeletions(owner);
+  assert.deepEqual(await said(id), []);
+});
+
+test("a daemon that has lost the channel knows of a deletion in vain", async () => {
+  const { id, owner, call } = await called("lost");
+  await remove(id, "lost-1");
+  await store.log.knowDeletions({ ...owner, epoch: owner.epoch - 1 });
+  await call();
+  assert.deepEqual(await said(id), []);
+});
+
+test("what a turn calls behind the deletion of a message that came after its own stays", async () => {
+  const { id, call, argumentsOf } = await called("newer");
+  await weir.say(id, "never mind", { id: "newer-3", addressed: false });
+  await remove(id, "newer-3");
+  await call();
+  assert.deepEqual(
+    await argumentsOf(),
+    CALLS.map((one) => one.arguments),
+  );
+});
+
+test("what a turn calls that has begun behind a deletion stays", async () => {
+  const { id, owner, turn, asked, call, argumentsOf } = await called("begun-behind");
+  await store.turns.settle(
+    owner,
+    turn,
+    { state: "skipped", reason: null, modelMs: 0, entry: null, idempotencyKeys: [] },
+    new Date(),
+  );
+  await weir.say(id, "never mind", { id: "begun-behind-3", addressed: false });
+  await remove(id, "begun-behind-3");
+  const next = await store.turns.begin(owner, asked + 1, asked + 1);
+  assert.ok(next !== null);
+  await call(next);
+  assert.deepEqual(
+    await argumentsOf(),
+    CALLS.map((one) => one.arguments),
   );
 });
 
