@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { steadyNow } from "../../async/clock.ts";
 import type { ChannelAddress, TurnId } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -7,9 +6,7 @@ import type { PieceTiming, Platform } from "../../platforms/platform.ts";
 import type { DeliveryStore } from "../../store/turns/deliveries.ts";
 import type { Owner } from "../../core/ids.ts";
 import { unlessAborted } from "../../async/deadline.ts";
-
-/** Nobody takes a channel from a daemon that was silent for less, ms. */
-const FRESH_MS = 1000;
+import { askFresh } from "./fresh.ts";
 
 export interface DraftParts {
   readonly platform: Platform;
@@ -115,16 +112,14 @@ export class Draft {
   }
 
   /**
-   * What the log answers late says nothing of now: this process or its network may have stood still, and another daemon be home since.
    * @param ask refuses an epoch that is over
    * @returns null: it was late
    * @throws Error if the channel was released meanwhile
    */
   async #fresh<Result>(ask: () => Promise<Result>): Promise<Result | null> {
-    const askedAt = steadyNow();
-    const result = await ask();
+    const { result, isFresh } = await askFresh(ask);
     this.#parts.signal.throwIfAborted();
-    return steadyNow() - askedAt < FRESH_MS ? result : null;
+    return isFresh ? result : null;
   }
 
   #message(text: string): OutboundMessage {

@@ -288,7 +288,7 @@ export class Outbox {
     text: string,
   ): Promise<{ readonly result: string } | "failed" | "left"> {
     let current = part;
-    let mayBeThere = answer.isRecovered || part.drafted;
+    let mayBeThere = answer.mayBeSent || part.drafted;
     const send = async (): Promise<string> => {
       const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
       mayBeThere = true;

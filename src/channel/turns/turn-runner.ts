@@ -16,6 +16,7 @@ import { LastSent } from "./context-record.ts";
 import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
+import { askFresh } from "../delivery/fresh.ts";
 import { needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { type LastRequest, spentOn, storeBillLine, type UsageAnchor } from "../model-usage.ts";
@@ -346,7 +347,10 @@ export class TurnRunner {
     const { modelMs, calls, recalled } = result;
     const handOff = this.#guests.handedOver(result.outcome, turn, at);
     const settlement: Settlement = { ...end, ...handOff, modelMs, entry, idempotencyKeys, calls, recalled };
-    const { parts, handedOver: handed } = await this.#history.settle(turn, settlement, at);
+    const { result: settled, isFresh } = await askFresh(async () =>
+      this.#history.settle(turn, settlement, at),
+    );
+    const { parts, handedOver: handed } = settled;
     if (handed !== null) this.accepted(handed.seq);
     if (handed !== null || entry !== null) indexer.mark(owner.channel);
     const { inReplyTo, acceptedAt } = asked;
@@ -363,7 +367,7 @@ export class TurnRunner {
         inReplyTo,
         modelMs,
         acceptedAt,
-        isRecovered: false,
+        mayBeSent: !isFresh,
         // The row lacks the id where the draft could not store it.
         parts: parts.map((one) =>
           one.part === 0 ? { ...one, messageId: one.messageId ?? opened.shown } : one,

@@ -28,8 +28,8 @@ export interface PendingAnswer {
   readonly modelMs: number;
   /** When the oldest of them became durable. */
   readonly acceptedAt: Date;
-  /** It was read from the log: an earlier run may have sent a part without hearing of it. */
-  readonly isRecovered: boolean;
+  /** An earlier run, or another daemon, may have sent a part of it of which nobody has heard here. */
+  readonly mayBeSent: boolean;
   readonly parts: readonly Delivery[];
 }
 
@@ -208,6 +208,6 @@ function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
     inReplyTo: (row.ids ?? []).filter((id) => !isOwnId(id)),
     modelMs: row.model_ms ?? 0,
     acceptedAt: row.at ?? new Date(0),
-    isRecovered: true,
+    mayBeSent: true,
   };
 }

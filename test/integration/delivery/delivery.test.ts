@@ -1,11 +1,14 @@
 // proves: src/channel/delivery/outbox.ts, src/store/turns/deliveries.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { PlatformError } from "../../../src/platforms/platform.ts";
+import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
+import { gateRows } from "../../support/row-gate.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir } from "../../support/weir.ts";
 
@@ -231,4 +234,29 @@ test("an answer that is noted as sent while the log is asked what is undelivered
   await platform.until(() => platform.texts("late").includes("three"));
   assert.deepEqual(platform.texts("late"), ["one", "three"]);
   assert.equal(platform.calls.length, 2);
+});
+
+test("an answer whose settlement the log confirms late may be sent already: it is looked for first", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform();
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+  });
+  await using outside = openStore(database.connection);
+  server.respond(() => text("hello Ann"));
+  const looks: (boolean | undefined)[] = [];
+  platform.fail = (_operation, { mayBeThere }) => void looks.push(mayBeThere);
+  await weir.say("hi", { room: "late" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:late");
+  await using gate = await gateRows(outside, "insert on entries", "new.kind = 'assistant'");
+  await weir.say("hi again", { room: "late" });
+  await gate.reached();
+  // The time for which nobody takes a channel from a silent daemon.
+  await delay(1000);
+  await gate.open();
+  await until("second answer", () => looks.length === 2);
+  assert.deepEqual(looks, [false, true]);
 });
