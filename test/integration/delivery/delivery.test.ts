@@ -6,25 +6,24 @@ import { PlatformError } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
-import { startModelServer } from "../../support/model-server.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { gateRows } from "../../support/row-gate.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
-import { startWeir } from "../../support/weir.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 
+async function startHere({ url: modelUrl }: ModelServer, platform = new TestPlatform()): Promise<TestWeir> {
+  return startWeir({ connection: database.connection, modelUrl, config: CONFIG, platform });
+}
+
 test("an answer that the platform does not take is sent again with the same key, and shown once", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   server.respond(() => text("hello Ann"));
   const keys: string[] = [];
   platform.fail = (_operation, message) => {
@@ -41,12 +40,7 @@ test("an answer that the platform does not take is sent again with the same key,
 test("a long answer goes out in parts, and is resent from the part that failed", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ maxTextLength: 100 });
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   const answer = Array.from({ length: 10 }, (_, index) => `line ${index} ${"x".repeat(60)}`).join("\n");
   server.respond(() => text(answer));
   const attempts: string[] = [];
@@ -71,12 +65,7 @@ test("where nobody serves the channel any more an answer is left, holds up nothi
     asked.push(isServed);
     if (!isServed) throw new PlatformError("test", "unavailable", "nobody is there");
   };
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   server.reply(async (exchange) => {
     isServed = false;
     await text("hello Ann")(exchange);
@@ -101,12 +90,7 @@ test("a channel that is gone stops no other turn, and is not tried again", async
   const platform = new TestPlatform();
   server.respond(() => text("anybody there?"));
   {
-    await using weir = await startWeir({
-      connection: database.connection,
-      modelUrl: server.url,
-      config: CONFIG,
-      platform,
-    });
+    await using weir = await startHere(server, platform);
     platform.fail = () => {
       throw new PlatformError("test", "gone", "no such channel");
     };
@@ -114,11 +98,7 @@ test("a channel that is gone stops no other turn, and is not tried again", async
     const failed = await weir.event("delivery_failed", ({ channel }) => channel === "test:gone");
     assert.equal(failed.retryInMs, null);
   }
-  await using again = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using again = await startHere(server);
   const left = await again.daemon.store.channels.withWork(["test"], 300);
   assert.ok(left.every(({ address }) => address.name !== "gone"));
 });
@@ -141,11 +121,7 @@ test("an answer that was not delivered before the end is delivered after the nex
     await weir.say("hi", { room: "restart" });
     await weir.event("delivery_failed", ({ channel }) => channel === "test:restart");
   }
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-  });
+  await using weir = await startHere(server);
   await weir.event("reply_delivered", ({ channel }) => channel === "test:restart");
   assert.deepEqual(weir.platform.texts("restart"), ["late but here"]);
   assert.equal(server.requests.length, 1, "the model was not asked again");
@@ -154,12 +130,7 @@ test("an answer that was not delivered before the end is delivered after the nex
 test("a streamed answer is one message that grows into its final text", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   server.reply(text(["Once ", "upon ", "a ", "time"], { delayMs: 15 }));
   await weir.say("a story", { room: "stream" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:stream");
@@ -177,12 +148,7 @@ test("a streamed answer is one message that grows into its final text", async ()
 test("a draft whose acknowledgement was lost still ends as one message with the final text", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   server.reply(text(["Half ", "and whole"], { delayMs: 15 }));
   const send = platform.send.bind(platform);
   let isLost = false;
@@ -201,12 +167,7 @@ test("a draft whose acknowledgement was lost still ends as one message with the 
 test("an answer that is noted as sent while the log is asked what is undelivered is not sent again", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform({ takesIdempotencyKeys: false });
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   const channel = "test:late";
   const { deliveries } = weir.daemon.store;
   const undelivered = deliveries.undelivered.bind(deliveries);
@@ -239,20 +200,15 @@ test("an answer that is noted as sent while the log is asked what is undelivered
 test("an answer whose settlement the log confirms late may be sent already: it is looked for first", async () => {
   await using server = await startModelServer();
   const platform = new TestPlatform();
-  await using weir = await startWeir({
-    connection: database.connection,
-    modelUrl: server.url,
-    config: CONFIG,
-    platform,
-  });
+  await using weir = await startHere(server, platform);
   await using outside = openStore(database.connection);
   server.respond(() => text("hello Ann"));
   const looks: (boolean | undefined)[] = [];
   platform.fail = (_operation, { mayBeThere }) => void looks.push(mayBeThere);
-  await weir.say("hi", { room: "late" });
-  await weir.event("reply_delivered", ({ channel }) => channel === "test:late");
+  await weir.say("hi", { room: "slow" });
+  await weir.event("reply_delivered", ({ channel }) => channel === "test:slow");
   await using gate = await gateRows(outside, "insert on entries", "new.kind = 'assistant'");
-  await weir.say("hi again", { room: "late" });
+  await weir.say("hi again", { room: "slow" });
   await gate.reached();
   // The time for which nobody takes a channel from a silent daemon.
   await delay(1000);
