@@ -181,6 +181,8 @@ export class RabbitShards implements ShardHomes {
       const wanted = new Set(this.#leaving.signal.aborted ? [] : own());
       const held = taken.filter(({ shard }) => wanted.has(shard));
       for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
+      // The database has it as this daemon's, and would keep all to its number of shards.
+      await this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
       return held;
     });
   }
@@ -193,15 +195,19 @@ export class RabbitShards implements ShardHomes {
   }
 
   async #handOn(shards: readonly number[], deadline: AbortSignal): Promise<void> {
-    const { platform, log } = this.#options;
-    const { shards: store } = this.#takes;
     const held = shards.flatMap((shard) => {
       const epoch = this.#epochs.get(shard);
       return epoch === undefined ? [] : [{ shard, epoch }];
     });
     await this.#lose(shards, deadline);
+    await this.#release(held);
+  }
+
+  async #release(held: readonly TakenShard[]): Promise<void> {
+    const { platform, log } = this.#options;
+    if (held.length === 0) return;
     try {
-      await store.release(platform, held);
+      await this.#takes.shards.release(platform, held);
     } catch (error) {
       // Another number of shards is agreed on a little later.
       log.debug({ platform, why: errorMessage(error) }, "shards_not_released");
