@@ -3,6 +3,7 @@ import type { Job, Landed, Tier } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
+import { type JobNews, tellOfJob } from "./job-events.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
@@ -177,28 +178,9 @@ export class ChannelCompactor {
 
   /** Tells of what was written ahead and has landed, here or on the reply path. */
   landed(landed: readonly Landed[], ms: number): void {
-    const { target, events } = this.#parts;
-    for (const { job, summary, memories } of landed) {
-      const { id, kind, tier } = job;
-      const told = {
-        type: "compaction",
-        channel: target.channel,
-        job: id,
-        kind,
-        tier,
-        reason: null,
-        ms,
-      } as const;
-      const model = summary.model ?? summary.kind;
-      events.emit({
-        ...told,
-        ...rangeOf(job),
-        phase: "committed",
-        tokensAfter: summary.tokens,
-        model,
-        memories,
-      });
-    }
+    const { target } = this.#parts;
+    for (const { job, summary, memories } of landed)
+      this.#tell(job, { phase: "committed", ms, summary, memories });
     const leafs = landed.filter(({ job }) => job.kind === "leaf");
     const last = leafs.at(-1);
     if (last === undefined) return;
@@ -313,13 +295,11 @@ export class ChannelCompactor {
   }
 
   async #run(job: Job): Promise<void> {
-    const { target, runner, events } = this.#parts;
+    const { target, runner } = this.#parts;
     const startedAt = performance.now();
     const history = await target.history.snapshot();
-    const { id, kind, tier } = job;
-    const told = { type: "compaction", channel: target.channel, job: id, kind, tier } as const;
-    const nothing = { tokensAfter: null, memories: 0, model: null, reason: null };
-    events.emit({ ...told, ...rangeOf(job), ...nothing, phase: "started", ms: 0 });
+    const { kind, tier } = job;
+    this.#tell(job, { phase: "started" });
     const abandon = new AbortController();
     this.#job = { job, abandon };
     const end = await runner
@@ -336,41 +316,38 @@ export class ChannelCompactor {
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
-    const ended = { ...told, ...nothing, ms, ...rangeOf(end.kind === "left" ? job : end.job) };
     switch (end.kind) {
-      case "committed": {
-        const { tokens, model, kind: madeBy } = end.summary;
-        events.emit({
-          ...ended,
-          phase: "committed",
-          tokensAfter: tokens,
-          model: model ?? madeBy,
-          memories: end.memories,
-        });
+      case "committed":
+        this.#tell(end.job, { phase: "committed", ms, summary: end.summary, memories: end.memories });
         this.#landed(end, ms);
         // A merge that has waited lands with it: the prefix is new anyway.
         if (job.kind === "leaf" && target.history.current.ahead.length > 0) await this.#commitAhead();
         return;
-      }
-      case "written": {
-        const { tokens, model, kind: madeBy } = end.summary;
-        events.emit({ ...ended, phase: "written", tokensAfter: tokens, model: model ?? madeBy });
+      case "written":
+        this.#tell(end.job, { phase: "written", ms, summary: end.summary });
         this.#modelBackoff.succeeded();
         this.#modelBackoff.cancel();
         return;
-      }
       case "left":
       case "stale":
-        events.emit({ ...ended, phase: "stale", reason: "its range is not what it was" });
+        this.#tell(end.kind === "left" ? job : end.job, {
+          phase: "stale",
+          ms,
+          reason: "its range is not what it was",
+        });
         // Decided by what is in memory, the next job would be stale again, and its model calls wasted.
         await target.history.reload();
         return;
       case "failed":
-        events.emit({ ...ended, phase: "failed", reason: end.reason });
+        this.#tell(end.job, { phase: "failed", ms, reason: end.reason });
         // A forced compaction is answered now; a further one does not wait for the back-off.
         if (job.tier === "forced") this.#asked.ended(job, { kind: "failed", reason: end.reason });
         this.#backOff();
     }
+  }
+
+  #tell(job: Job, news: JobNews): void {
+    tellOfJob(this.#parts.events, this.#parts.target.channel, job, news);
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
@@ -405,11 +382,3 @@ export class ChannelCompactor {
 }
 
 const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is being closed" };
-
-function rangeOf({ fromSeq, toSeq, sourceTokens }: Job): {
-  readonly fromSeq: number;
-  readonly toSeq: number;
-  readonly tokensBefore: number;
-} {
-  return { fromSeq, toSeq, tokensBefore: sourceTokens };
-}

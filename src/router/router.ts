@@ -8,7 +8,7 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";
 import type { Team } from "../core/team.ts";
-import { type AgentId, type ChannelId, formatAddress, personKey, type Seq } from "../core/ids.ts";
+import { type AgentId, formatAddress, personKey } from "../core/ids.ts";
 import type {
   ChannelOnPlatform,
   ChannelPrivacy,
@@ -25,12 +25,13 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
+import { type TurnRole, TurnRoles } from "./turn-roles.ts";
 import { type Admission, admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
 import type { Pairing } from "./pairing/pairing.ts";
 import { STRANGERS_COMMAND } from "./pairing/pairing-desk.ts";
 import { type Addressee, addresseeOf } from "./addressee.ts";
 import { BindingLedger } from "./catch-up-ledger.ts";
-import { channelKey, ChannelIds } from "./channel-ids.ts";
+import { ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
 import { ChannelErasure } from "./channel-erasure.ts";
@@ -80,9 +81,6 @@ const NOT_FOR_YOU =
   "Here I answer only people whom whoever runs me has named, and my commands are for them, too. " +
   "To be one of them, ask whoever runs me: allow_users and allow_roles in config.toml.";
 
-/** `asks`: causes a turn; `joins`: is answered by a turn that comes anyway; `listens`: by none. */
-type TurnRole = "asks" | "joins" | "listens";
-
 /**
  * Finds the binding of an event, appends the event to the log, and only then wakes its channel. The log is
  * the inbox: whatever fails after it is resumed from there.
@@ -95,12 +93,7 @@ export class Router implements PlatformInbox {
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
   /** Channels that nobody answers and that were reported. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
-  /** By channel and agent: the last message that counted as the cause of a turn. */
-  readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
-  /** By channel and agent: whom the last message means that wants an answer, where several agents answer. */
-  readonly #meant = new BoundedMap<AgentId | null>(KNOWN_CHANNELS);
-  /** By channel and agent: being loaded for a message that waits for an answer. */
-  readonly #loadedFor = new Set<string>();
+  readonly #roles: TurnRoles;
   /** What was told of channels is stored in that order. */
   #told: Promise<void> = Promise.resolve();
   readonly #commands: TextCommands;
@@ -116,6 +109,7 @@ export class Router implements PlatformInbox {
     this.pairing = parts.pairing;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
+    this.#roles = new TurnRoles(parts, this.#channelIds);
     this.ledger = new BindingLedger({
       store: parts.store,
       registry: parts.registry,
@@ -229,7 +223,7 @@ export class Router implements PlatformInbox {
     if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
       return { outcome: "ignored" };
     const isAsked = admission.outcome === "turn";
-    const mayRun = (): boolean => this.#isWithinRate(binding, message, () => NOT_RUN);
+    const mayRun = (): boolean => this.#roles.isWithinRate(binding, message, () => NOT_RUN);
     const mayBeCommand = isAsked && addressee?.isAsk !== true;
     const command = mayBeCommand ? this.#commands.find(message) : null;
     if (command !== null) {
@@ -238,7 +232,8 @@ export class Router implements PlatformInbox {
       return { outcome: "command" };
     }
     const agent = addressee?.member.agent ?? null;
-    const role = this.#turnRole(binding, message, isAsked, agent);
+    const tooOften = (): string => this.#parts.failureText("too_often");
+    const role = this.#roles.of(binding, message, isAsked, agent, tooOften);
     const id = await this.#messageChanges.idOf(message);
     const addressed = role !== "listens";
     return this.#append(
@@ -294,15 +289,13 @@ export class Router implements PlatformInbox {
     else if (appended.duplicate && isRepeated) void waker.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
-    this.#noteCause(binding, message, { id, seq }, role);
+    this.#roles.appended(binding, message, { id, seq }, role);
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
       notices.acknowledge(message.channel, messageId, binding.acknowledge);
     if (appended.duplicate) return { outcome: "accepted", seq };
-    const key = channelKey(binding, message.channel);
-    if (addressed) this.#loadedFor.add(key);
-    if (addressed && binding.also.length > 0) this.#meant.set(key, message.agent ?? null);
-    void waker.notify(id, appended.entry, appended.turn).finally(() => this.#loadedFor.delete(key));
+    const loaded = addressed ? this.#roles.awaits(binding, message) : undefined;
+    void waker.notify(id, appended.entry, appended.turn).finally(loaded);
     return { outcome: "accepted", seq };
   }
 
@@ -338,52 +331,6 @@ export class Router implements PlatformInbox {
     return takesPart;
   }
 
-  /** A message that may not cause a turn is listened to. */
-  #turnRole(binding: Binding, message: InboundMessage, isAsked: boolean, agent: AgentId | null): TurnRole {
-    const { limits, registry, failureText } = this.#parts;
-    const { author, channel } = message;
-    const address = formatAddress(channel);
-    if (message.isBackground === true) return "listens";
-    if (!limits.heard(address, author.isBot, isAsked) || !isAsked) return "listens";
-    const tooOften = (): string => failureText("too_often");
-    const key = channelKey(binding, channel);
-    const known = this.#channelIds.known(key);
-    const loaded = known === undefined ? undefined : registry.loaded(known);
-    // Messages that wait behind the running turn are answered together. If none waits, a message causes a
-    // turn.
-    const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
-    // A turn is one agent's: who asks them in turn causes as many.
-    const isSame = (this.#meant.get(key) ?? null) === agent;
-    if (isAwaiting && isSame && limits.mayJoin(authorKey(message), binding.rateLimit)) return "joins";
-    return this.#isWithinRate(binding, message, tooOften) ? "asks" : "listens";
-  }
-
-  /** If the turn that a message was to join began during its append, the message has caused the next turn. */
-  #noteCause(
-    binding: Binding,
-    message: InboundMessage,
-    { id, seq }: { readonly id: ChannelId; readonly seq: Seq },
-    role: TurnRole,
-  ): void {
-    const { limits, registry } = this.#parts;
-    if (role === "listens" || binding.rateLimit === 0) return;
-    const key = channelKey(binding, message.channel);
-    const caused = this.#caused.get(key) ?? 0;
-    const takenTo = registry.loaded(id)?.status.takenTo ?? 0;
-    const isLate = role === "joins" && caused <= takenTo && seq > takenTo;
-    if (isLate) limits.charge(authorKey(message));
-    if (isLate || role === "asks") this.#caused.set(key, Math.max(caused, seq));
-  }
-
-  /** Counts a person's questions and commands. Tells a person who asks too often so, once, in `words`. */
-  #isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
-    const { limits, notices } = this.#parts;
-    const { channel } = message;
-    const asked = limits.ask(authorKey(message), rateLimit);
-    if (asked === "first_over") notices.answer(channel, message, words(), null);
-    return asked === "within";
-  }
-
   /** One line per channel: people may talk all day. */
   #tellUnbound({ channel: address, workspace, place }: InboundMessage): void {
     const channel = formatAddress(address);
@@ -400,8 +347,4 @@ export class Router implements PlatformInbox {
     this.erasures.begin();
     return { outcome: "accepted", seq: 0 };
   }
-}
-
-function authorKey({ channel, author }: Pick<InboundMessage, "channel" | "author">): string {
-  return personKey(channel.platform, author.id);
 }
