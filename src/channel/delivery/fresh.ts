@@ -12,5 +12,10 @@ export async function askFresh<Result>(
 ): Promise<{ readonly result: Result; readonly isFresh: boolean }> {
   const askedAt = steadyNow();
   const result = await ask();
-  return { result, isFresh: steadyNow() - askedAt < FRESH_MS };
+  return { result, isFresh: isFresh(askedAt) };
+}
+
+/** Whether what the log was asked at this time, by `steadyNow`, still holds: no other daemon is home since. */
+export function isFresh(askedAt: number): boolean {
+  return steadyNow() - askedAt < FRESH_MS;
 }

@@ -11,9 +11,10 @@ import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../.
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
+import { askFresh, isFresh } from "./fresh.ts";
 import { underName } from "./speaker.ts";
 import type { Owner } from "../../core/ids.ts";
-import { ABORTED, unlessAborted } from "../../async/deadline.ts";
+import { ABORTED, unlessAborted, withDeadline } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
 
 /**
@@ -26,6 +27,8 @@ export type Insist = <Result>(
 
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const BACKOFF = { fromMs: 500, toMs: 20_000 };
+/** A log that does not answer keeps no answer waiting for longer, ms. */
+const ASKED_MS = 1000;
 /** The end of the key of a part that was posted anew. */
 const ANEW = "/anew";
 
@@ -139,8 +142,9 @@ export class Outbox {
     if (this.#underWay.has(answer.turnId)) return;
     this.#underWay.add(answer.turnId);
     for (const known of this.#lookUps) known.add(answer.turnId);
+    const knownAt = steadyNow();
     void this.#queue.add(async () => {
-      const notes = await this.#deliverAll(answer);
+      const notes = await this.#deliverAll(answer, knownAt);
       const noted = this.#noted(answer, notes);
       this.#notes.add(noted);
       void noted.finally(() => this.#notes.delete(noted));
@@ -208,12 +212,12 @@ export class Outbox {
     this.#queue.clear();
   }
 
-  /** @returns the notes of the parts that were sent */
-  async #deliverAll(answer: PendingAnswer): Promise<Promise<string | null>[]> {
+  /** @param knownAt when it was this daemon's to send @returns the notes of the parts that were sent */
+  async #deliverAll(answer: PendingAnswer, knownAt: number): Promise<Promise<string | null>[]> {
     const texts = this.split(answer, answer);
     const notes: Promise<string | null>[] = [];
     for (const [index, part] of answer.parts.entries()) {
-      const sent = await this.#untilSent(part, answer, texts[part.part] ?? "");
+      const sent = await this.#untilSent(part, answer, texts[part.part] ?? "", knownAt);
       // The channel is gone or refuses the text: so will be the rest of the answer.
       if (sent === "failed") await this.#fail(answer.parts.slice(index), "refused");
       if (sent === "failed" || sent === "left") break;
@@ -286,10 +290,12 @@ export class Outbox {
     part: Delivery,
     answer: PendingAnswer,
     text: string,
+    knownAt: number,
   ): Promise<{ readonly result: string } | "failed" | "left"> {
     let current = part;
     let mayBeThere = answer.mayBeSent || part.drafted;
     const send = async (): Promise<string> => {
+      if (!mayBeThere && !isFresh(knownAt)) mayBeThere = await this.#mayBeSentElsewhere();
       const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
       mayBeThere = true;
       return sending;
@@ -307,6 +313,22 @@ export class Outbox {
         return send();
       }
     });
+  }
+
+  /**
+   * What has waited, or this process, may have stood still, and another daemon be home since.
+   * @returns true: the log does not tell in time
+   * @throws StaleEpochError if it is
+   */
+  async #mayBeSentElsewhere(): Promise<boolean> {
+    const { owner, deliveries } = this.#parts;
+    const asking = askFresh(async () => deliveries.refuseOldEpoch(owner));
+    try {
+      return (await withDeadline(asking, ASKED_MS))?.isFresh !== true;
+    } catch (error) {
+      if (error instanceof StaleEpochError) throw error;
+      return true;
+    }
   }
 
   /** The row is changed before anything is sent. @returns null: it is to stay deleted */

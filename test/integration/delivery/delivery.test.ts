@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { channelId } from "../../../src/core/ids.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -215,4 +216,45 @@ test("an answer whose settlement the log confirms late may be sent already: it i
   await gate.open();
   await until("second answer", () => looks.length === 2);
   assert.deepEqual(looks, [false, true]);
+});
+
+test("an answer that has waited is sent without a look where the channel is still this daemon's, and not where it is another's", async () => {
+  await using server = await startModelServer();
+  const platform = new TestPlatform();
+  await using weir = await startHere(server, platform);
+  await using outside = openStore(database.connection);
+  const channel = "test:waits";
+  const send = platform.send.bind(platform);
+  const looks: string[] = [];
+  let first = Promise.withResolvers<void>();
+  platform.send = async (message) => {
+    looks.push(`${message.text}: ${message.mayBeThere}`);
+    if (["one", "three"].includes(message.text)) await first.promise;
+    return send(message);
+  };
+  server.reply(text("one"), text("two"), text("three"), text("four"));
+  const settled = new Set<number>();
+  const answerTwo = async (): Promise<void> => {
+    for (const question of ["a", "b"]) {
+      await weir.say(question, { room: "waits" });
+      const isNext = (event: { readonly channel: string; readonly turn: number }): boolean =>
+        event.channel === channel && !settled.has(event.turn);
+      settled.add((await weir.event("turn_settled", isNext)).turn);
+    }
+    // The time for which nobody takes a channel from a silent daemon.
+    await delay(1000);
+  };
+  await answerTwo();
+  first.resolve();
+  await platform.until(() => platform.texts("waits").includes("two"));
+  assert.deepEqual(looks, ["one: false", "two: false"]);
+
+  first = Promise.withResolvers<void>();
+  await answerTwo();
+  const lost = weir.event("channel_lost", (event) => event.channel === channel);
+  const row = await outside.store.channels.find({ platform: "test", name: "waits" });
+  await outside.store.channels.take(row?.id ?? channelId(0));
+  first.resolve();
+  await lost;
+  assert.ok(!looks.includes("four: false"), looks.join());
 });
