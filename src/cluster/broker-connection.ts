@@ -22,6 +22,11 @@ export interface BrokerConnection {
   readonly closed: Promise<string>;
   /** Opens a channel of which nothing but itself ends where the broker refuses something. @throws Error if the connection is over */
   openChannel(): Promise<Channel>;
+  /**
+   * Does work on a channel of its own, and closes that.
+   * @throws Error if the broker refuses something, or the connection is over
+   */
+  onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result>;
   /** Ends it at once, also where nobody answers. */
   cut(): void;
   /** Ends it in order, or at once after a while. */
@@ -60,16 +65,19 @@ class Open implements BrokerConnection {
   readonly closed: Promise<string>;
   isOpen = true;
   readonly #cutting: AbortController;
+  readonly #end: (why: string) => void;
 
   constructor(model: ChannelModel, cutting: AbortController) {
     this.model = model;
     this.#cutting = cutting;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
-    const onEnd = (error: unknown): void => {
+    this.#end = (why) => {
       this.isOpen = false;
-      resolve(error === undefined ? "it was closed" : errorMessage(error));
+      resolve(why);
     };
+    const onEnd = (error: unknown): void =>
+      this.#end(error === undefined ? "it was closed" : errorMessage(error));
     model.on("error", onEnd);
     model.on("close", onEnd);
   }
@@ -81,8 +89,18 @@ class Open implements BrokerConnection {
     return channel;
   }
 
+  async onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result> {
+    const channel = await this.openChannel();
+    const result = await work(channel);
+    // The client tells nobody what becomes of a channel that is being closed when its connection ends.
+    const isClosed = channel.close().then(() => null);
+    const why = await Promise.race([isClosed, this.closed]);
+    if (why !== null) throw new Error(why);
+    return result;
+  }
+
   cut(): void {
-    this.isOpen = false;
+    this.#end("it was cut");
     this.#cutting.abort();
   }
 

@@ -61,10 +61,10 @@ async function asked(
   connection: BrokerConnection,
   queue: string,
 ): Promise<"ours" | "taken" | { readonly why: string }> {
-  const channel = await connection.openChannel();
   try {
-    await channel.assertQueue(queue, { exclusive: true, durable: false });
-    await channel.close();
+    await connection.onChannel(async (channel) =>
+      channel.assertQueue(queue, { exclusive: true, durable: false }),
+    );
     return "ours";
   } catch (error) {
     if (!connection.isOpen) throw error;
@@ -79,9 +79,7 @@ function isLocked(error: unknown): boolean {
 
 async function givenBack(connection: BrokerConnection, queue: string): Promise<void> {
   try {
-    const channel = await connection.openChannel();
-    await channel.deleteQueue(queue);
-    await channel.close();
+    await connection.onChannel(async (channel) => channel.deleteQueue(queue));
   } catch {
     // It goes with the connection.
   }

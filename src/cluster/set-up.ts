@@ -30,10 +30,8 @@ async function isDone(
   connection: BrokerConnection,
   ask: (channel: Channel) => Promise<unknown>,
 ): Promise<boolean> {
-  const channel = await connection.openChannel();
   try {
-    await ask(channel);
-    await channel.close();
+    await connection.onChannel(ask);
     return true;
   } catch (error) {
     if (connection.isOpen) return false;

@@ -1,8 +1,10 @@
 // proves: src/cluster/broker-connection.ts, src/cluster/sender.ts, src/cluster/membership.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";
+import { openBroker } from "../../src/cluster/broker-connection.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { makeCluster } from "../support/cluster/rabbit-cluster.ts";
@@ -23,6 +25,25 @@ async function startWay(): Promise<TcpProxy & { readonly url: string }> {
   way.port = String(proxy.port);
   return Object.assign(proxy, { url: way.href });
 }
+
+test(
+  "work on a channel ends with its connection, also where the channel is just being closed",
+  RUN,
+  async () => {
+    await using way = await startWay();
+    const connection = await openBroker(way.url, "test");
+    const isAtWork = Promise.withResolvers<void>();
+    const work = connection.onChannel(async () => {
+      way.silence();
+      isAtWork.resolve();
+    });
+    await isAtWork.promise;
+    // Its close has been sent by then, and is never answered.
+    await turnOfLoop();
+    connection.cut();
+    await assert.rejects(work, /it was cut/);
+  },
+);
 
 test("who is cut off loses all at once, another takes over, and it joins again", RUN, async () => {
   await using space = makeNamespace(url);
