@@ -71,6 +71,7 @@ class Composer {
     this.#editWhatIsTold();
     this.#reloadUnderWork();
     this.#overflow();
+    this.#retainWhatIsQuoted();
     this.#talk(8);
     this.#play("hold");
     while (this.#steps.length < length - 10) {
@@ -446,6 +447,14 @@ class Composer {
       this.#steps.push({ do: "force", room: 0 }, { do: "pass", hours: 0 });
       edit();
     }
+  }
+
+  /** Texts are no longer kept when a tool has read them, and its result is not in the log yet: that waits for a subagent. */
+  #retainWhatIsQuoted(): void {
+    this.#say({ reply: "quote_slow", room: 0, isForGuest: false, hurry: true }, ["short"]);
+    // By then it has read them.
+    for (let said = 2; said > 0; said--) this.#say({ reply: null, room: 0, hurry: true }, ["short"]);
+    this.#steps.push({ do: "retain" }, { do: "release" });
   }
 
   /** Reminders wait, are told, taken back, and go with the messages that they tell of; also in the moment in which they are due. */
