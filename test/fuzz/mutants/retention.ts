@@ -3,7 +3,6 @@ import { TermKeys } from "../../../src/store/log/fingerprints.ts";
 import { LogStore } from "../../../src/store/log/log.ts";
 import { FUZZ_KEY } from "../fuzz-key.ts";
 import type { Mutant } from "./mutant.ts";
-import { patched } from "./patched.ts";
 
 /** Under the name of the right key it makes the fingerprints of no term that was ever said. */
 const WRONG_KEYS = new TermKeys({
@@ -11,21 +10,11 @@ const WRONG_KEYS = new TermKeys({
   derive: async () => Promise.resolve({ ...FUZZ_KEY, bytes: Buffer.alloc(32, "wrong") }),
 });
 
-/** Believes that all texts are kept. */
-function trustsTexts(): () => void {
-  return patched(LogStore.prototype, "hasExpired", () => async () => false);
-}
-
-/** Texts that are no longer kept, and leave something behind. */
+/** Texts that are no longer kept, and leave something behind that a deletion does not find. */
 export const RETENTION_MUTANTS: readonly Mutant[] = [
   {
     name: "a deletion knows no fingerprints",
     breaks: ["I12"],
     store: (store, db) => ({ ...store, log: new LogStore(db, WRONG_KEYS) }),
-  },
-  {
-    name: "a quotation outlives its text",
-    breaks: ["I9"],
-    patch: trustsTexts,
   },
 ];
