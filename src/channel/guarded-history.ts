@@ -287,7 +287,10 @@ export class GuardedHistory {
   async #append(entries: readonly Entry[]): Promise<void> {
     this.#noted += entries.filter(notesEdit).length;
     const longer = appendEntries(this.#history, entries);
-    const outdated = staleReferences(longer.entries, this.#history.lastSeq + 1);
+    const outdated = [
+      ...staleReferences(longer.entries, this.#history.lastSeq + 1),
+      ...(await this.#expiredReferences(entries)),
+    ];
     if (outdated.length === 0) {
       this.#history = longer;
       return;
@@ -295,6 +298,25 @@ export class GuardedHistory {
     const read = await this.#store.log.readAt(this.#owner.channel, outdated);
     const anew = new Map(read.map((entry) => [entry.seq, entry]));
     this.#history = { ...longer, entries: longer.entries.map((entry) => anew.get(entry.seq) ?? entry) };
+  }
+
+  /**
+   * Finds new tool results whose quotations may show a text that is no longer kept: it may have gone after the tool had read it, and
+   * before the result was in the log, for which it would have waited. The caller holds the mutex.
+   * @returns their seqs
+   */
+  async #expiredReferences(entries: readonly Entry[]): Promise<Seq[]> {
+    const { coveredTo } = this.#history;
+    // Nothing goes before a summary covers it.
+    const quotedIn = (entry: Entry): Seq[] =>
+      entry.kind === "tool_result"
+        ? entry.references.map(({ seq }) => seq).filter((seq) => seq <= coveredTo)
+        : [];
+    const quoted = entries.flatMap(quotedIn);
+    if (quoted.length === 0) return [];
+    const { channel } = this.#owner;
+    const hasExpired = await this.#store.log.hasExpired(channel, Math.min(...quoted), Math.max(...quoted));
+    return hasExpired ? entries.filter((entry) => quotedIn(entry).length > 0).map(({ seq }) => seq) : [];
   }
 }
 

@@ -5,6 +5,8 @@ import { GuardedHistory } from "../../src/channel/guarded-history.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { ChannelSnapshot } from "../../src/store/channels/snapshot.ts";
+import { NO_SIGNER } from "../../src/store/database/signing-key.ts";
+import { createStore } from "../../src/store/store.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { beginTurn } from "../support/turns.ts";
@@ -104,6 +106,53 @@ test("what a tool quotes is in memory as it reads in the rows, also where it was
   // All else is what it was, and is not rendered again.
   const kept = before.filter((entry) => history.current.entries.includes(entry));
   assert.equal(kept.length, before.length - 1);
+});
+
+test("what a tool quotes is in memory as it reads in the rows, also where its text went before it was written down", async () => {
+  const { id, epoch } = await weir.channel("expired");
+  const owner = { channel: id, epoch };
+  for (let number = 1; number <= 4; number++)
+    await weir.say(id, `keel ${number}`, { id: `keel-${number}`, addressed: number === 4 });
+  const job = await store.jobs.begin(owner, {
+    kind: "leaf",
+    tier: "forced",
+    fromSeq: 1,
+    toSeq: 2,
+    level: 1,
+    sourceTokens: 40,
+  });
+  await store.jobs.stage(job, { parts: [], memories: [], summary: SUMMARY });
+  assert.equal(await store.jobs.commit(job), "committed");
+  const turn = await beginTurn(store, owner, 4, 4);
+  const history = new GuardedHistory(store, owner, await store.load(id));
+  const found = await store.attached.said(id, ["keel-1", "keel-3"]);
+
+  const derive = async () => Promise.resolve({ keyId: "test", bytes: Buffer.alloc(32) });
+  const { retention } = createStore(weir.db, { signer: { ...NO_SIGNER, derive } });
+  const old = await retention.nextTexts(id, new Date(Date.now() + 60_000), 100, {
+    isReset: false,
+    from: 0,
+    summary: 0,
+  });
+  assert.ok(old !== undefined);
+  assert.equal(await retention.expireTexts(id, old), 2);
+  const call = { id: "call-1", name: "search_history", arguments: "{}" };
+  const result = { kind: "tool_result", callId: call.id, tool: call.name, text: "", memories: [] } as const;
+  await history.appendTurnEntries(
+    turn,
+    [
+      { kind: "tool_call", text: "", calls: [call] },
+      { ...result, references: [...found.values()] },
+    ],
+    new Date(),
+  );
+  assert.deepEqual(
+    history.current.entries.flatMap((entry) =>
+      entry.kind === "tool_result" ? entry.references.map(({ text }) => text) : [],
+    ),
+    ["(text no longer kept)", "keel 3"],
+  );
+  assert.deepEqual(history.current, (await store.load(id)).history);
 });
 
 suite("two writers", () => {

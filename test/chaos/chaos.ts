@@ -18,8 +18,8 @@ const LANES_A_CORE = 1.5;
 /** Fewer bring no channel to its merges. */
 const LEAST_KILLS = 40;
 
-const USAGE =
-  "npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]";
+const USAGE = `npm run chaos -- --kills <number> [--seed <number>] [--only <beginning of a point's name>] [--lanes <number>]
+npm run chaos -- --cluster --help`;
 
 if (process.argv.includes("--cluster")) {
   await import("./cluster/cluster.ts");

@@ -7,8 +7,8 @@ import {
   SIZES,
   SURE_CRASHES,
   SURE_CUT,
-  SURE_HOLDS,
 } from "./crash-points.ts";
+import { patientProfile } from "./profile.ts";
 import { Deck, Random } from "./random.ts";
 import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
@@ -21,6 +21,8 @@ class Composer {
   readonly #random: Random;
   /** Chance of its own: what else a seed does is as it was. */
   readonly #retained: Random;
+  /** The number of a configuration whose jobs wait as long as a summariser is held. */
+  readonly #patient: number;
   readonly #episodes: Deck<Episode>;
   readonly #crashes: Deck<CrashPoint>;
   readonly #modes: Deck<SummaryMode>;
@@ -34,6 +36,7 @@ class Composer {
   constructor(seed: number) {
     this.#random = new Random(seed);
     this.#retained = new Random(~seed);
+    this.#patient = patientProfile(seed);
     const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools"] as const;
     this.#episodes = new Deck<Episode>(this.#random, EPISODES);
     this.#crashes = new Deck(this.#random, CRASHES);
@@ -67,9 +70,10 @@ class Composer {
     this.#takeBackElsewhere();
     this.#editWhatIsTold();
     this.#reloadUnderWork();
+    this.#overflow();
+    this.#retainWhatIsQuoted();
     this.#talk(8);
-    // By one of them at least a channel is full while its job waits.
-    for (let holds = 0; holds < SURE_HOLDS; holds++) this.#play("hold");
+    this.#play("hold");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
       if (this.#random.chance(0.35)) this.#steps.push({ do: "quiesce" });
@@ -95,7 +99,7 @@ class Composer {
         this.#summariser("held");
         this.#talk(random.int(25, 40), LARGE);
         this.#say({ room: 0, reply: "plain", isForGuest: true });
-        // Whatever the window: an emergency, beside a job under way.
+        // In a window that is small, or was nearly full before: an emergency, beside a job under way.
         this.#say({ room: 0 }, ["paste"]);
         this.#say({ room: 0 }, ["paste"]);
         this.#delete("job");
@@ -192,8 +196,20 @@ class Composer {
       this.#summariser("good");
     }
     this.#say({ reply: "spawn_slow", room: 0, hurry: false });
-    // Back to what it was started with: what follows is to be as full as that lets it be.
-    this.#steps.push({ do: "reload", profile: 0 }, { do: "release" });
+    this.#steps.push({ do: "reload", profile: this.#patient }, { do: "release" });
+  }
+
+  /**
+   * While a job is under way more is said than any window holds, and three times as much again as an omission makes room for: what
+   * nobody asks about makes an emergency behind the turns, a question one within its turn.
+   */
+  #overflow(): void {
+    this.#summariser("held");
+    for (let questions = 6; questions > 0; questions--) {
+      for (let pastes = 2; pastes > 0; pastes--) this.#say({ room: 0, reply: null }, ["paste"]);
+      this.#say({ room: 0, reply: "plain", isForGuest: false, hurry: false }, ["paste"]);
+    }
+    this.#summariser("good");
   }
 
   /** Configurations come in the midst of whatever there is: of turns, compactions, crashes, and of one another. */
@@ -433,6 +449,14 @@ class Composer {
     }
   }
 
+  /** Texts are no longer kept when a tool has read them, and its result is not in the log yet: that waits for a subagent. */
+  #retainWhatIsQuoted(): void {
+    this.#say({ reply: "quote_slow", room: 0, isForGuest: false, hurry: true }, ["short"]);
+    // By then it has read them.
+    for (let said = 2; said > 0; said--) this.#say({ reply: null, room: 0, hurry: true }, ["short"]);
+    this.#steps.push({ do: "retain" }, { do: "release" });
+  }
+
   /** Reminders wait, are told, taken back, and go with the messages that they tell of; also in the moment in which they are due. */
   #later(): void {
     const random = this.#random;
@@ -522,7 +546,8 @@ class Composer {
 
   #say(
     wanted: {
-      readonly reply?: Reply;
+      /** Null: it asks nobody. */
+      readonly reply?: Reply | null;
       readonly room?: RoomNumber;
       readonly isForGuest?: boolean;
       readonly hurry?: boolean;
@@ -530,7 +555,7 @@ class Composer {
     sizes = SIZES,
   ): void {
     const random = this.#random;
-    const isAddressed = wanted.reply !== undefined || random.chance(0.18);
+    const isAddressed = wanted.reply === undefined ? random.chance(0.18) : wanted.reply !== null;
     const room = wanted.room ?? this.#room();
     this.#steps.push({
       do: "say",

@@ -94,9 +94,6 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
 /** The connection that every seed cuts: behind an append of which nobody hears. */
 export const SURE_CUT: CrashPoint = { at: "database", statement: "append_message", when: "after", nth: 1 };
 
-/** Episodes in which a summariser is held that each schedule has for sure. */
-export const SURE_HOLDS = 2;
-
 /** As often as each is dealt. */
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),

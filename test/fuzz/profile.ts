@@ -50,6 +50,16 @@ const THRESHOLDS = [
 /** The worker tiers are off. */
 export const OFF = -1;
 
+/** A deadline of jobs that is longer than a schedule holds its summariser, ms. */
+const PATIENT_MS = 20_000;
+
+/** @returns the number of the first configuration of the seed whose jobs no deadline ends while their summariser is held */
+export function patientProfile(base: number): number {
+  let number = 0;
+  while (makeProfile(base, number).config.compaction.deadlineMs < PATIENT_MS) number++;
+  return number;
+}
+
 /** @param base of the seed; restarts differ from it in a few values */
 export function makeProfile(base: number, number: number): Profile {
   const random = new Random(base * 131 + number * 17);
@@ -143,7 +153,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       maxRawMessages: random.pick([80, 150, 300]),
       maxRawTokens: random.pick([2000, 24_000, 24_000]),
       writeAhead: random.chance(0.7),
-      deadlineMs: random.pick([200, 20_000, 20_000]),
+      deadlineMs: random.pick([200, PATIENT_MS, PATIENT_MS]),
     },
   };
 }

@@ -2,7 +2,8 @@
  * How the model answers the message that asks for it. `hand`: another agent answers instead; `hand_on`: each that is asked hands on;
  * `spawn`: it has subagents at work, `spawn_slow`: which are held; `spawn_once`: it does without them when it is asked again;
  * `act`: it calls what somebody has to allow, `act_slow`: once it is released, `act_again`: what it has called before; `remind`: it sets a
- * reminder; `quote`: it looks for what the newest edit has brought.
+ * reminder; `quote`: it looks for what the newest edit has brought; `quote_slow`: for what was said before, beside a subagent that is
+ * held.
  */
 export type Reply =
   | "plain"
@@ -20,7 +21,8 @@ export type Reply =
   | "act_slow"
   | "act_again"
   | "remind"
-  | "quote";
+  | "quote"
+  | "quote_slow";
 export type Size = "short" | "long" | "cjk" | "code" | "paste";
 
 /** What the summariser does until it is told otherwise. `held`: it answers when released, or never. */

@@ -11,6 +11,9 @@ import { EDITED, MARKER, markerNumber, query } from "./texts.ts";
 
 type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
 
+/** So many that some stand under a summary. */
+const MOST_QUOTED = 5;
+
 /** Which message the newest of a prompt is: the first marker of its last line that somebody said. */
 export function askedBy(prompt: Prompt): string[] {
   return prompt.newest.flatMap(({ role, text }) =>
@@ -45,6 +48,10 @@ export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number)
     return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
   if (reply === "remind") return { text: "", calls: [remindOf(random, n, prompt)], finish: "tool_calls" };
   if (reply === "quote") return { text: "", calls: [quoteOf(n, prompt)], finish: "tool_calls" };
+  if (reply === "quote_slow") {
+    const search = callOf("search_history", { query: query(n), limit: MOST_QUOTED }, n);
+    return { text: "", calls: [search, ...spawns("spawn_slow", random, prompt)], finish: "tool_calls" };
+  }
   if (!reply.startsWith("act")) return null;
   const what = reply === "act_again" ? actedLast(prompt) : whatFor(prompt);
   // As some servers do, it gives the first call of each answer the same id.

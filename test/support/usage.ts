@@ -5,14 +5,20 @@ import process from "node:process";
 /** What was typed makes no sense: the text says why. */
 export class UsageError extends Error {}
 
+const HELP: ReadonlySet<string> = new Set(["--help", "-h"]);
+
 /**
- * What `read` makes of the command line. If it makes no sense of it, the process says why, how it is used, and ends with 2:
- * before it has begun anything that takes an hour.
+ * What `read` makes of the command line. Where that asks how the command is used, the process says so and ends with 0; where `read`
+ * makes no sense of it, it says why as well, and ends with 2: before it has begun anything that takes an hour.
  *
  * @param usage the lines of the command's forms
  * @param read throws a TypeError of `parseArgs`, or a {@link UsageError}
  */
 export function readUsage<Options>(usage: string, read: () => Options): Options {
+  if (process.argv.slice(2).some((word) => HELP.has(word))) {
+    console.log(usage);
+    return process.exit(0);
+  }
   try {
     return read();
   } catch (error) {

@@ -69,8 +69,10 @@ export class ChannelSubagents {
   readonly #retry = new BackoffTimer(BACKOFF);
   readonly #closing = new AbortController();
   #spawning = 0;
+  /** Nothing was open any more. What is begun from then on is another one's, which this one would begin a second time. */
+  #isOver = false;
 
-  /** @param onOver called when nothing is open any more, or the channel is another daemon's */
+  /** @param onOver called when nothing is open any more, or the channel is another daemon's: it does nothing from then on */
   constructor(host: SubagentHost, dueWork: DueWorkDesk, onOver: () => void) {
     this.#host = host;
     this.#dueWork = dueWork;
@@ -127,7 +129,8 @@ export class ChannelSubagents {
   /** Takes up what the rows say: begins, ends and tells. Must not throw. */
   async settle(): Promise<void> {
     // One that waits will see what there is by then.
-    if (this.#settling.size > 0 || this.#closing.signal.aborted) return this.#settling.onIdle();
+    const isDone = this.#isOver || this.#closing.signal.aborted;
+    if (this.#settling.size > 0 || isDone) return this.#settling.onIdle();
     return this.#settling.add(async () => {
       try {
         await this.#settleNow();
@@ -138,22 +141,14 @@ export class ChannelSubagents {
     });
   }
 
-  /** Ends one at once. @returns whether there was one at work */
-  async stop(number: number): Promise<boolean> {
-    const isStopped = await this.#host.store.subagents.stop(this.#host.owner.channel, number);
-    await this.settle();
-    return isStopped;
-  }
-
   /** Resolves when those that are at work now, or wait for their turn, have ended. */
   async atWork(): Promise<void> {
     await Promise.all(Array.from(this.#runs.values(), async ({ over }) => over));
   }
 
-  /** Nobody waits for any of them any more. */
+  /** Nobody waits for any of them any more. To be settled next. */
   async drop(): Promise<void> {
     await this.#host.store.subagents.drop(this.#host.owner);
-    await this.settle();
   }
 
   /** Ends what is at work here; the rows stay as they are. */
@@ -181,7 +176,10 @@ export class ChannelSubagents {
     );
     for (const [first, group] of groups) await this.#tell(first, group, takenBack);
     const isAnyLeft = open.some(({ toldWith }) => toldWith === null);
-    if (!isAnyLeft && this.#spawning === 0 && this.#runs.size === 0) this.#onOver();
+    // Who asks to have settled what has changed since that look, waits.
+    if (isAnyLeft || this.#spawning > 0 || this.#runs.size > 0 || this.#settling.size > 0) return;
+    this.#isOver = true;
+    this.#onOver();
   }
 
   /**

@@ -64,7 +64,9 @@ export class SubagentDesk implements AsyncDisposable {
 
   /** Ends one of a channel at once, wherever it is at work. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
-    return (await this.#channels.get(channel)?.stop(number)) ?? this.#store.subagents.stop(channel, number);
+    const isStopped = await this.#store.subagents.stop(channel, number);
+    await this.#channels.get(channel)?.settle();
+    return isStopped;
   }
 
   /** Resolves when those that are at work now, or wait for their turn, have ended. */
@@ -75,6 +77,7 @@ export class SubagentDesk implements AsyncDisposable {
   /** `/reset`: nobody waits for those of a channel any more. */
   async drop(channel: ChannelId): Promise<void> {
     await this.#channels.get(channel)?.drop();
+    await this.#channels.get(channel)?.settle();
   }
 
   /** Ends what is at work here in some channels; their next home goes on with it. */

@@ -2,8 +2,11 @@
 // Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
+import { SubagentStore } from "../../../src/store/turns/subagents.ts";
+import { patched } from "../../fuzz/mutants/patched.ts";
 import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
@@ -160,6 +163,76 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
   // What else goes on after the last step (a delivery that is repeated) may put it off by a look.
   assert.ok((taken[0] ?? 0) >= 5, `taken at look ${taken.join()}:\n${seen.join("\n")}`);
   assert.equal(seen.at(-1), seen.at(-2));
+});
+
+test("one that is begun when earlier ones have just been told of is worked on once", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  const room = "strait";
+  const [boats, oar] = [Promise.withResolvers<Behaviour>(), Promise.withResolvers<Behaviour>()];
+  scriptBoth(
+    server,
+    (_, task) => async (exchange) => (await (task.includes("count") ? boats : oar).promise)(exchange),
+    (request) => {
+      const asked =
+        lastWords(request)
+          .match(/how many boats|hello|where is the oar|is over/g)
+          ?.at(-1) ?? "";
+      if (asked === "is over") return text("told");
+      if (results(request).length > 0 || asked === "hello") return text("answered");
+      return spawn(asked.includes("boats") ? "count the boats" : "look for the oar");
+    },
+  );
+  let isHolding = false;
+  const held: (() => void)[] = [];
+  using stack = new DisposableStack();
+  stack.defer(
+    patched(
+      SubagentStore.prototype,
+      "settle",
+      (settle) =>
+        async function slowSettle(this: SubagentStore, owner) {
+          if (isHolding) await new Promise<void>((resolve) => void held.push(resolve));
+          return settle.call(this, owner);
+        },
+    ),
+  );
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 50");
+  const texts = async (count: number): Promise<void> =>
+    weir.platform.until(() => weir.platform.texts(room).length === count);
+  await weir.say("how many boats?", { room });
+  await texts(1);
+
+  // It has ended, and so has a turn: both want to have that settled, one after the other.
+  isHolding = true;
+  boats.resolve(text("Four."));
+  await until("first look", async () => held.length === 1);
+  for (const count of [2, 3]) {
+    await weir.say("hello", { room });
+    await texts(count);
+  }
+  held[0]?.();
+  await texts(4);
+  await until("second look", async () => held.length === 2);
+  await weir.say("where is the oar?", { room });
+  // Where the second look is waited for, it is not begun yet.
+  const isBegun = until("its row", async () => (await rowsOf(beside, room)).length === 2);
+  await Promise.race([isBegun, delay(500)]);
+  isHolding = false;
+  for (const release of held) release();
+  await texts(5);
+  oar.resolve(text("In the shed."));
+  await texts(6);
+  await untilClosed(beside, room);
+  assert.deepEqual(weir.platform.texts(room), [
+    "answered",
+    "answered",
+    "answered",
+    "told",
+    "answered",
+    "told",
+  ]);
+  assert.equal(askedBySubagents(server).length, 2);
 });
 
 test("a step shows in what is unfinished, however little time it took", async () => {
