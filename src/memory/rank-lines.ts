@@ -1,6 +1,6 @@
 import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import type { Seq } from "../core/ids.ts";
-import type { FoundLine } from "../store/search/found-lines.ts";
+import type { LineColumns } from "../store/search/found-lines.ts";
 import { type AskedDate, askedDates } from "./asked-dates.ts";
 import { EXPLAINED } from "./explained-terms.ts";
 
@@ -40,14 +40,17 @@ export interface RankingQuery {
   readonly now: number;
 }
 
-export interface RankedLine {
-  readonly seq: Seq;
-  readonly score: number;
-  /** The share of the question that is said in the line and next to it, rare terms weighing more: 0 to 1. */
-  readonly coverage: number;
+/** Best first; of equals the later one. */
+export interface RankedLines {
+  readonly seqs: readonly Seq[];
+  readonly scores: Float64Array;
+  /** The share of the question that is said in each line and next to it, rare terms weighing more: 0 to 1. */
+  readonly coverage: Float64Array;
 }
 
-/** How much of a line's words counts for the lines behind it, and before it, by how far away they are. */
+/** Lines on each side of a line that count for it… */
+const NEAR = 2;
+/** …and how much of a line's words counts for the lines behind it, and before it, by how far away they are. */
 const BEHIND = [1, 0.4, 0.2];
 const BEFORE = [1, 0.5, 0.2];
 /** What was asked counts this many times as much for the line behind it: that answers it. */
@@ -70,10 +73,9 @@ const TELLS_TIME = 1.5;
 /** Said on a date that is asked for, or so long after it, ms: people tell of what has been. */
 const ON_DATE = 2;
 const SOON_MS = 14 * 24 * 3_600_000;
-/** Silence that ends a conversation, ms, and how much of a line's score is that of the best lines of its own conversation. */
+/** Silence that ends a conversation, ms, and how much of a line's score is the mean of the two best of its own conversation. */
 const SILENCE_MS = 3_600_000;
 const CONVERSATION = 0.2;
-const BEST_LINES = 2;
 /**
  * Entries that hold a lexeme, by the statistics, over lines that say it: the index also has each line's words with the next one.
  */
@@ -85,43 +87,99 @@ export const ASKS_TIME =
 const TIME =
   / (?:yesterday|today|tomorrow|tonight|ago|last|next|sinc|day|week|weekend|month|year|mon|tue|wed|thur|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday|januari|februari|march|april|june|juli|august|septemb|octob|novemb|decemb|\d\S*|~[昨今明先来翌][日週月年晩朝夜天]|~\d?[月日時]) /;
 
-/** Lines that share a term with the question, best first; of equals the later one. @param lines by seq */
-export function rankLines(query: RankingQuery, lines: readonly FoundLine[]): RankedLine[] {
-  const explained = query.explained ?? [];
-  const terms = [...query.terms, ...explained.flatMap((one) => one.terms)];
+/** Ranks the lines that share a term with the question, or stand beside one that does. */
+export function rankLines(query: RankingQuery, lines: LineColumns): RankedLines {
+  const terms = [...query.terms, ...(query.explained ?? []).flatMap((one) => one.terms)];
   const counts = countTerms(lines, terms);
-  const authors = new Set(lines.map(({ author }) => author.toLowerCase()));
-  const names = new Set([...authors].flatMap((author) => author.match(NAMES) ?? []));
+  const weights = weigh(query, terms, lines, counts);
+  const { scores, coverage } = score(query, weights, lines, counts);
+  shareInConversations(lines.times, scores);
+  const best = bestFirst(scores);
+  const ranked = { scores: new Float64Array(best.length), coverage: new Float64Array(best.length) };
+  const seqs: Seq[] = [];
+  for (let rank = 0; rank < best.length; rank++) {
+    const place = best[rank] ?? 0;
+    seqs.push(lines.seqs[place] ?? 0);
+    ranked.scores[rank] = scores[place] ?? 0;
+    ranked.coverage[rank] = coverage[place] ?? 0;
+  }
+  return { seqs, ...ranked };
+}
+
+/** Places of the lines that have a score; of equals the later one first. */
+function bestFirst(scores: Float64Array): Uint32Array {
+  const places = new Uint32Array(scores.length);
+  let count = 0;
+  for (let place = 0; place < scores.length; place++) if ((scores[place] ?? 0) > 0) places[count++] = place;
+  // A difference would be a number on the heap for each two lines.
+  return places.subarray(0, count).toSorted((a, b) => {
+    const one = scores[a] ?? 0;
+    const other = scores[b] ?? 0;
+    return one > other ? -1 : one < other ? 1 : b - a;
+  });
+}
+
+/** What each term weighs: those of the question, then those that explain it. */
+function weigh(
+  query: RankingQuery,
+  terms: readonly RankingTerm[],
+  { count, authors }: LineColumns,
+  counts: Uint8Array,
+): number[] {
+  const names = new Set(authors.flatMap((author) => author.toLowerCase().match(NAMES) ?? []));
   const weights = terms.map(({ lexeme, expected, isCounted }, term) => {
-    const said = counts.filter((line) => (line[term] ?? 0) > 0).length;
+    let said = 0;
+    for (let at = term * count; at < (term + 1) * count; at++) if (counts[at] !== 0) said++;
     const weight = idf(isCounted ? said : Math.max(said, expected * SAID_SHARE), query.size);
     return names.has(lexeme) ? NAME * weight : weight;
   });
-  const whole = totalOf(weights.slice(0, query.terms.length));
   weighExplained(query, weights);
+  return weights;
+}
+
+/** Scores each line by what it and those beside it say, by place. @param weights of all terms */
+function score(
+  query: RankingQuery,
+  weights: readonly number[],
+  lines: LineColumns,
+  counts: Uint8Array,
+): Pick<RankedLines, "scores" | "coverage"> {
+  const { count, lengths } = lines;
+  const scores = new Float64Array(count);
+  const coverage = new Float64Array(count);
+  const whole = totalOf(weights.slice(0, query.terms.length));
   const factorOf = lineFactor(query, lines);
-  const scored = lines.map((line, index) => {
-    const near = nearTo(lines, index);
-    const length = near.reduce(
-      (sum, { place, share }) => sum + share * (lines[place]?.length ?? USUAL_LENGTH),
-      0,
-    );
+  const shares = new Float64Array(2 * NEAR + 1);
+  for (let place = 0; place < count; place++) {
+    const first = Math.max(0, place - NEAR);
+    const last = Math.min(count - 1, place + NEAR);
+    let length = 0;
+    for (let near = first; near <= last; near++) {
+      const share = nearShare(lines, place, near);
+      shares[near - first] = share;
+      length += share * lengthOf(lengths, near);
+    }
     const k1 = K1 * (1 - B + (B * length) / USUAL_LENGTH);
-    let [score, covered] = [0, 0];
+    let sum = 0;
+    let covered = 0;
     for (let term = 0; term < weights.length; term++) {
       let frequency = 0;
-      for (const { place, share } of near) frequency += share * (counts[place]?.[term] ?? 0);
+      for (let near = first; near <= last; near++)
+        frequency += (shares[near - first] ?? 0) * (counts[term * count + near] ?? 0);
       if (frequency === 0) continue;
       const weight = weights[term] ?? 0;
-      score += (weight * frequency * (K1 + 1)) / (frequency + k1);
+      sum += (weight * frequency * (K1 + 1)) / (frequency + k1);
       covered += weight * Math.min(1, frequency);
     }
-    if (score > 0) score *= factorOf(line);
-    return { line, score, coverage: whole === 0 ? 0 : Math.min(1, covered / whole) };
-  });
-  return withConversations(scored)
-    .filter(({ score }) => score > 0)
-    .toSorted((a, b) => b.score - a.score || b.seq - a.seq);
+    scores[place] = sum > 0 ? sum * factorOf(place) : sum;
+    coverage[place] = whole === 0 ? 0 : Math.min(1, covered / whole);
+  }
+  return { scores, coverage };
+}
+
+function lengthOf(lengths: Float64Array, place: number): number {
+  const length = lengths[place] ?? Number.NaN;
+  return Number.isNaN(length) ? USUAL_LENGTH : length;
 }
 
 function totalOf(numbers: readonly number[]): number {
@@ -145,20 +203,23 @@ function weighExplained({ terms, explained = [] }: RankingQuery, weights: number
 }
 
 /**
- * How often each line says each term, three times at most. All lines are looked through as one text: one by one they take
- * several times as long.
+ * How often each line says each term, three times at most; all lines of a term, then those of the next. They are looked through as one
+ * text: one by one they take several times as long.
  */
-function countTerms(lines: readonly FoundLine[], terms: readonly RankingTerm[]): number[][] {
-  const counts = lines.map(() => terms.map(() => 0));
-  const text = lines.map(({ words }) => words).join("\n");
+function countTerms(
+  { told, count, wordsFrom, wordsTo }: LineColumns,
+  terms: readonly RankingTerm[],
+): Uint8Array {
+  const counts = new Uint8Array(terms.length * count);
   for (const [index, { lexeme }] of terms.entries()) {
     const term = `${lexeme} `;
-    let [place, end] = [-1, 0];
-    for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-      if (text[at - 1] !== " ") continue;
-      while (at >= end) end += (lines[++place]?.words.length ?? Infinity) + 1;
-      const line = counts[place];
-      if (line !== undefined) line[index] = (line[index] ?? 0) + 1;
+    let place = 0;
+    for (let at = told.indexOf(term); at >= 0; at = told.indexOf(term, at + term.length)) {
+      while (at >= (wordsTo[place] ?? Infinity)) place++;
+      // What comes before a line's words is no word of it, such as a part of its author's name.
+      if (told[at - 1] !== " " || at <= (wordsFrom[place] ?? Infinity)) continue;
+      const cell = index * count + place;
+      counts[cell] = (counts[cell] ?? 0) + 1;
     }
   }
   return counts;
@@ -169,40 +230,30 @@ function idf(said: number, size: number): number {
   return Math.log(1 + (size - known + 0.5) / (known + 0.5));
 }
 
-/** A line in the list, and how much of its words counts. */
-interface Near {
-  readonly place: number;
-  readonly share: number;
+/** How much of the words of a line near another counts for that; 0: it is too far away in the log. */
+function nearShare({ seqs, asks }: LineColumns, place: number, near: number): number {
+  const behind = (seqs[place] ?? 0) - (seqs[near] ?? 0);
+  const share = (behind > 0 ? BEHIND[behind] : BEFORE[-behind]) ?? 0;
+  return behind === 1 && asks[near] === 1 ? share * ASKED_BEFORE : share;
 }
 
-/** A line and those beside it in the log. */
-function nearTo(lines: readonly FoundLine[], index: number): Near[] {
-  const seq = lines[index]?.seq ?? 0;
-  const near: Near[] = [];
-  for (let place = index - 2; place <= index + 2; place++) {
-    const other = lines[place];
-    const share =
-      other === undefined ? undefined : other.seq < seq ? BEHIND[seq - other.seq] : BEFORE[other.seq - seq];
-    if (other === undefined || share === undefined) continue;
-    near.push({ place, share: other.asks && other.seq === seq - 1 ? share * ASKED_BEFORE : share });
-  }
-  return near;
-}
-
-/** What the question tells of a line beside its words. */
-function lineFactor(query: RankingQuery, lines: readonly FoundLine[]): (line: FoundLine) => number {
-  const speaker = namedSpeaker(query.question, lines) ?? query.self ?? null;
+/** What the question tells of a line, by its place, beside its words. */
+function lineFactor(query: RankingQuery, lines: LineColumns): (place: number) => number {
+  const { told, times, authors, saidBy, asks, wordsFrom, wordsTo, lengths } = lines;
+  const named = namedSpeaker(query.question, authors) ?? query.self ?? "";
+  const speaker = named === "" ? -1 : authors.indexOf(named);
   const asksTime = ASKS_TIME.test(query.question);
   const dates = askedDates(query.question, query.now);
-  return ({ at, author, asks, words, length }) => {
-    let factor = 1 - Math.exp(-(length ?? USUAL_LENGTH) / SHORT);
-    if (author !== "" && author === speaker) factor *= NAMED_SPEAKER;
-    if (asks) factor *= ASKS;
-    if (asksTime && TIME.test(words)) factor *= TELLS_TIME;
-    return at === null ? factor : factor * dateFactor(dates, at);
+  return (place) => {
+    let factor = 1 - Math.exp(-lengthOf(lengths, place) / SHORT);
+    if (saidBy[place] === speaker) factor *= NAMED_SPEAKER;
+    if (asks[place] === 1) factor *= ASKS;
+    if (asksTime && TIME.test(told.slice(wordsFrom[place], wordsTo[place]))) factor *= TELLS_TIME;
+    return dates.length === 0 ? factor : factor * dateFactor(dates, times[place] ?? Number.NaN);
   };
 }
 
+/** @param at NaN: on none */
 function dateFactor(dates: readonly AskedDate[], at: number): number {
   return dates.some(({ from, to }) => at >= from && at < to + SOON_MS) ? ON_DATE : 1;
 }
@@ -212,10 +263,10 @@ const NAMES = /[\p{L}\p{N}_]{2,}/gu;
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2}`, "u");
 
 /** The one author whom the question names; null: nobody, or several. */
-export function namedSpeaker(question: string, lines: readonly Pick<FoundLine, "author">[]): string | null {
+export function namedSpeaker(question: string, authors: readonly string[]): string | null {
   const asked = question.toLowerCase();
   const words = new Set(asked.match(/[\p{L}\p{N}_]+/gu));
-  const named = [...new Set(lines.map(({ author }) => author))].filter((author) =>
+  const named = authors.filter((author) =>
     (author.toLowerCase().match(NAMES) ?? []).some(
       (name) => words.has(name) || (UNSPACED.test(name) && asked.includes(name)),
     ),
@@ -223,23 +274,21 @@ export function namedSpeaker(question: string, lines: readonly Pick<FoundLine, "
   return named.length === 1 ? (named[0] ?? null) : null;
 }
 
-/** A line of a conversation that is about the question is more likely to be what is asked for. */
-function withConversations(
-  scored: readonly { readonly line: FoundLine; readonly score: number; readonly coverage: number }[],
-): RankedLine[] {
-  const conversations: (typeof scored)[number][][] = [];
-  let last: number | null = null;
-  for (const one of scored) {
-    const { at } = one.line;
-    if (last === null || at === null || at - last > SILENCE_MS) conversations.push([]);
-    conversations.at(-1)?.push(one);
-    last = at;
+/** A line of a conversation that is about the question is more likely to be what is asked for. @param scores change */
+function shareInConversations(times: Float64Array, scores: Float64Array): void {
+  for (let from = 0, to = 0; from < scores.length; from = to) {
+    let best = 0;
+    let second = 0;
+    do {
+      const one = scores[to++] ?? 0;
+      second = Math.max(second, Math.min(best, one));
+      best = Math.max(best, one);
+      // Where it is not known when something was said, that is a conversation by itself.
+    } while (to < scores.length && (times[to] ?? 0) - (times[to - 1] ?? 0) <= SILENCE_MS);
+    const shared = (best + second) / 2;
+    for (let place = from; place < to; place++) {
+      const one = scores[place] ?? 0;
+      if (one > 0) scores[place] = (1 - CONVERSATION) * one + CONVERSATION * shared;
+    }
   }
-  return conversations.flatMap((conversation) => {
-    const best = conversation.map(({ score }) => score).toSorted((a, b) => b - a);
-    const shared = best.slice(0, BEST_LINES).reduce((sum, score) => sum + score, 0) / BEST_LINES;
-    return conversation.map(({ line: { seq }, score, coverage }) => {
-      return { seq, coverage, score: score === 0 ? 0 : (1 - CONVERSATION) * score + CONVERSATION * shared };
-    });
-  });
 }

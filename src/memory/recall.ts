@@ -2,6 +2,7 @@ import type { EntryReference, RecallArms } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
+import { readLines } from "../store/search/found-lines.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
 import { type Explanation, explanationsOf } from "./explained-terms.ts";
@@ -11,7 +12,7 @@ import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import { asksOfSelf } from "./own-words.ts";
 import { type MemoryRecallQuery, type RecallMemories, withExplained, wordsOf } from "./recall-memories.ts";
 import { asksForRecall, isQuestion } from "./recall-worth.ts";
-import { type ExplainingTerms, type RankedLine, rankLines, type RankingQuery } from "./rank-lines.ts";
+import { type ExplainingTerms, rankLines, type RankingQuery } from "./rank-lines.ts";
 import {
   CANDIDATES,
   chooseTerms,
@@ -155,12 +156,9 @@ export class Recall {
       explaining,
       { words: orQuery(terms), pieces: [], times: [], limit: CANDIDATES },
     );
-    const lines = new Map([...both.found.lines, ...more.found.lines].map((line) => [line.seq, line]));
+    const lines = readLines(both.found.lines.told, more.found.lines.told);
     return {
-      seqs: search.best(
-        { ...both.found, lines: [...lines.values()].toSorted((a, b) => a.seq - b.seq) },
-        explained,
-      ),
+      seqs: search.best({ ...both.found, lines }, explained),
       memories: withExplained(both.memories, more.memories),
       definitions: explanations.map(({ definition }) => definition),
     };
@@ -227,10 +225,10 @@ export class Recall {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
       best({ lines, literals: exact }, explained) {
         const ranked = rankLines({ ...ranking, explained }, lines);
-        const isUnderFloor = exact.length === 0 && ranked.every(({ coverage }) => coverage < leastBest);
+        const isUnderFloor = exact.length === 0 && ranked.coverage.every((share) => share < leastBest);
         // What was said on a day that is asked for need not say the day.
         if (isUnderFloor && askedDates(text, ranking.now).length === 0) return [];
-        const fitting = ranked.filter(({ coverage }) => coverage >= leastCoverage);
+        const fitting = ranked.seqs.filter((_, place) => (ranked.coverage[place] ?? 0) >= leastCoverage);
         return bestOf(fitting, exact).slice(0, limit);
       },
     };
@@ -287,9 +285,8 @@ function repliedTo(text: string, said: string): Explanation[] {
 }
 
 /** An identifier that is there letter by letter has no score. */
-function bestOf(ranked: readonly RankedLine[], exact: readonly Seq[]): Seq[] {
-  const seqs = ranked.map(({ seq }) => seq);
-  return exact.length === 0 ? seqs : joinByPlace([seqs, exact]);
+function bestOf(ranked: readonly Seq[], exact: readonly Seq[]): readonly Seq[] {
+  return exact.length === 0 ? ranked : joinByPlace([ranked, exact]);
 }
 
 /** @param near undefined: it was not looked for by meaning */

@@ -17,7 +17,7 @@ const MANY = 1200;
 
 async function finds(channel: ChannelId, word: string): Promise<boolean> {
   const query = { pick: `'${word}'`, terms: [word], literals: [], from: 1, to: 5000, limit: 3 };
-  return (await search.find(channel, query)).lines.length > 0;
+  return (await search.find(channel, query)).lines.count > 0;
 }
 
 /** Looks until it holds: what comes in rounds has no end of its own to wait for. */

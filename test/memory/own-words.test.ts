@@ -8,6 +8,7 @@ import { RecallMemories } from "../../src/memory/recall-memories.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
+import { columnsOf } from "../support/found-lines.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -61,8 +62,8 @@ test("lines of whoever asks of themselves rank higher, unless the question names
   const first = (question: string, self: string | null): number | undefined =>
     rankLines(
       { question, self, terms: [{ lexeme: "gate", expected: 2, isCounted: true }], size: 20, now: 0 },
-      lines,
-    )[0]?.seq;
+      columnsOf(lines),
+    ).seqs[0];
   assert.equal(first("what did I say of the gate?", "Ann"), 1);
   assert.equal(first("what did I say of the gate?", null), 11, "of equals the later one");
   assert.equal(first("what did Ben say of my gate?", "Ann"), 11);

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { namedSpeaker, type RankedLine, rankLines } from "../../src/memory/rank-lines.ts";
-import type { FoundLine } from "../../src/store/search/found-lines.ts";
+import { namedSpeaker, rankLines, type RankingQuery } from "../../src/memory/rank-lines.ts";
+import { columnsOf, type FoundLine } from "../support/found-lines.ts";
 
 const START = Date.UTC(2026, 4, 7, 12);
 const NOW = Date.UTC(2026, 10, 1);
@@ -16,9 +16,22 @@ function line(seq: number, author: string, words: string, rest: Partial<FoundLin
   return { seq, at: START + seq * 60_000, author, asks: false, words: all, length, ...rest };
 }
 
+interface RankedLine {
+  readonly seq: number;
+  readonly score: number;
+  readonly coverage: number;
+}
+
+function ranking(query: RankingQuery, lines: readonly FoundLine[]): RankedLine[] {
+  const { seqs: all, scores, coverage } = rankLines(query, columnsOf(lines));
+  return all.map((seq, place) => {
+    return { seq, score: scores[place] ?? Number.NaN, coverage: coverage[place] ?? Number.NaN };
+  });
+}
+
 function rank(question: string, terms: readonly string[], lines: readonly FoundLine[]): RankedLine[] {
   const all = terms.map((lexeme) => ({ lexeme, expected: 1, isCounted: true }));
-  return rankLines({ question, terms: all, size: 1000, now: NOW }, lines);
+  return ranking({ question, terms: all, size: 1000, now: NOW }, lines);
 }
 
 function seqs(question: string, terms: readonly string[], lines: readonly FoundLine[]): number[] {
@@ -46,9 +59,9 @@ describe("lines are ranked", () => {
     const lines = [line(10, "Ann", `tea ${PAD}`), line(30, "Ben", `tea ${PAD}`)];
     assert.deepEqual(seqs("what tea does Ann like?", ["tea"], lines), [10, 30]);
     assert.deepEqual(seqs("what tea does Ben's sister like?", ["tea"], lines), [30, 10]);
-    assert.equal(namedSpeaker("do Ann and Ben like tea?", lines), null);
-    assert.equal(namedSpeaker("is it an annex?", lines), null);
-    assert.equal(namedSpeaker("鈴木さんは何が好き？", [{ author: "鈴木" }, { author: "" }]), "鈴木");
+    assert.equal(namedSpeaker("do Ann and Ben like tea?", ["Ann", "Ben"]), null);
+    assert.equal(namedSpeaker("is it an annex?", ["Ann", "Ben"]), null);
+    assert.equal(namedSpeaker("鈴木さんは何が好き？", ["鈴木", ""]), "鈴木");
   });
 
   test("by when it was said, where the question names a date", () => {
@@ -75,6 +88,11 @@ describe("lines are ranked", () => {
     const lines = [line(10, "Ann", `tea yesterday ${PAD}`), line(30, "Ann", `tea seven ${PAD}`)];
     assert.deepEqual(seqs("when was the tea?", ["tea"], lines), [10, 30]);
     assert.deepEqual(seqs("what of the tea?", ["tea"], lines), [30, 10]);
+  });
+
+  test("by their words, and not by a name that holds one", () => {
+    const lines = [line(10, "tea kettl boat", PAD, { words: ` ${PAD} ` }), line(30, "Ben", `tea ${PAD}`)];
+    assert.deepEqual(seqs("x", ["tea", "kettl"], lines), [30]);
   });
 
   test("with the share of the question that they hold", () => {
@@ -121,7 +139,7 @@ describe("whatever was found", () => {
   test("each line is ranked once, by falling and finite scores, with a share between nothing and all", () => {
     fc.assert(
       fc.property(anyQuery, anyLines, (query, lines) => {
-        const ranked = rankLines(query, lines);
+        const ranked = ranking(query, lines);
         assert.equal(new Set(ranked.map(({ seq }) => seq)).size, ranked.length);
         for (const [index, { seq, score, coverage }] of ranked.entries()) {
           assert.ok(Number.isFinite(score) && score > 0 && score <= (ranked[index - 1]?.score ?? Infinity));
@@ -138,7 +156,7 @@ describe("whatever was found", () => {
         const holds = lines.filter(
           (one) => one.length !== 0 && query.terms.some(({ lexeme }) => one.words.includes(` ${lexeme} `)),
         );
-        const ranked = new Set(rankLines(query, lines).map(({ seq }) => seq));
+        const ranked = new Set(ranking(query, lines).map(({ seq }) => seq));
         for (const { seq } of holds) assert.ok(ranked.has(seq));
         const near = lines.filter((one) =>
           lines.some(
@@ -164,7 +182,7 @@ describe("whatever was found", () => {
           one === chosen ? { ...one, words: `${one.words === "" ? " " : one.words}kettl ` } : one,
         );
         const scoreOf = (all: readonly FoundLine[]): number =>
-          rankLines(query, all).find(({ seq }) => seq === chosen.seq)?.score ?? 0;
+          ranking(query, all).find(({ seq }) => seq === chosen.seq)?.score ?? 0;
         assert.ok(scoreOf(richer) >= scoreOf(lines) - 1e-9);
       }),
     );

@@ -53,7 +53,7 @@ export class GatewayShardStore {
       {
         name: "gateway_shards_take",
         text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
-        query_timeout: TAKE_LIMIT_MS,
+        limitMs: TAKE_LIMIT_MS,
       },
       [platform, shards, of, owner, member],
     );

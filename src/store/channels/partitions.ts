@@ -47,7 +47,7 @@ export class PartitionStore {
       {
         name: "partitions_take",
         text: "select id, epoch from take_partitions($1, $2)",
-        query_timeout: TAKE_LIMIT_MS,
+        limitMs: TAKE_LIMIT_MS,
       },
       [ids, daemon],
     );

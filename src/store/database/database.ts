@@ -5,6 +5,7 @@ import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } fr
 import type { CopyClient } from "./copy-client.ts";
 import { Probe } from "./probe.ts";
 import { LookUps } from "../search/look-ups.ts";
+import { runIn, runOn } from "./statements.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
 export type Connection =
@@ -20,8 +21,8 @@ export interface Queryable {
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** It ends by then, ms; `pg` calls it so, whose types do not know it. Default: the session's limit. */
-  readonly query_timeout?: number;
+  /** No answer for so long is an error, ms. Default: two minutes. */
+  readonly limitMs?: number;
 }
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
@@ -95,7 +96,6 @@ export class Database implements Queryable, AsyncDisposable {
       options: options.isReadOnly === true ? `${SESSION_OPTIONS} ${READ_ONLY}` : SESSION_OPTIONS,
       application_name: options.applicationName ?? DAEMON_NAME,
       connectionTimeoutMillis: 10_000,
-      query_timeout: STATEMENT_LIMIT_MS,
       keepAlive: true,
     };
     const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
@@ -118,7 +118,7 @@ export class Database implements Queryable, AsyncDisposable {
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     return this.#withFresh(
-      // The pool's own way costs a fifth less; it gives up the connection of a statement that fails.
+      // Whatever connection the pool has costs a fifth less; that of a statement that fails is given up.
       async () => this.#run<Row>(this.#pool, statement, values),
       async () => this.#withClient(null, async (client) => client.query<Row>(statement, values)),
     );
@@ -127,7 +127,7 @@ export class Database implements Queryable, AsyncDisposable {
   /** Runs a script of several statements, as one implicit transaction. */
   async script(text: string): Promise<void> {
     try {
-      await this.#pool.query(text);
+      await runIn(this.#pool, { text }, STATEMENT_LIMIT_MS);
     } catch (error) {
       throw translateDatabaseError(error, this.#origin);
     }
@@ -152,11 +152,11 @@ export class Database implements Queryable, AsyncDisposable {
    */
   async copy<Result>(mode: "read" | "write", work: (client: CopyClient) => Promise<Result>): Promise<Result> {
     const { copyStreams } = await import("./copy-client.ts");
-    // A table may take hours: the client has no limit for statements, whose timers would outlive them.
-    const { query_timeout: _, ...unlimited } = this.#session;
-    const client = new pg.Client(unlimited);
+    // A table may take hours.
+    const client = new pg.Client(this.#session);
     client.on("error", () => undefined);
-    const query: Queryable["query"] = async (statement, values = []) => this.#run(client, statement, values);
+    const query: Queryable["query"] = async (statement, values = []) =>
+      this.#run(client, { ...statement, limitMs: UNLIMITED_MS }, values);
     try {
       await client.connect();
       await client.query(mode === "read" ? "begin isolation level repeatable read read only" : "begin");
@@ -173,7 +173,7 @@ export class Database implements Queryable, AsyncDisposable {
 
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient(null, work, { query_timeout: UNLIMITED_MS });
+    return this.#withClient(null, work, { limitMs: UNLIMITED_MS });
   }
 
   /**
@@ -182,7 +182,7 @@ export class Database implements Queryable, AsyncDisposable {
    * @param onEnd told once, where the connection ends by itself: nothing is heard from then on
    */
   async listen(topic: string, onMessage: () => void, onEnd: () => void): Promise<AsyncDisposable> {
-    const client = new pg.Client(this.#session);
+    const client = new pg.Client({ ...this.#session, query_timeout: STATEMENT_LIMIT_MS });
     let isOver = false;
     const end = (): void => {
       if (!isOver) onEnd();
@@ -246,21 +246,22 @@ export class Database implements Queryable, AsyncDisposable {
   async #withClient<Result>(
     begin: string | null,
     work: (client: Queryable) => Promise<Result>,
-    limit: Pick<Statement, "query_timeout"> = {},
+    limit: Pick<Statement, "limitMs"> = {},
   ): Promise<Result> {
     const client = await this.#connect();
+    const bare = async (text: string): Promise<unknown> => runOn(client, { text }, STATEMENT_LIMIT_MS);
     let broken = false;
     try {
-      if (begin !== null) await client.query(begin);
+      if (begin !== null) await bare(begin);
       const query: Queryable["query"] = async (statement, values = []) =>
         this.#run(client, { ...statement, ...limit }, values);
       const result = await work({ query });
-      if (begin !== null) await client.query("commit");
+      if (begin !== null) await bare("commit");
       return result;
     } catch (error) {
       if (begin !== null) {
         // A connection that cannot roll back is not given to the next.
-        await client.query("rollback").catch(() => (broken = true));
+        await bare("rollback").catch(() => (broken = true));
       }
       throw translateDatabaseError(error, this.#origin);
     } finally {
@@ -270,12 +271,14 @@ export class Database implements Queryable, AsyncDisposable {
 
   async #run<Row extends pg.QueryResultRow>(
     client: pg.Pool | pg.ClientBase,
-    statement: Statement,
+    { limitMs = STATEMENT_LIMIT_MS, ...statement }: Statement,
     values: readonly unknown[],
   ): Promise<Row[]> {
+    const whole = { ...statement, values: [...values] };
     try {
-      const result = await client.query<Row>({ ...statement, values: [...values] });
-      return result.rows;
+      return client instanceof pg.Pool
+        ? await runIn<Row>(client, whole, limitMs)
+        : await runOn<Row>(client, whole, limitMs);
     } catch (error) {
       throw translateDatabaseError(error, this.#origin);
     }

@@ -1,50 +1,104 @@
-import type { Seq } from "../../core/ids.ts";
-
-/** What ranks a line of the log; its text is read of those alone that are shown. */
-export interface FoundLine {
-  readonly seq: Seq;
-  /** When it was said, ms; null: an older version indexed it. */
-  readonly at: number | null;
-  /** "" where an older version indexed it. */
-  readonly author: string;
-  /** Something in it asks. */
-  readonly asks: boolean;
+/**
+ * What ranks lines of the log, by seq: in columns, a line being a place in all of them. Texts are read of those lines alone that
+ * are shown. A recall has hundreds of lines, and as objects with texts of their own they were most of what it left to the collector.
+ */
+export interface LineColumns {
+  /** The lines as `find_lines` tells them, in which their words stand. */
+  readonly told: string;
+  readonly count: number;
+  readonly seqs: Float64Array;
+  /** When each was said, ms; NaN: an older version indexed it. */
+  readonly times: Float64Array;
+  /** Those who said them, each once; "" where an older version indexed it. */
+  readonly authors: readonly string[];
+  /** Which of {@link authors} said it. */
+  readonly saidBy: Uint32Array;
+  /** 1: something in it asks. */
+  readonly asks: Uint8Array;
   /**
-   * Its lexemes, each between two spaces, and as often as it is said (three times at most). Of a long line, and of one that an
-   * older version indexed, those alone that were asked for.
+   * From where, and up to where, its lexemes stand in {@link told}: each between two spaces, and as often as it is said (three times at
+   * most). Of a long line, and of one that an older version indexed, those alone that were asked for.
    */
-  readonly words: string;
-  /** How many lexemes it has; null: it is not known. */
-  readonly length: number | null;
+  readonly wordsFrom: Uint32Array;
+  readonly wordsTo: Uint32Array;
+  /** How many lexemes it has; NaN: it is not known. */
+  readonly lengths: Float64Array;
 }
 
 /** What a line has at least whose lexemes are too many to be told. */
 const LONG = 200;
 
-/** Lines as `find_lines` tells them, by seq. Pure. @param told null: none */
-export function readLines(told: string | null): FoundLine[] {
-  if (told === null) return [];
-  return told
-    .split("\n")
-    .map(readLine)
-    .toSorted((a, b) => a.seq - b.seq);
+const SPACE = " ".charCodeAt(0);
+const ZERO = "0".charCodeAt(0);
+
+/** Lines as `find_lines` tells them. Pure. @param tellings null: none; of what several tell of one line, the last counts */
+export function readLines(...tellings: readonly (string | null)[]): LineColumns {
+  const told = tellings.filter((one) => one !== null && one !== "").join("\n");
+  const lines = readInOrder(told);
+  const isInOrder = lines.seqs.every((seq, place) => place === 0 || seq > (lines.seqs[place - 1] ?? 0));
+  return isInOrder ? lines : readInOrder(bySeq(told));
 }
 
-function readLine(line: string): FoundLine {
-  const [seq = "", marks = "", at = "", author = "", words = ""] = line.split("\t");
-  const isOld = at === "";
-  return {
-    seq: Number(seq),
-    at: isOld ? null : Number(at) * 1000,
-    author,
-    asks: marks.includes("?"),
-    words,
-    length: isOld ? null : marks.startsWith("l") ? LONG : Math.max(0, spaces(words) - 1),
+function bySeq(told: string): string {
+  const lines = new Map(told.split("\n").map((line) => [Number.parseInt(line, 10), line]));
+  return [...lines]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, line]) => line)
+    .join("\n");
+}
+
+function readInOrder(told: string): LineColumns {
+  const count = told === "" ? 0 : occurrences(told, "\n") + 1;
+  const columns = {
+    seqs: new Float64Array(count),
+    times: new Float64Array(count),
+    saidBy: new Uint32Array(count),
+    asks: new Uint8Array(count),
+    wordsFrom: new Uint32Array(count),
+    wordsTo: new Uint32Array(count),
+    lengths: new Float64Array(count),
   };
+  const authors = new Map<string, number>();
+  for (let place = 0, from = 0; place < count; place++) {
+    const marks = told.indexOf("\t", from) + 1;
+    const time = told.indexOf("\t", marks) + 1;
+    const author = told.indexOf("\t", time) + 1;
+    const words = told.indexOf("\t", author) + 1;
+    const lineEnd = told.indexOf("\n", words);
+    const to = lineEnd < 0 ? told.length : lineEnd;
+    const isOld = author === time + 1;
+    const isLong = told.startsWith("l", marks);
+    const name = told.slice(author, words - 1);
+    const known = authors.get(name) ?? authors.size;
+    if (known === authors.size) authors.set(name, known);
+    columns.seqs[place] = wholeNumber(told, from, marks - 1);
+    columns.times[place] = isOld ? Number.NaN : wholeNumber(told, time, author - 1) * 1000;
+    columns.saidBy[place] = known;
+    columns.asks[place] = told.startsWith("?", isLong ? marks + 1 : marks) ? 1 : 0;
+    columns.wordsFrom[place] = words;
+    columns.wordsTo[place] = to;
+    columns.lengths[place] = isOld ? Number.NaN : isLong ? LONG : Math.max(0, spaces(told, words, to) - 1);
+    from = to + 1;
+  }
+  return { told, count, authors: [...authors.keys()], ...columns };
 }
 
-function spaces(words: string): number {
+function occurrences(text: string, sought: string): number {
   let found = 0;
-  for (let at = words.indexOf(" "); at >= 0; at = words.indexOf(" ", at + 1)) found++;
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) found++;
   return found;
+}
+
+function spaces(text: string, from: number, to: number): number {
+  let found = 0;
+  for (let at = from; at < to; at++) if (text.charCodeAt(at) === SPACE) found++;
+  return found;
+}
+
+/** Of its digits; a text of its own for each number would be garbage. */
+function wholeNumber(text: string, from: number, to: number): number {
+  const isNegative = text.startsWith("-", from);
+  let value = 0;
+  for (let at = isNegative ? from + 1 : from; at < to; at++) value = value * 10 + text.charCodeAt(at) - ZERO;
+  return isNegative ? -value : value;
 }

@@ -3,6 +3,7 @@ import pg from "pg";
 import { WeirError } from "../../core/errors.ts";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "../database/errors.ts";
 import type { Statement } from "../database/database.ts";
+import { runIn, runOn } from "../database/statements.ts";
 
 /** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, one that listens, and in a cluster one that probes. */
 const CONNECTIONS = 3;
@@ -52,9 +53,8 @@ export class LookUps implements AsyncDisposable {
       max: CONNECTIONS,
       application_name: "weir recall",
       options: `${session.options ?? ""} -c statement_timeout=${LIMIT_MS}`,
-      query_timeout: LIMIT_MS + GRACE_MS,
     });
-    this.#canceller = openPool({ max: 1, query_timeout: GRACE_MS });
+    this.#canceller = openPool({ max: 1 });
   }
 
   /**
@@ -94,7 +94,7 @@ export class LookUps implements AsyncDisposable {
       const cancel = (): void => void (cancelled = this.#cancel(backend));
       signal?.addEventListener("abort", cancel, { once: true });
       try {
-        return (await client.query<Row>({ ...statement, values: [...values] })).rows;
+        return await runOn<Row>(client, { ...statement, values: [...values] }, LIMIT_MS + GRACE_MS);
       } finally {
         signal?.removeEventListener("abort", cancel);
       }
@@ -114,10 +114,9 @@ export class LookUps implements AsyncDisposable {
   async #backendOf(client: pg.PoolClient): Promise<Backend> {
     const known = this.#backends.get(client);
     if (known !== undefined) return known;
-    const { rows } = await client.query<Backend>(
-      "select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()",
-    );
-    const [backend = { pid: 0, started: "" }] = rows;
+    const text =
+      "select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()";
+    const [backend = { pid: 0, started: "" }] = await runOn<Backend>(client, { text }, LIMIT_MS + GRACE_MS);
     this.#backends.set(client, backend);
     return backend;
   }
@@ -128,12 +127,13 @@ export class LookUps implements AsyncDisposable {
    */
   async #cancel({ pid, started }: Backend): Promise<boolean> {
     try {
-      await this.#canceller.query({
+      const cancel = {
         name: "look_up_cancel",
         text: `select pg_cancel_backend(pid) from pg_stat_activity
                 where pid = $1 and backend_start::text = $2 and state = 'active'`,
         values: [pid, started],
-      });
+      };
+      await runIn(this.#canceller, cancel, GRACE_MS);
       return true;
     } catch {
       // The server's own limit ends it.

@@ -4,7 +4,7 @@ import { firstSaid, readSaid } from "../log/entry-rows.ts";
 import { MEMORIES_BY_WORDS, type MemoryHit, type MemoryQuery, toHit } from "../memory/memories.ts";
 import { askedBy, type AskingChannel } from "../memory/memory-scope.ts";
 import { type ScoredMemory } from "../memory/memory-rows.ts";
-import { type FoundLine, readLines } from "./found-lines.ts";
+import { type LineColumns, readLines } from "./found-lines.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
 import { steadyNow } from "../../async/clock.ts";
@@ -31,8 +31,8 @@ export interface SearchQuery {
 
 /** What was found, yet to be ranked. */
 export interface FoundLines {
-  /** Lines that hold a picking term, and two on each side of them; by seq. */
-  readonly lines: readonly FoundLine[];
+  /** Lines that hold a picking term, and two on each side of them. */
+  readonly lines: LineColumns;
   /** Entries with an identifier, the newest first. */
   readonly literals: readonly Seq[];
 }

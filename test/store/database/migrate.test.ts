@@ -187,7 +187,7 @@ test("what was indexed before identifiers had parts is made anew, and is found b
   const find = async (words: string, literals: string[]): Promise<number> => {
     const terms = words === "" ? [] : ["kettl"];
     const found = await search.find(id, { pick: words, terms, literals, from: 1, to: 10, limit: 5 });
-    return found.lines.length + found.literals.length;
+    return found.lines.count + found.literals.length;
   };
   assert.deepEqual([await find("'kettl'", []), await find("", ["tea_pot"])], [1, 0]);
   assert.equal(await search.renew(id, 10), false);
@@ -215,7 +215,7 @@ test("what was indexed before pairs is made anew, and a script without spaces is
   assert.ok(id !== undefined);
   const find = async (): Promise<number> => {
     const words = { pick: "'~寿司'", terms: ["~寿司"], literals: [], from: 1, to: 10, limit: 5 };
-    return (await search.find(id, words)).lines.length;
+    return (await search.find(id, words)).lines.count;
   };
   assert.equal(await find(), 0);
   assert.equal(await search.renew(id, 10), false);

@@ -4,6 +4,7 @@ import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { findPieces, orQuery, pairLexemes } from "../../../src/memory/terms.ts";
 import type { SearchQuery } from "../../../src/store/search/search.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { linesOf } from "../../support/found-lines.ts";
 import { beginTurn } from "../../support/turns.ts";
 import { openStore } from "../open-store.ts";
 
@@ -18,13 +19,15 @@ const NO_QUERY: SearchQuery = { pick: "", terms: [], literals: [], from: 1, to: 
 /** What a search brings: the lines that are ranked, and the entries with an identifier. */
 async function find(channel: ChannelId, query: Partial<SearchQuery>): Promise<number[][]> {
   const { lines, literals } = await search.find(channel, { ...NO_QUERY, ...query });
-  return [lines.map(({ seq }) => seq), [...literals]];
+  return [[...lines.seqs], [...literals]];
 }
 
 /** The lines that hold one of the terms. */
 async function holding(channel: ChannelId, ...terms: string[]): Promise<number[]> {
   const { lines } = await search.find(channel, { ...NO_QUERY, pick: orQuery(terms), terms });
-  return lines.filter(({ words }) => terms.some((term) => words.includes(` ${term} `))).map(({ seq }) => seq);
+  return linesOf(lines)
+    .filter(({ words }) => terms.some((term) => words.includes(` ${term} `)))
+    .map(({ seq }) => seq);
 }
 
 const said = [
@@ -55,10 +58,12 @@ test("a search brings the lines with a picking term, and two on each side of the
   assert.deepEqual(await find(id, {}), [[], []]);
   const { lines } = await search.find(id, { ...NO_QUERY, pick: "'kettl'", terms: ["kettl"] });
   assert.deepEqual(
-    lines.filter(({ asks }) => asks).map(({ seq, author, words: one }) => [seq, author, one]),
+    linesOf(lines)
+      .filter(({ asks }) => asks)
+      .map(({ seq, author, words: one }) => [seq, author, one]),
     [[9, "Ann", " ann kettl nine "]],
   );
-  assert.ok(lines.every(({ at }) => at !== null && Number.isSafeInteger(at)));
+  assert.ok(linesOf(lines).every(({ at }) => at !== null && Number.isSafeInteger(at)));
 });
 
 test("of a line that is long, and of one that an older version indexed, the terms that it holds are told", async () => {
@@ -71,7 +76,7 @@ test("of a line that is long, and of one that an older version indexed, the term
   const query = { ...NO_QUERY, pick: orQuery(terms), terms };
   const held = async (): Promise<string[][]> => {
     const { lines } = await search.find(id, query);
-    return lines.map(({ words }) => terms.filter((term) => words.includes(` ${term} `)));
+    return linesOf(lines).map(({ words }) => terms.filter((term) => words.includes(` ${term} `)));
   };
   const expected = [["kettl", "lid"], ["lid"], ["~寿司", "=tea"]];
   assert.deepEqual(await held(), expected);
@@ -79,7 +84,7 @@ test("of a line that is long, and of one that an older version indexed, the term
   assert.deepEqual(await held(), expected);
   const { lines } = await search.find(id, query);
   assert.deepEqual(
-    lines.map(({ at, author, asks, length }) => [at, author, asks, length]),
+    linesOf(lines).map(({ at, author, asks, length }) => [at, author, asks, length]),
     [1, 2, 3].map(() => [null, "", false, null]),
   );
 });
@@ -90,7 +95,7 @@ test("a name of several lines, with tabs and worse, is one field of its line", a
   await search.indexAll([id], 100);
   const { lines } = await search.find(id, { ...NO_QUERY, pick: "'kettl'", terms: ["kettl"] });
   assert.deepEqual(
-    lines.map(({ author, words }) => [author, words.includes(" kettl ")]),
+    linesOf(lines).map(({ author, words }) => [author, words.includes(" kettl ")]),
     [["Ann of the mill", true]],
   );
 });
@@ -191,10 +196,7 @@ test("what is found, replied to or looked up reads as it does now, also where a 
   const both = await search.findWithMemories(asker, words, { words: "", pieces: [], times: [], limit: 1 });
   assert.deepEqual(both.found, await search.find(id, words));
   const texts = [
-    ...(await search.said(
-      id,
-      both.found.lines.map(({ seq }) => seq),
-    )),
+    ...(await search.said(id, [...both.found.lines.seqs])),
     ...(await weir.store.attached.said(id, ["e-1"])).values(),
     ...(await weir.store.log.readAt(id, [1])),
   ].map(({ text }) => text);
