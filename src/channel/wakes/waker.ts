@@ -116,9 +116,10 @@ export class Waker {
     const { registry, homes } = this.#parts;
     (await registry.inMemory(id))?.doubt();
     if (await homes.isElsewhere(id)) homes.wake(id, 0);
+    await this.memoriesGone(id);
   }
 
-  /** Memories of a channel may have gone with texts of it: turns of other channels that were shown one begin again. */
+  /** Memories and notes of a channel may have gone with texts of it: turns of other channels that were shown them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
     const { registry, onApprovals } = this.#parts;
     onApprovals?.(of, "taken_back");
