@@ -196,7 +196,7 @@ export class Incarnation {
       ...LIMITS,
       agentOf,
       onApprovals: (channel, what) =>
-        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(channel),
+        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(),
       streams: () => true,
       platformOf,
     });
