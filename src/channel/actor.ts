@@ -217,8 +217,11 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
-  /** Memories of another channel have gone: a running turn that may have been shown one begins again without it. */
+  /** Memories or notes of another channel have gone: a running turn that may have been shown them begins again without them. */
   async memoriesGone(): Promise<void> {
+    this.history.doubt();
+    // What summarises calls that told of it has read them.
+    await this.compactor.recheck();
     // What is being looked for may have been read before. Whoever takes the memories back waits for no search of another channel.
     this.#runner.searches
       ?.then(async () => this.#beginAgainIfOutdated())

@@ -42,14 +42,19 @@ export class GuardedHistory {
   #takenBack: number;
   /** How many edits were noted since then: each is one of them. */
   #noted = 0;
-  /** The rows do not say yet that turns know of all deletions. */
-  #hasDeletions: boolean;
+  /** The last deletion, as of these rows, if they do not say that turns know of it. */
+  #lastDeletion: string | null;
+  /** How often rows were folded. */
+  #folds = 0;
+  /** How often something has gone elsewhere, and how many of these times were looked into. */
+  #doubts = 0;
+  #settledDoubts = 0;
 
   /** @param how.othersWrite other daemons may change the channel's texts; default: true */
   constructor(
     store: Store,
     owner: Owner,
-    { history, takenBack, hasDeletions }: Pick<ChannelSnapshot, "history" | "takenBack" | "hasDeletions">,
+    { history, takenBack, lastDeletion }: Pick<ChannelSnapshot, "history" | "takenBack" | "lastDeletion">,
     { mutex = new Mutex(), othersWrite = true }: HistoryOptions = {},
   ) {
     this.#mutex = mutex;
@@ -58,7 +63,7 @@ export class GuardedHistory {
     this.#owner = owner;
     this.#history = history;
     this.#takenBack = takenBack;
-    this.#hasDeletions = hasDeletions;
+    this.#lastDeletion = lastDeletion;
   }
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
@@ -94,24 +99,24 @@ export class GuardedHistory {
 
   /**
    * Appends what a turn wrote, with what is noted of approvals.
-   * @param recalled memories that it was shown before it called a tool
+   * @param shown memories that its model was shown when it was asked
    */
   async appendTurnEntries(
     turn: TurnRange,
     drafts: readonly TurnEntryDraft[],
     at: Date,
     approvals?: ApprovalNews,
-    recalled: readonly MemoryId[] = [],
+    shown: readonly MemoryId[] = [],
   ): Promise<void> {
+    const folds = this.#folds;
     await this.#mutex.runExclusive(async () => {
-      const found = this.#history.entries.flatMap((entry) =>
-        entry.kind === "tool_result" && entry.turnId === turn.id
-          ? entry.memories.flatMap(({ id, memory }) => (memory === null ? [] : id))
-          : [],
-      );
-      const shown = [...new Set([...recalled, ...found])];
+      const { channel } = this.#owner;
       const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown };
-      await this.#take(await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals));
+      const written = await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals);
+      const [first, last] = [written[0], written.at(-1)];
+      // The rows were folded while it waited, without what was deleted: of that the log has kept nothing here, and nobody folds them again.
+      const isLate = folds !== this.#folds && first !== undefined && last !== undefined;
+      await this.#take(isLate ? await this.#store.log.read(channel, first.seq, last.seq) : written);
     });
   }
 
@@ -150,7 +155,7 @@ export class GuardedHistory {
       const outcome = await this.#store.jobs.commit(job, maker);
       if (outcome === "committed") this.#history = cover(this.#history, await this.#store.coverage(channel));
       // Another attempt may have committed the job.
-      if (outcome === "gone") this.#history = (await this.#store.load(channel)).history;
+      if (outcome === "gone") await this.#fold();
       return outcome;
     });
   }
@@ -190,21 +195,32 @@ export class GuardedHistory {
       const next = dueMessages(this.#history).find(({ seq }) => seq > askedAt);
       const toSeq = next === undefined ? this.#history.lastSeq : next.seq - 1;
       const ended = await this.#store.channels.reset(channel, epoch, toSeq);
-      this.#history = (await this.#store.load(channel)).history;
+      await this.#fold();
       return ended;
     });
   }
 
   /** Folds the rows again after a text was deleted, or edited before a turn had read it. */
   async reload(): Promise<ChannelSnapshot> {
-    return this.#mutex.runExclusive(async () => {
-      const snapshot = await this.#store.load(this.#owner.channel);
-      this.#history = snapshot.history;
-      this.#takenBack = snapshot.takenBack;
-      this.#noted = 0;
-      this.#hasDeletions = snapshot.hasDeletions;
-      return snapshot;
-    });
+    return this.#mutex.runExclusive(async () => this.#fold());
+  }
+
+  /** The caller holds the mutex. */
+  async #fold(): Promise<ChannelSnapshot> {
+    const doubts = this.#doubts;
+    const snapshot = await this.#store.load(this.#owner.channel);
+    this.#history = snapshot.history;
+    this.#takenBack = snapshot.takenBack;
+    this.#noted = 0;
+    this.#lastDeletion = snapshot.lastDeletion;
+    this.#folds++;
+    this.#settledDoubts = doubts;
+    return snapshot;
+  }
+
+  /** Something has gone in another channel: it is looked up whether it was shown here before the next turn begins. */
+  doubt(): void {
+    this.#doubts++;
   }
 
   /** How often a text was edited or taken back, as far as is known here. */
@@ -228,21 +244,41 @@ export class GuardedHistory {
    * it calls from then on tells of nothing that was deleted before.
    */
   async renew(): Promise<void> {
-    if (this.#hasDeletions) await this.#knowDeletions();
-    const { entries, wishes } = this.#history;
-    const { channel } = this.#owner;
-    const isOwn =
-      !entries.some(({ kind }) => kind === "tool_call") && wishes.every((one) => one.channel === channel);
-    if (isOwn && !this.#othersWrite) return;
-    if (!(await this.isOutdated()) && (await this.hasMemories())) return;
-    await this.#knowDeletions();
-    await this.reload();
+    if (this.#mayTellOthers) {
+      const doubts = this.#doubts;
+      if ((await this.isOutdated()) || !(await this.hasMemories())) await this.reload();
+      else this.#settledDoubts = doubts;
+    }
+    // Of one that came behind these rows, the turn that begins would know nothing.
+    while (!(await this.#knowsDeletions())) await this.reload();
   }
 
-  /** No turn runs. Those that become known meanwhile end the one that begins, or are found by the next look at the rows. */
-  async #knowDeletions(): Promise<void> {
-    this.#hasDeletions = false;
-    await this.#store.log.knowDeletions(this.#owner);
+  /** It shows more than what was said here, or somebody else changes that, too. */
+  get #mayTellOthers(): boolean {
+    if (this.#othersWrite || this.#doubts !== this.#settledDoubts) return true;
+    const { entries, wishes } = this.#history;
+    return (
+      entries.some(({ kind }) => kind === "tool_call") ||
+      wishes.some((one) => one.channel !== this.#owner.channel)
+    );
+  }
+
+  /** Notes that turns know of what is gone by the rows that were folded last; none runs. @returns false: more is gone since then */
+  async #knowsDeletions(): Promise<boolean> {
+    const last = this.#lastDeletion;
+    if (last === null) return true;
+    const isAll = await this.#store.log.knowDeletions(this.#owner, last);
+    if (isAll && this.#lastDeletion === last) this.#lastDeletion = null;
+    return isAll;
+  }
+
+  /** Whether nothing has gone that a turn's model may have read here, or was shown of other channels. @param recalled as below */
+  async hasAll(
+    { id, agent }: Pick<TurnRange, "id" | "agent">,
+    recalled: readonly MemoryId[],
+  ): Promise<boolean> {
+    const isShown = await this.hasMemories(recalled, agent);
+    return isShown && this.#store.log.knowsDeletions(this.#owner.channel, id);
   }
 
   /**

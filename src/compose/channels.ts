@@ -144,8 +144,7 @@ export function createChannels(
     masked: secrets.masked,
     othersWrite: config.database.url !== null,
     // No turn runs before both are there.
-    onApprovals: (channel, what) =>
-      what === "asked" ? approvals.asked(channel) : approvals.takenBack(channel),
+    onApprovals: (channel, what) => (what === "asked" ? approvals.asked(channel) : approvals.takenBack()),
   });
   const dueWork = new DueWorkDesk(store, live.waker);
   subagents.tellBy(dueWork);

@@ -6,9 +6,11 @@ import type { Entry } from "../../src/core/entry.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { ChannelSnapshot } from "../../src/store/channels/snapshot.ts";
 import { NO_SIGNER } from "../../src/store/database/signing-key.ts";
+import { LogStore } from "../../src/store/log/log.ts";
 import { createStore } from "../../src/store/store.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 import { beginTurn } from "../support/turns.ts";
 
 const database = await createTestDatabase();
@@ -153,6 +155,107 @@ test("what a tool quotes is in memory as it reads in the rows, also where its te
     ["(text no longer kept)", "keel 3"],
   );
   assert.deepEqual(history.current, (await store.load(id)).history);
+});
+
+/** A secret, a question, its running turn, and what its model calls with the secret's words. */
+async function asked(name: string) {
+  const { id, epoch } = await weir.channel(name);
+  const owner = { channel: id, epoch };
+  await weir.say(id, "my PIN is 774422", { id: `${name}-1`, addressed: false });
+  await weir.say(id, "what is my PIN?", { id: `${name}-2` });
+  const turn = await beginTurn(store, owner, 2, 2);
+  const call = { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' };
+  const result = {
+    kind: "tool_result",
+    callId: call.id,
+    tool: call.name,
+    references: [],
+    memories: [],
+  } as const;
+  const drafts = [
+    { kind: "tool_call", text: "", calls: [call] },
+    { ...result, text: "774422" },
+  ] as const;
+  const remove = async (): Promise<unknown> => store.log.delete(id, `${name}-1`, TEST_DIGESTER);
+  return { id, owner, turn, drafts, remove };
+}
+
+/** Counts how often it is noted of which deletions a channel's owner knows. */
+class NotingLog extends LogStore {
+  noted = 0;
+  /** The database does not answer. */
+  isAway = false;
+
+  override async knowDeletions(...known: Parameters<LogStore["knowDeletions"]>): Promise<boolean> {
+    this.noted++;
+    if (this.isAway) throw new Error("the database is away");
+    return super.knowDeletions(...known);
+  }
+}
+
+suite("a deletion", () => {
+  test("that could not be noted as known is noted before the next turn", async () => {
+    const { id, owner, turn, drafts, remove } = await asked("not-noted");
+    const log = new NotingLog(weir.db);
+    log.isAway = true;
+    await remove();
+    const history = new GuardedHistory({ ...store, log }, owner, await store.load(id), {
+      othersWrite: false,
+    });
+    await assert.rejects(history.renew(), /away/);
+    log.isAway = false;
+    await history.renew();
+    await history.appendTurnEntries(turn, drafts, new Date());
+    assert.deepEqual(history.current, (await store.load(id)).history);
+    const [called] = history.current.entries.flatMap((entry) =>
+      entry.kind === "tool_call" ? entry.calls : [],
+    );
+    assert.match(called?.arguments ?? "", /774422/);
+    await history.renew();
+    assert.equal(log.noted, 2);
+  });
+
+  test("that another daemon has written is noted once", async () => {
+    const { id, owner, remove } = await asked("noted-once");
+    await weir.say(id, "never mind", { id: "noted-once-3", addressed: false });
+    await store.log.delete(id, "noted-once-3", TEST_DIGESTER);
+    const log = new NotingLog(weir.db);
+    const history = new GuardedHistory({ ...store, log }, owner, await store.load(id));
+    await remove();
+    await history.renew();
+    assert.equal(log.noted, 1);
+    assert.deepEqual(history.current, (await store.load(id)).history);
+  });
+
+  test("is in no call that waits while the rows are folded without it", async () => {
+    const { id, owner, turn, drafts, remove } = await asked("waits");
+    const held = Promise.withResolvers<void>();
+    const load = async (channel: ChannelId): Promise<ChannelSnapshot> => {
+      const snapshot = await store.load(channel);
+      await held.promise;
+      return snapshot;
+    };
+    const history = new GuardedHistory({ ...store, load }, owner, await store.load(id));
+    await remove();
+    const reloaded = history.reload();
+    const appended = history.appendTurnEntries(turn, drafts, new Date());
+    held.resolve();
+    await Promise.all([reloaded, appended]);
+    assert.doesNotMatch(JSON.stringify(history.current), /774422/);
+    assert.deepEqual(history.current, (await store.load(id)).history);
+  });
+
+  test("elsewhere, of something that was shown here, is looked for before the next turn of a channel that nobody else writes to", async () => {
+    const { id, owner } = await asked("elsewhere");
+    const history = new GuardedHistory(store, owner, await store.load(id), { othersWrite: false });
+    // As a deletion in the channel that told of it takes a message of Weir's own.
+    await store.log.delete(id, "elsewhere-1", TEST_DIGESTER);
+    await history.renew();
+    assert.match(JSON.stringify(history.current), /774422/);
+    history.doubt();
+    await history.renew();
+    assert.doesNotMatch(JSON.stringify(history.current), /774422/);
+  });
 });
 
 suite("two writers", () => {

@@ -68,6 +68,7 @@ class Composer {
     this.#decideTooLate();
     this.#takeBackReminders();
     this.#takeBackElsewhere();
+    this.#takeBackNoted();
     this.#editWhatIsTold();
     this.#reloadUnderWork();
     this.#overflow();
@@ -433,6 +434,24 @@ class Composer {
     this.#steps.push({ do: "end_race", pick: 0, how: "crash" }, { do: "quiesce" });
   }
 
+  /** What an agent has noted of a channel is taken back while it is asked in a thread of it: here, and by another daemon that tells nobody. */
+  #takeBackNoted(): void {
+    for (const isElsewhere of [false, true, true]) {
+      this.#say({ reply: "plain", room: 2, hurry: false }, ["short"]);
+      this.#say({ reply: "note", room: 2, hurry: false }, ["short"]);
+      if (isElsewhere) this.#steps.push({ do: "race" });
+      this.#say({ reply: "noted_slow", room: 3, hurry: false }, ["short"]);
+      // Of the three newest, what was said before the note was made.
+      this.#steps.push(
+        { do: "delete", room: 2, target: "newest", pick: 0.5 },
+        { do: "release" },
+        { do: "release" },
+      );
+      if (isElsewhere) this.#steps.push({ do: "end_race", pick: 0, how: "crash" });
+    }
+    this.#steps.push({ do: "quiesce" });
+  }
+
   /** What a call repeats is edited again before it is summarised, and behind that what a summary tells. */
   #editWhatIsTold(): void {
     const edit = (): void => void this.#steps.push({ do: "edit", room: 0, pick: 0.999, n: this.#number() });
@@ -565,7 +584,7 @@ class Composer {
       size: random.chance(0.01) ? "paste" : random.pick(sizes),
       reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
       hurry: wanted.hurry ?? random.chance(0.6),
-      isForGuest: wanted.isForGuest ?? (isAddressed && room !== 2 && random.chance(0.15)),
+      isForGuest: wanted.isForGuest ?? (isAddressed && room < 2 && random.chance(0.15)),
     });
   }
 }

@@ -48,6 +48,7 @@ export class People {
       channel: room.address,
       kind: room.kind,
       workspace: "",
+      ...(room.place !== undefined && { place: room.place }),
       id: `in-${n}`,
       author: authorOf(who),
       text: textOf(n, size, isForGuest ? `@${SECOND_AGENT} ` : ""),

@@ -70,6 +70,8 @@ const HASTE = 1000;
 
 export interface IncarnationParts {
   readonly connection: Connection;
+  /** The run's, for all incarnations. */
+  readonly agentsDir: string;
   /** The run's connections, for all incarnations. */
   readonly shared: Database;
   readonly activity: ActivitySignal;
@@ -158,7 +160,7 @@ export class Incarnation {
     this.store = storeOf(mutant, this.database);
     const { store } = this;
     this.#mutant = mutant;
-    this.#staff = staff(profile, parts.modelOf(this), mutant ?? {}, now);
+    this.#staff = staff({ ...parts, model: parts.modelOf(this) }, mutant ?? {}, now);
     this.models = this.#staff.models;
     const agentOf = this.#staffing(parts);
     this.#indexer = new Indexer(store.search, log);
@@ -194,7 +196,7 @@ export class Incarnation {
       ...LIMITS,
       agentOf,
       onApprovals: (channel, what) =>
-        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(channel),
+        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(),
       streams: () => true,
       platformOf,
     });

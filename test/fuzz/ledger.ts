@@ -116,6 +116,8 @@ export class Ledger {
   readonly findings: Findings;
   /** The channel's. */
   readonly name: string;
+  /** Of the channel of which it is a thread: what is remembered and noted there is shown here as well. */
+  readonly parent: Ledger | null;
   readonly chat: Chat;
   readonly deeds: Deeds;
   /** Real tokens per estimated one. */
@@ -154,12 +156,14 @@ export class Ledger {
 
   constructor(
     name: string,
+    parent: Ledger | null,
     findings: Findings,
     profiles: ReadonlySet<Profile>,
     outside: { readonly chat: Chat; readonly deeds: Deeds },
     ratio: number,
   ) {
     this.name = name;
+    this.parent = parent;
     this.findings = findings;
     this.profiles = profiles;
     this.chat = outside.chat;
@@ -172,6 +176,16 @@ export class Ledger {
     this.own.add(said.marker);
     this.byMarker.set(said.marker, said);
     this.byMessageId.set(said.message.id, said);
+  }
+
+  /** It was said here, or where this is a thread. */
+  mayShow(marker: string): boolean {
+    return this.own.has(marker) || this.parent?.own.has(marker) === true;
+  }
+
+  /** What may be shown here, and whose deletion was acknowledged. */
+  get goneHere(): Set<string> {
+    return this.gone.union(this.parent?.gone ?? new Set());
   }
 
   violate(invariant: string, what: string): void {

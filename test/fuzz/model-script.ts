@@ -13,7 +13,7 @@ import { isOfSubagent, SLOWLY, taskIn, work } from "./scripted-subagent.ts";
 export const GUEST_COUNTS = 0.7;
 
 /** Replies that are held until they are released. */
-const SLOW: ReadonlySet<Reply> = new Set(["slow", "act_slow"]);
+const SLOW: ReadonlySet<Reply> = new Set(["slow", "act_slow", "noted_slow"]);
 
 /** For what a model is asked. */
 export type Kind = "turn" | "summary" | "subagent";

@@ -181,6 +181,8 @@ const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
   "tool-hand-off": "Hands over.",
   "tool-spawn-agent": "Begins a subagent.",
   "tool-remind": "Reminds.",
+  "tool-memory-write": "Notes what lasts.",
+  "tool-note": "Notes.",
 };
 
 const PROMPTS = shortPrompts();
@@ -196,6 +198,7 @@ export interface Staff {
   readonly agents: Agents;
   readonly models: Models;
   readonly prompts: Prompts;
+  readonly agentsDir: string;
 }
 
 /** The same, with one more tool. */
@@ -214,7 +217,15 @@ export function withTool({ agent, guests, compactorAgent }: StaffedAgent, tool: 
 }
 
 /** The agents of one incarnation, over its own model. */
-export function staff(profile: Profile, model: Model, miscast: Miscast, now: () => Date): Staff {
+export function staff(
+  {
+    profile,
+    agentsDir,
+    model,
+  }: { readonly profile: Profile; readonly agentsDir: string; readonly model: Model },
+  miscast: Miscast,
+  now: () => Date,
+): Staff {
   const models = modelsOf(profile, model);
   const { system = (text) => text } = miscast;
   const prompts: Prompts = {
@@ -223,7 +234,8 @@ export function staff(profile: Profile, model: Model, miscast: Miscast, now: () 
       return name === "system" ? system(text, now()) : text;
     },
   };
-  return { agents: agentsOf(profile, { models, prompts }, miscast), models, prompts };
+  const parts = { models, prompts, agentsDir };
+  return { ...parts, agents: agentsOf(profile, parts, miscast) };
 }
 
 /** The same by another configuration: who would be the same agent is. */
@@ -259,7 +271,7 @@ function modelsOf(profile: Profile, model: Model): Models {
 
 function agentsOf(
   profile: Profile,
-  { models, prompts }: Omit<Staff, "agents">,
+  { models, prompts, agentsDir }: Omit<Staff, "agents">,
   { config = (one) => one }: Miscast,
   before?: Agents,
 ): Agents {
@@ -272,6 +284,6 @@ function agentsOf(
     models: [],
     embeddings: null,
   };
-  const configured = { agents: [config(profile.config), config(profile.second)], llm };
+  const configured = { agents: [config(profile.config), config(profile.second)], llm, agentsDir };
   return createAgents(configured, models, prompts, {}, before);
 }

@@ -1,5 +1,5 @@
 import type { AgentId, ChannelAddress, ChannelId } from "../../src/core/ids.ts";
-import type { ChannelKind } from "../../src/core/message.ts";
+import type { ChannelKind, Place } from "../../src/core/message.ts";
 import type { Decision } from "../../src/compactor/policy/policy.ts";
 import type { History } from "../../src/core/history.ts";
 import { ANNEX, PLATFORM } from "./chat.ts";
@@ -14,16 +14,30 @@ export interface Plan {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   readonly agent: AgentId;
+  /** Of a thread. */
+  readonly place?: Place;
 }
 
-export const ANNEX_ROOM = "annex-room";
+const ANNEX_ROOM = "annex-room";
+const ANNEX_THREAD = "annex-thread";
 
-/** Most is said in the first; a DM with the same agent, and a channel of another one on another platform. */
+/** Most is said in the first; a DM with the same agent, and a channel of another one on another platform, with a thread of it. */
 export const PLANS: readonly [Plan, ...Plan[]] = [
   { address: { platform: PLATFORM, name: "main-room" }, kind: "channel", agent: AGENT },
   { address: { platform: PLATFORM, name: "dm-room" }, kind: "dm", agent: AGENT },
   { address: { platform: ANNEX, name: ANNEX_ROOM }, kind: "channel", agent: SECOND_AGENT },
+  {
+    address: { platform: ANNEX, name: ANNEX_THREAD },
+    kind: "thread",
+    agent: SECOND_AGENT,
+    place: { workspace: "", channel: ANNEX_THREAD, parent: { id: ANNEX_ROOM, name: ANNEX_ROOM } },
+  },
 ];
+
+/** Whether a room is a thread of another one. */
+export function isThreadOf({ place }: Plan, { address }: Plan): boolean {
+  return place?.parent?.id === address.name;
+}
 
 /** The own agent of a room. */
 export function agentIn(room: string): AgentId {
@@ -61,6 +75,7 @@ export function roomShown(rooms: readonly Room[], { dynamic }: Prompt): Room | u
   return rooms.find((one) => dynamic.includes(`Place: "${shownName(one)}" on`));
 }
 
-function shownName({ kind, address }: Room): string {
+function shownName({ kind, address, place }: Room): string {
+  if (place?.parent != null) return `the thread '${place.channel}' of #${place.parent.name}`;
   return kind === "dm" ? "a direct conversation" : address.name;
 }

@@ -2,8 +2,8 @@
  * How the model answers the message that asks for it. `hand`: another agent answers instead; `hand_on`: each that is asked hands on;
  * `spawn`: it has subagents at work, `spawn_slow`: which are held; `spawn_once`: it does without them when it is asked again;
  * `act`: it calls what somebody has to allow, `act_slow`: once it is released, `act_again`: what it has called before; `remind`: it sets a
- * reminder; `quote`: it looks for what the newest edit has brought; `quote_slow`: for what was said before, beside a subagent that is
- * held.
+ * reminder; `quote`: it looks for what the newest edit has brought, `quote_slow`: for what was said before, beside a subagent that is
+ * held; `note`: it notes what was said before; `noted_slow`: once it is released, it looks for what it is shown of notes.
  */
 export type Reply =
   | "plain"
@@ -22,7 +22,9 @@ export type Reply =
   | "act_again"
   | "remind"
   | "quote"
-  | "quote_slow";
+  | "quote_slow"
+  | "note"
+  | "noted_slow";
 export type Size = "short" | "long" | "cjk" | "code" | "paste";
 
 /** What the summariser does until it is told otherwise. `held`: it answers when released, or never. */
@@ -48,7 +50,7 @@ export interface CrashPoint {
 export type DeletionTarget = "any" | "raw" | "covered" | "job" | "memory" | "newest" | "edited" | "expired";
 
 /** Channel of the run: 0 is where most is said. */
-export type RoomNumber = 0 | 1 | 2;
+export type RoomNumber = 0 | 1 | 2 | 3;
 
 /** One step of a schedule. Each carries all chance that it needs, so that any part of a schedule is a schedule. */
 export type Step =

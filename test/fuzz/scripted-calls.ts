@@ -47,6 +47,8 @@ export function callFor(reply: Reply, prompt: Prompt, random: Random, n: number)
   if (reply.startsWith("spawn"))
     return { text: "", calls: spawns(reply, random, prompt), finish: "tool_calls" };
   if (reply === "remind") return { text: "", calls: [remindOf(random, n, prompt)], finish: "tool_calls" };
+  if (reply === "note") return { text: "", calls: [noteOf(n, prompt)], finish: "tool_calls" };
+  if (reply === "noted_slow") return lookForNoted(n, prompt);
   if (reply === "quote") return { text: "", calls: [quoteOf(n, prompt)], finish: "tool_calls" };
   if (reply === "quote_slow") {
     const search = callOf("search_history", { query: query(n), limit: MOST_QUOTED }, n);
@@ -99,6 +101,25 @@ function retoldBy(random: Random, prompt: Prompt): string {
 function quoteOf(n: number, prompt: Prompt): ToolCall {
   const { edited } = saidIn([...prompt.history, ...prompt.newest]);
   return callOf("search_history", { query: `${edited.at(-1) ?? ""} ${query(n)}`, limit: 1 }, n);
+}
+
+/** By it a note is found where it is shown. */
+const NOTED = "Noted:";
+
+/** Of what was said before it was asked: what it is asked by itself may stay noted. */
+function noteOf(n: number, prompt: Prompt): ToolCall {
+  const asked = askedBy(prompt);
+  const before = saidIn([...prompt.history, ...prompt.newest]).said.filter((one) => !asked.includes(one));
+  return callOf("memory_write", { text: `${NOTED} ${before.at(-1) ?? "nothing"}` }, n);
+}
+
+/** Null: it is shown no note. */
+function lookForNoted(n: number, prompt: Prompt): Said | null {
+  const noted = prompt.dynamic.split("\n").filter((line) => line.includes(NOTED));
+  const marker = noted.flatMap((line) => line.match(MARKER) ?? []).at(-1);
+  if (marker === undefined) return null;
+  const call = callOf("search_history", { query: `${marker} ${query(n)}`, limit: 1 }, n);
+  return { text: "", calls: [call], finish: "tool_calls" };
 }
 
 function remindOf(random: Random, n: number, prompt: Prompt): ToolCall {

@@ -84,7 +84,7 @@ export class Witness {
     const window = believedWindow(incarnation, ledger.name, isGuest);
     for (const marker of [...prompt.markers, ...askedBy(prompt)]) ledger.asked.add(marker);
     world.activity.notify();
-    const gone = new Set(ledger.gone);
+    const gone = ledger.goneHere;
     const isSole = world.isSole(incarnation, room);
     const order = ++ledger.arrived;
     if (room.state === null) return;
@@ -116,7 +116,7 @@ export class Witness {
     const { rooms, probe } = world;
     world.tally.summaryCalls++;
     const sayer = this.#roomOf(request);
-    const gone = new Set(sayer?.ledger.gone);
+    const gone = sayer?.ledger.goneHere ?? new Set<string>();
     const editedAway = new Map(sayer?.ledger.editedAway);
     const jobs = await observeJobs(
       probe,

@@ -1,3 +1,7 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { decide } from "../../src/compactor/policy/policy.ts";
 import { formatAddress } from "../../src/core/ids.ts";
@@ -20,7 +24,7 @@ import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } 
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
-import { isGuestIn, PLANS, type Room, roomShown } from "./rooms.ts";
+import { isGuestIn, isThreadOf, PLANS, type Room, roomShown } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
 
@@ -57,6 +61,7 @@ export class World implements AsyncDisposable {
   readonly #witness: Witness;
   #unpatch: (() => void) | undefined;
   readonly #profiles = new Set<Profile>();
+  readonly #agentsDir = join(tmpdir(), `weir-fuzz-${randomUUID()}`);
   #time = START;
   /** When the last two steps began. */
   #marked: readonly [number, number] = [this.#time, this.#time];
@@ -111,6 +116,8 @@ export class World implements AsyncDisposable {
 
   async open(): Promise<void> {
     this.#mutant?.forget?.();
+    // Who has a folder keeps notes.
+    await mkdir(join(this.#agentsDir, SECOND_AGENT), { recursive: true });
     this.#unpatch = this.#mutant?.patch?.();
     await this.#mutant?.install?.(this.probe);
     // What is opened to another agent shows nowhere that its own would not.
@@ -121,7 +128,8 @@ export class World implements AsyncDisposable {
     await this.#probeStore.sharedMemories.open(opened);
     for (const plan of PLANS) {
       const id = await this.#probeStore.channels.open({ ...plan, workspace: "" });
-      const ledger = new Ledger(plan.address.name, this.findings, this.#profiles, this, this.#ratio);
+      const parent = this.rooms.find((room) => isThreadOf(plan, room))?.ledger ?? null;
+      const ledger = new Ledger(plan.address.name, parent, this.findings, this.#profiles, this, this.#ratio);
       this.rooms.push({ ...plan, id, ledger, state: null, measured: null, lookedAt: null });
     }
     await this.look();
@@ -171,6 +179,7 @@ export class World implements AsyncDisposable {
     this.#profiles.add(profile);
     const incarnation = new Incarnation(this.incarnations.length + 1, {
       connection: this.#connection,
+      agentsDir: this.#agentsDir,
       shared: this.#shared,
       activity,
       retryDelays,
@@ -270,5 +279,6 @@ export class World implements AsyncDisposable {
     const released = Promise.all([this.probe[Symbol.asyncDispose](), this.#shared[Symbol.asyncDispose]()]);
     // Of a run that hangs, a connection never comes back: it ends with its database, which is dropped next.
     await withDeadline(released, RELEASED_WITHIN_MS);
+    await rm(this.#agentsDir, { recursive: true, force: true });
   }
 }

@@ -56,9 +56,14 @@ export class ApprovalDesk implements AsyncDisposable {
   start(): void {
     this.#soon(async () => {
       if (!this.#parts.mayBeAsked()) this.#hasLeft = await this.#parts.approvals.hasAny();
-      for (const { channel, address } of await this.#parts.approvals.channelsToShow())
-        if (this.#parts.serves(address)) void this.#parts.waker.showQuestions(channel);
+      await this.#showAll();
     });
+  }
+
+  async #showAll(): Promise<void> {
+    const { approvals, serves, waker } = this.#parts;
+    for (const { channel, address } of await approvals.channelsToShow())
+      if (serves(address)) void waker.showQuestions(channel);
   }
 
   /** A turn has asked for an approval. */
@@ -67,14 +72,13 @@ export class ApprovalDesk implements AsyncDisposable {
     this.#soon();
   }
 
-  /** Something was taken back in a channel: what asked for it may be void. Where no approvals are asked for, nothing is looked up. */
-  takenBack(channel: ChannelId): void {
+  /**
+   * Something was taken back: what was asked for with it may be void, also in other channels that were shown it. Where no approvals are asked
+   * for, nothing is looked up.
+   */
+  takenBack(): void {
     if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
-    const look = async (): Promise<void> => {
-      const shown = await this.#parts.approvals.toShow(channel);
-      if (shown.length > 0) await this.#parts.waker.showQuestions(channel);
-    };
-    this.#working = this.#working.then(async () => this.#try(look));
+    this.#working = this.#working.then(async () => this.#try(async () => this.#showAll()));
   }
 
   /** @throws WeirError if the database does not answer: nothing is decided, or it is told later who has */

@@ -3,7 +3,7 @@ import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
-import { type ChannelAddress, formatAddress, type TurnId } from "../../core/ids.ts";
+import { type ChannelAddress, formatAddress, type MemoryId, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
@@ -137,7 +137,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     anchor: (model) => parts.usage.of(model),
     approvals: turnApprovals(parts),
     async append(drafts, news) {
-      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), news, recall.found.memories);
+      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), news, memoriesShown(parts));
       indexer.mark(owner.channel);
       if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
     },
@@ -164,6 +164,17 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     ...tellSteps(events, channel, turn.id),
   };
+}
+
+/** Memories that a turn's model was shown when it was asked last: of itself, and by what its calls had found. */
+function memoriesShown({ sent, recall, history, turn }: TurnChannelParts): MemoryId[] {
+  const { entries } = sent.current?.history ?? history.current;
+  const found = entries.flatMap((entry) =>
+    entry.kind === "tool_result" && entry.turnId === turn.id
+      ? entry.memories.flatMap(({ id, memory }) => (memory === null ? [] : id))
+      : [],
+  );
+  return [...new Set([...recall.found.memories, ...found])];
 }
 
 function tellSteps(

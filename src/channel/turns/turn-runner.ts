@@ -133,14 +133,16 @@ export class TurnRunner {
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
   }
 
-  /** Memories of another channel have gone. @returns whether a turn runs that was shown one. What was found ahead is found anew. */
+  /**
+   * Memories or notes of another channel have gone. What was found ahead is found anew.
+   * @returns whether a turn runs that may have been shown them
+   */
   async isOutdated(): Promise<boolean> {
     this.#dropAhead();
-    const recall = this.#running?.recall;
-    if (recall === undefined) return false;
+    if (this.#running === null) return false;
+    const { recall, turn } = this.#running;
     // Where the database does not answer, the turn could not settle either.
-    const agent = this.#running?.turn.agent;
-    return !(await this.#history.hasMemories(recall.found.memories, agent).catch(() => false));
+    return !(await this.#history.hasAll(turn, recall.found.memories).catch(() => false));
   }
 
   /** Resolves once the running turn looks for nothing; null: it does not now. */

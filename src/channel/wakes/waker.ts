@@ -18,7 +18,7 @@ import { WakeRetry } from "./wake-retry.ts";
 /** After so many messages without a reply their channel is loaded, to see how full it is. */
 const LOOK_AFTER = 20;
 
-export interface WakerParts extends Pick<SharedParts, "onApprovals"> {
+export interface WakerParts extends Pick<SharedParts, "onApprovals" | "subagents"> {
   readonly registry: ChannelRegistry;
   readonly renewal: Pick<Renewal, "review">;
   readonly homes: ChannelHomes;
@@ -116,12 +116,15 @@ export class Waker {
     const { registry, homes } = this.#parts;
     (await registry.inMemory(id))?.doubt();
     if (await homes.isElsewhere(id)) homes.wake(id, 0);
+    await this.memoriesGone(id);
   }
 
-  /** Memories of a channel may have gone with texts of it: turns of other channels that were shown one begin again. */
+  /** Memories and notes of a channel may have gone with texts of it: turns of other channels that were shown them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
-    const { registry, onApprovals } = this.#parts;
+    const { registry, onApprovals, subagents } = this.#parts;
     onApprovals?.(of, "taken_back");
+    // Also of a channel that is not in memory.
+    subagents?.changed();
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.memoriesGone()));
   }

@@ -10,7 +10,6 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
-import { knowDeletions } from "../log/known-deletions.ts";
 import type { Database, Queryable } from "../database/database.ts";
 
 /** A model that somebody has chosen for a channel. */
@@ -235,8 +234,6 @@ export class ChannelStore {
       partitionEpoch === null ? [id] : [id, partitionEpoch],
     );
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
-    // Nobody else writes what its running turn does any more.
-    await knowDeletions(this.#db, { channel: id, epoch: row.epoch });
     return row.epoch;
   }
 

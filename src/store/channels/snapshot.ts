@@ -24,8 +24,8 @@ export interface ChannelSnapshot {
   readonly hasSubagents: boolean;
   /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
   readonly takenBack: number;
-  /** A message was deleted, and the rows do not say yet that the channel's owner knows of it. */
-  readonly hasDeletions: boolean;
+  /** When something was last deleted of which the rows do not say yet that the channel's owner knows; null: it knows of all. */
+  readonly lastDeletion: string | null;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
 }

@@ -275,7 +275,7 @@ interface UnderWay {
   readonly hasLiveJob: boolean;
   readonly hasSubagents: boolean;
   readonly takenBack: number;
-  readonly hasDeletions: boolean;
+  readonly lastDeletion: string | null;
 }
 
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
@@ -283,14 +283,14 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
     job: boolean;
     subagents: boolean;
     taken_back: number;
-    deletions: boolean;
+    last_deletion: string | null;
   }>(
     {
       name: "under_way",
       text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,
                     exists (select from subagents where channel_id = $1 and closed_at is null) as subagents,
                     notes_taken_back($1) as taken_back,
-                    exists (select from search_progress where channel_id = $1 and deleted_at is not null) as deletions`,
+                    last_deletion($1)::text as last_deletion`,
     },
     [channel],
   );
@@ -298,6 +298,6 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
     hasLiveJob: row?.job === true,
     hasSubagents: row?.subagents === true,
     takenBack: row?.taken_back ?? 0,
-    hasDeletions: row?.deletions === true,
+    lastDeletion: row?.last_deletion ?? null,
   };
 }

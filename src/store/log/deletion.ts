@@ -15,7 +15,14 @@ import {
 import { termsOfExpired } from "../memory/recovered-terms.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { takeRetoldDueWork, takeRetoldBesideLog } from "../memory/retold-due-work.ts";
-import { goneOf, lockShownIn, readShown, type Shown } from "../memory/showings.ts";
+import {
+  goneOf,
+  lockShownIn,
+  noteShownGone,
+  readShown,
+  type Shown,
+  shownInThreads,
+} from "../memory/showings.ts";
 
 /** Who makes the extracts of a deletion, and what was done ahead of it. */
 interface DoneAhead {
@@ -119,7 +126,8 @@ async function blankMessages(
     if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
     return made.extract;
   });
-  await takeShown(client, [...(await goneOf(client, shown)), ...noted], unsaid, digester);
+  const inThreads = await shownInThreads(client, channel, noted);
+  await takeShown(client, [...(await goneOf(client, shown)), ...inThreads], unsaid, digester);
   const left = await client.query(
     { name: "memories_left", text: "select from memories where id = any($1)" },
     [proved],
@@ -145,12 +153,14 @@ export async function takeShown(
     const unsaid = { seqs: [Math.min(...shown.map(({ from }) => from))], terms: told, keys };
     await lockShownIn(client, channel);
     const due = await takeRetoldDueWork(client, channel, unsaid, { kind: "elsewhere" });
-    await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });
+    const noted = await takeRetoldBesideLog(client, channel, unsaid, { kind: "elsewhere" });
+    if (noted.has(channel) || shown.some(({ isNoted }) => isNoted)) await noteShownGone(client, channel);
     const called = await blankRetoldCalls(client, channel, unsaid);
     await endJobsReading(client, channel, called);
     const retold = [...due, ...called];
     if (retold.length > 0) await takeRetoldMemories(client, channel, { ...unsaid, seqs: retold });
     await replaceSummaries(client, channel, unsaid, retold, digester);
+    await takeShown(client, await shownInThreads(client, channel, noted), unsaid, digester);
   }
 }
 

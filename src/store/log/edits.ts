@@ -9,7 +9,7 @@ import { renewSummaries } from "../compaction/renewed-summaries.ts";
 import type { Queryable } from "../database/database.ts";
 import { blankRetoldCalls, takeRetoldMemories, takeUnquoted, tellJobs, termsGone } from "../memory/retold.ts";
 import { takeRetoldBesideLog, takeRetoldDueWork } from "../memory/retold-due-work.ts";
-import { goneOf, readShown, type Shown } from "../memory/showings.ts";
+import { goneOf, type Noted, readShown, shownInThreads } from "../memory/showings.ts";
 import { type Blanked, prepareBlanking, takeShown } from "./deletion.ts";
 import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
 import { printsOf, type TermKeys } from "./fingerprints.ts";
@@ -90,7 +90,8 @@ export async function editMessage(
   });
   if (digester !== undefined) {
     const unsaid = { terms: termsGone(row.former, stored), keys };
-    await takeShown(client, [...(await goneOf(client, shown)), ...noted], unsaid, digester);
+    const inThreads = await shownInThreads(client, channel, noted);
+    await takeShown(client, [...(await goneOf(client, shown)), ...inThreads], unsaid, digester);
   }
   // Results of tools quote memories: more has changed than the notice tells of.
   return row.outcome === "noted" && taken === 0
@@ -137,7 +138,7 @@ interface RawEdit {
 /**
  * Takes what tells of an earlier text. The view keeps its calls as its model has written them.
  * @returns how much changed that the notice does not tell: memories that went, or are said by somebody else now, work of Weir's own, and
- *   whether summaries did that the view shows; and what its threads were shown of notes that went
+ *   whether summaries did that the view shows; and what the notes told that went
  */
 async function takeRetold(
   client: Queryable,
@@ -153,7 +154,7 @@ async function takeRetold(
     readonly former: readonly string[];
     readonly now: string;
   },
-): Promise<{ readonly taken: number; readonly noted: readonly Shown[] }> {
+): Promise<{ readonly taken: number; readonly noted: Noted }> {
   const unsaid = { seqs: [seq], terms: termsGone(former, now), keys };
   const edited = { kind: "edited", seq, text: now } as const;
   const due = await takeRetoldDueWork(client, channel, unsaid, edited);

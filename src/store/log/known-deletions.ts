@@ -1,9 +1,30 @@
-import type { Owner } from "../../core/ids.ts";
+import type { ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import type { Queryable } from "../database/database.ts";
 
 /** Of which deletions a channel's owner knows: what a turn calls that does not know of one keeps none of its words. */
 
-/** The channel's owner knows of all deletions so far, and no turn of it runs. */
-export async function knowDeletions(client: Queryable, { channel, epoch }: Owner): Promise<void> {
-  await client.query({ name: "deletions_known", text: "select know_deletions($1, $2)" }, [channel, epoch]);
+/**
+ * The channel's owner has read the rows as they were behind its last deletion, and no turn of it runs.
+ * @param last when that was, as the snapshot says that was read: to the microsecond
+ * @returns false: there is a later one, and turns are known to know of none
+ */
+export async function knowDeletions(
+  client: Queryable,
+  { channel, epoch }: Owner,
+  last: string,
+): Promise<boolean> {
+  const [row] = await client.query<{ is_all: boolean }>(
+    { name: "deletions_known", text: "select know_deletions($1, $2, $3::timestamptz) as is_all" },
+    [channel, epoch, last],
+  );
+  return row?.is_all === true;
+}
+
+/** Whether nothing was deleted of what a turn's model may have read since its owner has read the rows. */
+export async function knowsDeletions(client: Queryable, channel: ChannelId, turn: TurnId): Promise<boolean> {
+  const [row] = await client.query<{ knows: boolean }>(
+    { name: "deletions_known_to", text: "select knows_deletions($1, $2) as knows" },
+    [channel, turn],
+  );
+  return row?.knows === true;
 }

@@ -7,7 +7,7 @@ import { deleteMessage } from "./deletion.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
 import { estimateDraft, readCurrentEntries, readEntries, readEntriesAt, toDraftRow } from "./entry-rows.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
-import { knowDeletions } from "./known-deletions.ts";
+import { knowDeletions, knowsDeletions } from "./known-deletions.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
@@ -115,9 +115,18 @@ export class LogStore {
     return deleteMessage(this.#db, channel, messageId, digester, this.#keys);
   }
 
-  /** Notes that the channel's owner knows of all deletions so far. What a turn calls of whose messages it does not says nothing. */
-  async knowDeletions(owner: Owner): Promise<void> {
-    await knowDeletions(this.#db, owner);
+  /**
+   * Notes that the channel's owner knows of all deletions up to its last one. What a turn calls that does not says nothing.
+   * @param last as a snapshot says
+   * @returns false: there is a later one, and nothing was noted
+   */
+  async knowDeletions(owner: Owner, last: string): Promise<boolean> {
+    return knowDeletions(this.#db, owner, last);
+  }
+
+  /** Whether a turn knows of all deletions of what its model may have read. */
+  async knowsDeletions(channel: ChannelId, turn: TurnId): Promise<boolean> {
+    return knowsDeletions(this.#db, channel, turn);
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
+import { type AgentId, type ChannelId, channelId, type Owner, type TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
+import type { Noted } from "./showings.ts";
 
 /** A line in a file of an agent's folder, as it is about to be written. */
 export interface NoteDraft {
@@ -123,23 +124,23 @@ export class NoteStore {
  * Takes the lines that tell what is said no more, here and in the channel's threads, which are shown its notes: that share a term
  * with it which the messages that their turn answers do not have. Their texts go at once; the files follow.
  * @param client in a transaction that holds the channel's row lock and has changed the texts
- * @returns what lines of the channel's own told of it, which its threads were shown
+ * @returns what the lines told that went
  */
 export async function takeRetoldNotes(
   client: Queryable,
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
-): Promise<ReadonlySet<string>> {
-  const shown = new Set<string>();
+): Promise<Noted> {
+  const noted = new Map<ChannelId, Set<string>>();
   await looksFor(client, "notes");
-  if (terms.size === 0) return shown;
-  const notes = await client.query<{ id: number; text: string; turn: number; is_own: boolean }>(
+  if (terms.size === 0) return noted;
+  const notes = await client.query<{ id: number; text: string; turn: number; channel: number }>(
     {
       name: "notes_behind",
-      text: `select id, text, turn_id as turn, true as is_own from notes
+      text: `select id, text, turn_id as turn, channel_id as channel from notes
               where channel_id = $1 and gone_at is null and read_to >= $2
              union all
-             select n.id, n.text, n.turn_id, false from thread_channels($1) t join notes n on n.channel_id = t
+             select n.id, n.text, n.turn_id, n.channel_id from thread_channels($1) t join notes n on n.channel_id = t
               where n.gone_at is null`,
     },
     [channel, seqs.reduce((least, seq) => Math.min(least, seq))],
@@ -153,13 +154,13 @@ export async function takeRetoldNotes(
   const gone: number[] = [];
   for (const [turn, lines] of Map.groupBy(telling, (one) => one.turn)) {
     const asked = new SaidTerms(await readAsked(client, turn), keys);
-    for (const { id, told, is_own: isOwn } of lines) {
+    for (const { id, told, channel: of } of lines) {
       if ((await asked.without(told)).size === 0) continue;
       gone.push(id);
-      if (isOwn) for (const term of told) shown.add(term);
+      noted.set(channelId(of), told.union(noted.get(channelId(of)) ?? new Set()));
     }
   }
-  if (gone.length === 0) return shown;
+  if (gone.length === 0) return noted;
   await client.query(
     {
       name: "notes_take",
@@ -167,5 +168,5 @@ export async function takeRetoldNotes(
     },
     [gone.toSorted((a, b) => a - b)],
   );
-  return shown;
+  return noted;
 }

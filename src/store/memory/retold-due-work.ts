@@ -8,7 +8,7 @@ import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { takeRetoldRules } from "./retold-rules.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, readLeft, type Said, SaidTerms } from "./said.ts";
-import { type Shown, shownInThreads } from "./showings.ts";
+import type { Noted } from "./showings.ts";
 
 /** What was taken back goes from reminders, and from work of Weir's own that stands in the log. */
 
@@ -38,19 +38,19 @@ interface Telling {
  * Takes what stands beside the log and tells what is said no more: notes, reminders, what subagents are at work on, and what is allowed
  * from now on.
  * @param client in a transaction that holds the channel's row lock, has changed the texts and has taken the work of Weir's own
- * @returns what its threads were shown of that
+ * @returns what the notes told that went, which its threads were shown as well
  */
 export async function takeRetoldBesideLog(
   client: Queryable,
   channel: ChannelId,
   unsaid: Unsaid,
   takenBack: TakenBack,
-): Promise<Shown[]> {
+): Promise<Noted> {
   const noted = await takeRetoldNotes(client, channel, unsaid);
   await takeRetoldReminders(client, channel, unsaid, takenBack);
   await voidRetoldSubagents(client, channel, unsaid);
   await takeRetoldRules(client, channel, unsaid);
-  return shownInThreads(client, channel, noted);
+  return noted;
 }
 
 /**

@@ -10,6 +10,8 @@ export interface Shown {
   readonly from: Seq;
   /** By which it tells what was said. */
   readonly terms: ReadonlySet<string>;
+  /** It stood in notes: any turn there may have been shown it, and no call of one says so. */
+  readonly isNoted: boolean;
 }
 
 export interface ShownMemory extends Shown {
@@ -39,7 +41,7 @@ export async function readShown(client: Queryable, channel: ChannelId): Promise<
   );
   return rows.map(({ id, subject, statement, telling, channel_id: shownIn, seq }) => {
     const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
-    return { id, channel: channelId(shownIn), from: seq, terms };
+    return { id, channel: channelId(shownIn), from: seq, terms, isNoted: false };
   });
 }
 
@@ -54,18 +56,24 @@ export async function goneOf(client: Queryable, shown: readonly ShownMemory[]): 
   return shown.filter(({ id }) => !ids.has(id));
 }
 
-/** What the threads of a channel were shown of its notes, by the terms of the lines. */
-export async function shownInThreads(
-  client: Queryable,
-  channel: ChannelId,
-  terms: ReadonlySet<string>,
-): Promise<Shown[]> {
-  if (terms.size === 0) return [];
+/** What lines of notes told that have gone: by their channel, the terms. */
+export type Noted = ReadonlyMap<ChannelId, ReadonlySet<string>>;
+
+/**
+ * What the threads of a channel were shown of notes that have gone: of its own, and of the thread's. Their turns may have been shown it
+ * by whoever reads the files, so no row says which.
+ */
+export async function shownInThreads(client: Queryable, channel: ChannelId, noted: Noted): Promise<Shown[]> {
+  if (noted.size === 0) return [];
   const threads = await client.query<{ id: number }>(
     { name: "threads_shown", text: "select id from thread_channels($1) id order by id" },
     [channel],
   );
-  return threads.map(({ id }) => ({ channel: channelId(id), from: 0, terms }));
+  const told = (of: ChannelId): ReadonlySet<string> => noted.get(of) ?? new Set();
+  return threads
+    .map(({ id }) => ({ channel: channelId(id), terms: told(channel).union(told(channelId(id))) }))
+    .filter(({ terms }) => terms.size > 0)
+    .map((one) => ({ ...one, from: 0, isNoted: true }));
 }
 
 /**
@@ -73,12 +81,13 @@ export async function shownInThreads(
  * @param client in a transaction
  */
 export async function lockShownIn(client: Queryable, channel: ChannelId): Promise<void> {
-  await client.query(
-    {
-      name: "shown_lock",
-      text: `with locked as (select c.id from channels c where c.id = $1 for no key update)
-             update search_progress p set erased_at = clock_timestamp() from locked where p.channel_id = locked.id`,
-    },
-    [channel],
-  );
+  await client.query({ name: "shown_lock", text: "select lock_shown_in($1)" }, [channel]);
+}
+
+/**
+ * Turns that run in a channel know nothing of notes that have gone, until they begin again: what they call says nothing.
+ * @param client in a transaction that holds the channel's row lock
+ */
+export async function noteShownGone(client: Queryable, channel: ChannelId): Promise<void> {
+  await client.query({ name: "shown_gone", text: "select note_shown_gone($1)" }, [channel]);
 }

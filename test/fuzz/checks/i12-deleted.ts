@@ -10,9 +10,9 @@ export const checkI12Prompt: PromptCheck = ({ prompt, isSole, gone }) => {
   return shown.length === 0 ? [] : [`a turn's prompt shows deleted text: ${shown.join(", ")}`];
 };
 
-/** Nobody is shown in one channel what was said in another one. */
+/** Nobody is shown in one channel what was said in another one, but a thread what is told of its channel. */
 export const checkScope: PromptCheck = ({ prompt }, ledger) => {
-  const foreign = [...prompt.markers].filter((marker) => !ledger.own.has(marker));
+  const foreign = [...prompt.markers].filter((marker) => !ledger.mayShow(marker));
   return foreign.length === 0
     ? []
     : [`a turn's prompt shows what another channel said: ${foreign.join(", ")}`];
@@ -21,7 +21,7 @@ export const checkScope: PromptCheck = ({ prompt }, ledger) => {
 /** No summary, and no memory, of a channel holds what was said in another one; and an ended job holds no text at all. */
 export const checkI12Rows: RowCheck = (_, { summaries, memories, jobs }, ledger) => {
   const texts = [...summaries.map(({ text }) => text), ...memories.map(({ statement }) => statement)];
-  const foreign = texts.flatMap((text) => text.match(MARKER) ?? []).filter((one) => !ledger.own.has(one));
+  const foreign = texts.flatMap((text) => text.match(MARKER) ?? []).filter((one) => !ledger.mayShow(one));
   const ended = jobs.filter(
     ({ state, result }) => !["running", "staged", "ahead"].includes(state) && result !== null,
   );

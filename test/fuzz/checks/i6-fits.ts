@@ -2,7 +2,8 @@ import type { CompactionState } from "../../../src/compactor/policy/policy.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { Incarnation } from "../incarnation.ts";
 import { MODEL } from "../profile.ts";
-import { ANNEX_ROOM } from "../rooms.ts";
+import { SECOND_AGENT } from "../profile.ts";
+import { agentIn } from "../rooms.ts";
 import { GUEST_COUNTS } from "../model-script.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Prompt } from "../prompt.ts";
@@ -65,5 +66,5 @@ function inDoubt({ by, tokens }: Prompt, isTold: boolean, { lastPrompts, ratio }
 }
 
 function configOf({ profile }: Incarnation, room: string, isGuest: boolean): AgentConfig {
-  return room === ANNEX_ROOM || isGuest ? profile.second : profile.config;
+  return agentIn(room) === SECOND_AGENT || isGuest ? profile.second : profile.config;
 }

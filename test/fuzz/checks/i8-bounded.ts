@@ -1,6 +1,7 @@
 import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
-import { ANNEX_ROOM } from "../rooms.ts";
+import { SECOND_AGENT } from "../profile.ts";
+import { agentIn } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
 
 /** The shortest cap of one summary, whatever the window. */
@@ -11,7 +12,7 @@ const MAX_LIVE = 8;
 export const checkI8: RowCheck = (_, after, ledger) => {
   const live = after.summaries.filter((summary) => summary.live && summary.kind !== "reset");
   const limits = [...ledger.profiles].map((profile) => {
-    const config = ledger.name === ANNEX_ROOM ? profile.second : profile.config;
+    const config = agentIn(ledger.name) === SECOND_AGENT ? profile.second : profile.config;
     const usable = config.contextWindow - config.maxOutputTokens - config.generationReserve;
     return Math.max(MAX_LIVE * (MIN_CAP + SUMMARY_LABEL_TOKENS), (0.15 * usable) / Math.min(1, ledger.ratio));
   });

@@ -69,7 +69,7 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
   if (request.model === SUMMARISER && tokens > window)
     ledger.violate("I6", `a summariser's request of ${tokens} tokens in ${window}`);
   const markers = markersIn(request.messages);
-  const foreign = [...markers].filter((marker) => !ledger.own.has(marker));
+  const foreign = [...markers].filter((marker) => !ledger.mayShow(marker));
   if (foreign.length > 0)
     ledger.violate("I12", `a summariser's prompt shows what another channel said: ${foreign.join(", ")}`);
   const deleted = [...markers].filter((marker) => gone.has(marker));

@@ -105,6 +105,11 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     install: async (db) => db.script("drop trigger entries_blank_late_call on entries"),
   },
   {
+    name: "a thread's turn outlives the notes that it was shown",
+    breaks: ["I12"],
+    install: async (db) => changeFunction(db, "knows_deletions", [["or p.shown_gone_at > t.started_at", ""]]),
+  },
+  {
     name: "no dead-call expiry",
     breaks: ["I5"],
     config: writesWhenDue,

@@ -145,6 +145,33 @@ test("a deletion or an edit of the message that asked voids it, and its argument
   assert.doesNotMatch(await scene.notes(), /zxqpine|vvqmoss/);
 });
 
+test("a deletion in a channel voids what was asked for with its notes in a thread, whose question shows them no more", async () => {
+  await using scene = await openApprovals();
+  await using weir = await scene.start();
+  const place = { workspace: "", channel: "a thread", parent: { id: "room", name: "room" } };
+  const thread = {
+    channel: { platform: "test", name: "thread" },
+    room: "thread",
+    kind: "thread",
+    place,
+  } as const;
+  scene.server.respond(({ messages, tools }) => {
+    if (messages.at(-1)?.role === "tool" || tools === undefined) return text("fine");
+    const isInThread = JSON.stringify(messages).includes("a thread");
+    return toolCalls([{ name: isInThread ? "note" : "memory_write", arguments: { text: "zxqpine" } }]);
+  });
+  await weir.say("it is zxqpine", { id: "secret", addressed: false });
+  await weir.say("keep it in mind");
+  await scene.platform.until(() => scene.platform.texts("room").includes("fine"));
+  await weir.say("and note it here", thread);
+  await scene.platform.until(
+    () => shownIn(scene.platform, "thread", /^#1: main asks[^]*zxqpine/).length === 1,
+  );
+  await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "secret", at: new Date() });
+  await scene.platform.until(() => shownIn(scene.platform, "thread", /^#1: Void: /).length === 1);
+  assert.deepEqual(shownIn(scene.platform, "thread", /zxqpine/), []);
+});
+
 test("a call between a text and its edit goes with the compaction of both, and its question says so", async () => {
   await using scene = await openApprovals();
   await using weir = await scene.start({ config: "[defaults.compaction]\nkeep_messages = 2" });
@@ -265,10 +292,10 @@ test("a deletion looks for approvals only where there may be some, once, and by 
   let count = 0;
   const counted = (weir: TestWeir): (() => Promise<void>) => {
     const { approvals } = weir.daemon.store;
-    const toShow = approvals.toShow.bind(approvals);
-    approvals.toShow = async (channel) => {
+    const channelsToShow = approvals.channelsToShow.bind(approvals);
+    approvals.channelsToShow = async () => {
       looks++;
-      return toShow(channel);
+      return channelsToShow();
     };
     return async () => {
       const id = `gone-${++count}`;
@@ -311,8 +338,8 @@ test("a deletion looks for approvals only where there may be some, once, and by 
     await client.query({ name: "", text: "set local enable_seqscan = off" });
     return client.query<{ "QUERY PLAN": string }>({
       name: "",
-      text: `explain select from approvals a where a.channel_id = 1
-               and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments))`,
+      text: `explain select a.channel_id from approvals a
+              where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)`,
     });
   });
   assert.match(plan.map((line) => line["QUERY PLAN"]).join("\n"), /approvals_to_show/);

@@ -229,6 +229,37 @@ test("a thread's subagent that tells of its channel ends with what was said ther
   assert.equal((await rowsOf(beside, "safe"))[0]?.state, "running");
 });
 
+test("a thread's subagent ends at once with what was said in its channel, though that is not in memory", async () => {
+  await using world = await openSubagentWorld();
+  const { beside, server } = world;
+  await using weir = await startWithSubagents(world.connection, server, "wait_ms = 0");
+  await beside.store.channels.open({
+    address: { platform: "test", name: "loft" },
+    kind: "thread",
+    workspace: "w",
+    agent: agentId("main"),
+    place: { workspace: "w", channel: "loft", parent: { id: "safe", name: "safe" } },
+  });
+  await weir.say(`the code of the safe is ${SECRET}`, { room: "safe", id: "secret", addressed: false });
+  scriptBoth(
+    server,
+    () => hangs,
+    (request) => (results(request).length === 0 ? spawn(`try ${SECRET} at the door`) : text("begun")),
+  );
+  await weir.say("go on", { room: "loft", kind: "thread" });
+  await until("call of the subagent", () => askedBySubagents(server).length === 1);
+  await until("its turn's end", async () => (await rowsOf(beside, "loft"))[0]?.told === "later");
+  const safe = await beside.store.channels.find({ platform: "test", name: "safe" });
+  assert.ok(safe !== undefined && weir.daemon.registry.loaded(safe.id) === undefined);
+  scriptBoth(
+    server,
+    () => hangs,
+    () => text("told"),
+  );
+  await takeBack(weir, "secret");
+  assert.equal((await untilClosed(beside, "loft"))[0]?.state, "void");
+});
+
 test("one that has not heard of its end yet shows its model nothing of it again", async () => {
   await using world = await openSubagentWorld();
   await using weir = await startWithSubagents(world.connection, world.server, "wait_ms = 50");

@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { command } from "../../support/commands.ts";
 import { openStore } from "../../store/open-store.ts";
+import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -184,6 +185,28 @@ test("a model that was asked before a deletion cannot note what was deleted", as
   }
   await using open = openStore(database.connection);
   assert.deepEqual(await open.sql("select text from notes"), []);
+});
+
+test("a thread's turn that was shown a note of its channel begins again without it, and has called with none of its words", async (t) => {
+  const { server, start, database } = await world(t);
+  await using weir = await start();
+  const scene = { weir, server };
+  const yard = { channel: { platform: "discord", name: "yard" }, room: "yard" };
+  await weir.say("the code is zxqpine", { ...yard, id: "secret", addressed: false });
+  wants(server, { name: "memory_write", arguments: { text: "The code is zxqpine." } });
+  await ask(scene, "yard", "keep it in mind");
+  await using open = openStore(database.connection);
+  const place = { workspace: "w", channel: "a thread", parent: { id: "yard", name: "yard" } };
+  const before = server.requests.length;
+  wants(server, { name: "search_history", arguments: { query: "zxqpine" } }, async () => {
+    const deletion = { type: "deletion", platform: "discord", id: "secret", at: new Date() } as const;
+    assert.equal((await weir.daemon.inbox.receive(deletion)).outcome, "accepted");
+  });
+  await ask(scene, "thread", "what do you know?", { kind: "thread", place });
+  const [first, again] = server.requests.slice(before).map(({ body }) => JSON.stringify(body));
+  assert.match(first ?? "", /zxqpine/);
+  assert.doesNotMatch(again ?? "", /zxqpine/);
+  assert.deepEqual(await rowsWith(open, "zxqpine"), []);
 });
 
 test("a line that is to go leaves its file at the next start, and is not shown before", async (t) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { type OpenStore, openStore } from "../open-store.ts";
 
 const AGENT = agentId("main");
@@ -119,6 +120,81 @@ for (const how of ["deletion", "edit"] as const)
     else await store.log.edit(yard.id, "secret", "never mind", new Date(Date.now() + 1000), digester);
     assert.deepEqual(await left(), ["{}", '{"query":"green"}']);
   });
+
+for (const how of ["deletion", "edit"] as const)
+  test(`a thread's turn that has read its channel's notes calls with none of their words once they are gone: ${how}`, async (t) => {
+    const { open, room, remove } = await world(t);
+    const { store } = open;
+    const yard = await room("yard");
+    const thread = await room("thread", "yard");
+    const owner = { channel: thread.id, epoch: 1 };
+    await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+    await open.say(yard.id, "the lift is green", { id: "lift" });
+    await yard.note("please", "The code: zxqpine.");
+    const begin = async (): Promise<RunningTurn> => {
+      const seq = await open.say(thread.id, "and the code?");
+      const turn = await store.turns.begin(owner, seq, seq);
+      assert.ok(turn !== null);
+      return turn;
+    };
+    const call = async ({ id, toSeq }: RunningTurn): Promise<string> => {
+      const calls = [{ id: "call", name: "search_history", arguments: '{"query":"zxqpine"}' }];
+      const drafts = [{ kind: "tool_call", text: "", calls }] as const;
+      await store.log.appendTurnEntries(owner, { id, after: toSeq }, drafts, new Date());
+      const entries = await store.log.read(thread.id, 1, 99);
+      const made = entries.findLast((entry) => entry.kind === "tool_call");
+      return made?.kind === "tool_call" ? (made.calls[0]?.arguments ?? "") : "";
+    };
+    const turn = await begin();
+    await remove(yard.id, "lift");
+    assert.match(await call(turn), /zxqpine/, "it was shown nothing of that");
+    if (how === "deletion") await remove(yard.id, "secret");
+    else await store.log.edit(yard.id, "secret", "never mind", new Date(Date.now() + 1000), digester);
+    assert.equal(await call(turn), "{}");
+    assert.equal(await store.log.knowsDeletions(thread.id, turn.id), false);
+    const skipped = { state: "skipped", reason: null, modelMs: 0, entry: null, idempotencyKeys: [] } as const;
+    await store.turns.settle(owner, turn, skipped, new Date());
+    // What has begun since was not shown it.
+    const next = await begin();
+    assert.match(await call(next), /zxqpine/);
+    // One that begins again is shown the notes as they are.
+    await open.sql("update turns set started_at = $2 where id = $1", next.id, new Date(0));
+    assert.equal(await call(next), "{}");
+    const { lastDeletion } = await store.load(thread.id);
+    assert.ok(lastDeletion !== null && (await store.log.knowDeletions(owner, lastDeletion)));
+    assert.match(await call(next), /zxqpine/);
+  });
+
+test("calls that a thread's model has made with its own notes go with these, where its channel has noted nothing", async (t) => {
+  const { open, room, remove } = await world(t);
+  const { store } = open;
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  const other = await room("other", "yard");
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  await thread.note("please", "The code: zxqpine.");
+  const called = async ({ id }: Room): Promise<() => Promise<string>> => {
+    const seq = await open.say(id, "and the code?");
+    const turn = await store.turns.begin({ channel: id, epoch: 1 }, seq, seq);
+    assert.ok(turn !== null);
+    const calls = [{ id: "call", name: "search_history", arguments: '{"query":"zxqpine"}' }];
+    const drafts = [{ kind: "tool_call", text: "", calls }] as const;
+    await store.log.appendTurnEntries(
+      { channel: id, epoch: 1 },
+      { id: turn.id, after: seq },
+      drafts,
+      new Date(),
+    );
+    return async () => {
+      const [entry] = await store.log.read(id, seq + 1, seq + 1);
+      return entry?.kind === "tool_call" ? (entry.calls[0]?.arguments ?? "") : "";
+    };
+  };
+  const [here, there] = [await called(thread), await called(other)];
+  await remove(yard.id, "secret");
+  assert.equal(await here(), "{}");
+  assert.match(await there(), /zxqpine/, "it has the word from somewhere else");
+});
 
 test("a thread's turn that has seen its channel's notes notes nothing once a text of the channel was taken back", async (t) => {
   const { open, room, texts, remove } = await world(t);

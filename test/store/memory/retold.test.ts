@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
-import { agentId, type ChannelId } from "../../../src/core/ids.ts";
+import { agentId, type ChannelId, memoryId, type Owner } from "../../../src/core/ids.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
@@ -214,6 +214,12 @@ test("what a daemon of an older version puts in a summary's place is not replace
   assert.deepEqual(await rowsWith(weir, "zxqgone"), []);
 });
 
+/** The channel's owner reads the rows, and begins the turn that runs again. */
+async function know(owner: Owner): Promise<void> {
+  const { lastDeletion } = await store.load(owner.channel);
+  if (lastDeletion !== null) assert.ok(await store.log.knowDeletions(owner, lastDeletion));
+}
+
 const CALLS = [
   { id: "call-1", name: "search_history", arguments: '{"query":"PIN 774422"}' },
   { id: "call-2", name: "search_history", arguments: '{"query":"the weather"}' },
@@ -263,10 +269,10 @@ test("calls are looked through before the channel's lock is taken; what comes in
       },
     });
   await weir.db.transaction(async (client) => counted(client, other));
-  await store.log.knowDeletions(owner);
+  await know(owner);
   assert.equal(read.get("calls_behind"), 1, "the call in between alone");
   await weir.db.transaction(async (client) => counted(client, pin));
-  await store.log.knowDeletions(owner);
+  await know(owner);
   assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
   // Edited between: what was found ahead is of other words.
   await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
@@ -317,9 +323,9 @@ test("a call that a running turn's model makes behind a deletion has no argument
   await remove(id, "late-1");
   await call();
   assert.deepEqual(await argumentsOf(), ["{}", "{}"]);
-  await store.log.knowDeletions(owner);
+  await know(owner);
   await call();
-  await store.log.knowDeletions(owner);
+  await know(owner);
   assert.deepEqual(
     (await argumentsOf()).slice(2),
     CALLS.map((one) => one.arguments),
@@ -366,7 +372,7 @@ test("what a turn calls behind a deletion of which nobody tells it says nothing,
     { state: "skipped", reason: null, modelMs: 0, entry: null, idempotencyKeys: [] },
     new Date(),
   );
-  await store.log.knowDeletions(owner);
+  await know(owner);
   assert.deepEqual(await said(id), []);
   assert.deepEqual(await weir.sql("select state from approvals where channel_id = $1", id), [
     { state: "void" },
@@ -379,14 +385,14 @@ test("so it is behind the first of two deletions, when the second is told", asyn
   await remove(id, "two-1");
   await call();
   await remove(id, "two-3");
-  await store.log.knowDeletions(owner);
+  await know(owner);
   assert.deepEqual(await said(id), []);
 });
 
 test("a daemon that has lost the channel knows of a deletion in vain", async () => {
   const { id, owner, call } = await called("lost");
   await remove(id, "lost-1");
-  await store.log.knowDeletions({ ...owner, epoch: owner.epoch - 1 });
+  await know({ ...owner, epoch: owner.epoch - 1 });
   await call();
   assert.deepEqual(await said(id), []);
 });
@@ -402,7 +408,7 @@ test("what a turn calls behind the deletion of a message that came after its own
   );
 });
 
-test("what a turn calls that has begun behind a deletion stays", async () => {
+test("what a turn calls that has begun behind a deletion stays once its owner has read the rows", async () => {
   const { id, owner, turn, asked, call, argumentsOf } = await called("begun-behind");
   await store.turns.settle(
     owner,
@@ -414,11 +420,83 @@ test("what a turn calls that has begun behind a deletion stays", async () => {
   await remove(id, "begun-behind-3");
   const next = await store.turns.begin(owner, asked + 1, asked + 1);
   assert.ok(next !== null);
+  // Its model may have been asked by the rows of before.
+  await call(next);
+  assert.deepEqual(await argumentsOf(), ["{}", "{}"]);
+  await know(owner);
   await call(next);
   assert.deepEqual(
-    await argumentsOf(),
+    (await argumentsOf()).slice(2),
     CALLS.map((one) => one.arguments),
   );
+});
+
+test("whoever has read the rows knows of no deletion that came behind them", async () => {
+  const { id, owner, turn, call } = await called("behind");
+  await weir.say(id, "never mind", { id: "behind-3", addressed: false });
+  await remove(id, "behind-3");
+  const { lastDeletion } = await store.load(id);
+  await remove(id, "behind-1");
+  assert.equal(await store.log.knowDeletions(owner, lastDeletion ?? ""), false);
+  assert.equal(await store.log.knowsDeletions(id, turn.id), false);
+  await call();
+  assert.deepEqual(await said(id), []);
+  await know(owner);
+  assert.equal(await store.log.knowsDeletions(id, turn.id), true);
+});
+
+test("what a turn hands over that has begun behind a deletion says nothing of its own, until its owner has read the rows", async () => {
+  for (const isKnown of [false, true]) {
+    const name = `handed-${isKnown}`;
+    const { id, owner, turn, asked } = await called(name);
+    const skipped = { state: "skipped", reason: null, modelMs: 0, entry: null, idempotencyKeys: [] } as const;
+    await store.turns.settle(owner, turn, skipped, new Date());
+    await remove(id, `${name}-1`);
+    await weir.say(id, "and now?", { id: `${name}-3` });
+    const next = await store.turns.begin(owner, asked + 1, asked + 1);
+    assert.ok(next !== null);
+    if (isKnown) await know(owner);
+    const handOff = {
+      id: `handoff/${next.id}/second`,
+      author: { id: "main", name: "Weir", isBot: true },
+      text: "The PIN is 774422.",
+      at: new Date(),
+      addressed: true,
+      agent: agentId("second"),
+      chain: { id: next.id, hop: 1 },
+    };
+    const { handedOver } = await store.turns.settle(owner, next, { ...skipped, handOff }, new Date());
+    assert.equal(handedOver?.kind === "user" && handedOver.text.includes("774422"), isKnown);
+  }
+});
+
+test("a call with the words of a memory that is gone says nothing, and neither does what it has brought", async () => {
+  const { id: elsewhere } = await told(
+    "shown-from",
+    ["the PIN is 774422"],
+    [{ statement: "The PIN is 774422.", quote: "the PIN is 774422", source: 1 }],
+  );
+  const [memory] = await weir.sql<{ id: number }>("select id from memories where channel_id = $1", elsewhere);
+  assert.ok(memory !== undefined);
+  const { id, epoch } = await weir.channel("shown-in");
+  const owner = { channel: id, epoch };
+  const asked = await weir.say(id, "what is it?", { id: "shown-1" });
+  const turn = await store.turns.begin(owner, asked, asked);
+  assert.ok(turn !== null);
+  await remove(elsewhere, "shown-from-1");
+  const result = (callId: string, text: string) =>
+    ({ kind: "tool_result", callId, tool: "web", text, references: [], memories: [] }) as const;
+  await store.log.appendTurnEntries(
+    owner,
+    { id: turn.id, after: asked, shown: [memoryId(memory.id)] },
+    [
+      { kind: "tool_call", text: "", calls: CALLS },
+      result("call-1", "nothing of 774422"),
+      result("call-2", "sun"),
+    ],
+    new Date(),
+  );
+  assert.deepEqual(await said(id), []);
 });
 
 test("of a tool call nothing but its arguments and words may go", async () => {

@@ -341,7 +341,6 @@ test("what a model has called after a deletion that it did not know of is over",
     [{ kind: "tool_result", callId: "c", tool: "web", text: "zxqpine", references: [], memories: [] }],
     NOW,
   );
-  await store.log.knowDeletions({ channel, epoch });
   assert.deepEqual(await texts(channel), []);
   assert.deepEqual(
     await sql("select text from entries where channel_id = $1 and kind = 'tool_result'", channel),
