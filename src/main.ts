@@ -21,16 +21,18 @@ const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
 const SAME_SIGNAL_MS = 150;
 
 const shutdown = new AbortController();
-let signalledAt: number | null = null;
+let signals: "none" | "same wish" | "another ends it" = "none";
 
 /** The first signal drains, the second ends at once. */
 function onSignal(signal: NodeJS.Signals): void {
-  const now = performance.now();
-  if (signalledAt !== null) {
-    if (now - signalledAt < SAME_SIGNAL_MS) return;
-    process.exit(signal === "SIGINT" ? 130 : 143);
-  }
-  signalledAt = now;
+  if (signals === "same wish") return;
+  if (signals === "another ends it") process.exit(signal === "SIGINT" ? 130 : 143);
+  signals = "same wish";
+  const over = (): void => {
+    signals = "another ends it";
+  };
+  // A busy process hears of a signal late: first of those that came meanwhile.
+  setTimeout(() => setImmediate(over).unref(), SAME_SIGNAL_MS).unref();
   shutdown.abort();
   setTimeout(() => {
     process.stderr.write(
