@@ -1,7 +1,7 @@
 import { WeirError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { ListenedBatches } from "./listened-batches.ts";
-import { meantData } from "./entry-rows.ts";
+import { meantData } from "./draft-rows.ts";
 import {
   type Appended,
   type AppendedRow,

@@ -11,7 +11,7 @@ import { blankRetoldCalls, takeRetoldMemories, takeUnquoted, tellJobs, termsGone
 import { takeRetoldBesideLog, takeRetoldDueWork } from "../memory/retold-due-work.ts";
 import { goneOf, type Noted, readShown, shownInThreads } from "../memory/showings.ts";
 import { type Blanked, prepareBlanking, takeShown } from "./deletion.ts";
-import { LINE_HEAD_TOKENS } from "./entry-rows.ts";
+import { LINE_HEAD_TOKENS } from "./draft-rows.ts";
 import { printsOf, type TermKeys } from "./fingerprints.ts";
 
 /** What an edit of a message does to the log, and takes of what was made of the old text. */

@@ -2,32 +2,20 @@ import {
   type Absence,
   type Entry,
   type EntryReference,
-  type HandOffChain,
   type Meant,
   type MemoryReference,
   NOT_KEPT,
-  objectJson,
   type RememberedStatement,
   type ToolCall,
-  type TurnEntryDraft,
 } from "../../core/entry.ts";
-import {
-  agentId,
-  type AgentId,
-  type ChannelId,
-  type MemoryId,
-  memoryId,
-  type Seq,
-  turnId,
-} from "../../core/ids.ts";
+import { agentId, type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
 import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
-import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** Between the rows of `entries` and the vocabulary of the core. */
+/** Rows of `entries`, read as the core's entries. */
 
 interface RawEntry {
   seq: number;
@@ -351,12 +339,6 @@ function meantBy({ agent, chain }: NonNullable<RawEntry["data"]>): Meant {
   };
 }
 
-/** The same for a message that is appended; null: for the channel's own agent. */
-export function meantData({ agent, chain }: Meant): { agent?: AgentId; chain?: HandOffChain } | null {
-  if (agent === undefined && chain === undefined) return null;
-  return { ...(agent !== undefined && { agent }), ...(chain !== undefined && { chain }) };
-}
-
 function toMemoryReference(
   id: number,
   ids: readonly number[],
@@ -365,55 +347,3 @@ function toMemoryReference(
   const memory = statements.get(id);
   return { id: memoryId(id), memory: memory === undefined ? null : namingOnly(memory, ids) };
 }
-
-/** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */
-export function toDraftRow(
-  draft: TurnEntryDraft,
-  agent?: AgentId,
-  shown: readonly MemoryId[] = [],
-): Record<string, unknown> {
-  const isOfShown = draft.kind === "tool_call" && shown.length > 0;
-  const made = draftData(draft);
-  const data = isOfShown ? { ...made, recalled: { memories: shown } } : made;
-  const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
-  return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };
-}
-
-function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
-  switch (draft.kind) {
-    case "assistant":
-      return draft.stopped ? { stopped: true } : null;
-    case "tool_call":
-      return { calls: draft.calls };
-    case "tool_result":
-      return {
-        call_id: draft.callId,
-        tool: draft.tool,
-        references: draft.references.map(({ seq }) => seq),
-        memories: draft.memories.map(({ id }) => id),
-        ...(draft.images !== undefined && { images: draft.images.length }),
-      };
-    case "notice":
-      return null;
-  }
-}
-
-/** Estimated tokens of an entry as a model reads it. */
-export function estimateDraft(draft: TurnEntryDraft): number {
-  let tokens = estimateTokens(draft.text) + MESSAGE_OVERHEAD;
-  if (draft.kind === "tool_call") {
-    for (const call of draft.calls)
-      tokens += estimateTokens(call.name + objectJson(call.arguments)) + MESSAGE_OVERHEAD;
-  }
-  if (draft.kind === "tool_result") {
-    for (const { author, text } of draft.references)
-      tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
-    for (const { memory } of draft.memories)
-      tokens +=
-        estimateTokens(`${memory?.assertedBy} ${memory?.type} ${memory?.statement}`) + LINE_HEAD_TOKENS;
-  }
-  return tokens;
-}
-
-/** Time and punctuation before each message: `[2026-11-21 14:05] NAME: `. */
-export const LINE_HEAD_TOKENS = 16;

@@ -3,7 +3,7 @@ import type { Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { displayName, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
-import { LINE_HEAD_TOKENS, meantData } from "./entry-rows.ts";
+import { LINE_HEAD_TOKENS, meantData } from "./draft-rows.ts";
 import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */

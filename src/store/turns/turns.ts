@@ -3,7 +3,7 @@ import type { TurnRange } from "../../core/history.ts";
 import { agentId, type AgentId, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
-import { toDraftRow } from "../log/entry-rows.ts";
+import { toDraftRow } from "../log/draft-rows.ts";
 import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
