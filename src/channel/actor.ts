@@ -17,6 +17,7 @@ import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
+import { TextChanges } from "./text-changes.ts";
 import { mayAskApprovals } from "./turns/turn-approvals.ts";
 import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
@@ -42,6 +43,7 @@ export class ChannelActor {
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
   readonly questions: QuestionBoard;
+  readonly changes: TextChanges;
   readonly #outbox: Outbox;
   readonly #mailbox = new PQueue({ concurrency: 1 });
   readonly #runner: TurnRunner;
@@ -72,6 +74,13 @@ export class ChannelActor {
     this.questions = rooms.questions;
     this.#runner = rooms.runner;
     this.compactor = rooms.compactor;
+    this.changes = new TextChanges({
+      ...rooms,
+      onChange: () => parts.subagents?.changed(),
+      channel: formatAddress(parts.address),
+      log: parts.log,
+      guard: async (work) => this.#guard(work),
+    });
     this.#leftBehind = snapshot.running;
   }
 
@@ -156,15 +165,8 @@ export class ChannelActor {
    */
   look(seq: Seq): void {
     this.#takeIn(null, true, async () => {
-      const isNews = seq > this.history.current.lastSeq;
-      await this.history.catchUp(seq);
-      const { entries } = this.history.current;
-      const entry = entries.findLast((one) => one.seq === seq);
-      if (entry?.kind === "notice" && entry.edits !== null)
-        await this.history.noticeEdit(entry.edits.seq, seq);
+      await this.changes.catchUp(seq);
       if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
-      // A turn goes on beside what is new, as it would beside what is said here.
-      if (!isNews && (await this.history.hasUnknownChange())) await this.changed(0, null);
     });
     this.#showQuestions();
   }
@@ -198,55 +200,6 @@ export class ChannelActor {
     // A turn that waits between attempts ends at once.
     if (!isRunning) this.wake();
     return true;
-  }
-
-  /** A text in the history was edited or deleted. A running turn that has read it begins again. */
-  async changed(seq: Seq, toSeq: Seq | null): Promise<void> {
-    this.#parts.subagents?.changed();
-    if (toSeq !== null) {
-      await this.#guard(async () => this.history.noticeEdit(seq, toSeq));
-      this.compactor.consider();
-      return;
-    }
-    // Before the first await: an answer to a deleted message must not settle meanwhile.
-    this.#runner.gone(seq);
-    await this.#guard(async () => {
-      await this.history.reload();
-      await this.compactor.recheck();
-    });
-    this.compactor.consider();
-  }
-
-  /** Memories or notes of another channel have gone: a running turn that may have been shown them begins again without them. */
-  async memoriesGone(): Promise<void> {
-    this.history.doubt();
-    // What summarises calls that told of it has read them.
-    await this.compactor.recheck();
-    // What is being looked for may have been read before. Whoever takes the memories back waits for no search of another channel.
-    this.#runner.searches
-      ?.then(async () => this.#beginAgainIfOutdated())
-      .catch((error: unknown) => {
-        const channel = formatAddress(this.#parts.address);
-        this.#parts.log.warn({ channel, why: errorMessage(error) }, "turn_not_begun_again");
-      });
-    await this.#beginAgainIfOutdated();
-  }
-
-  async #beginAgainIfOutdated(): Promise<void> {
-    if (await this.#runner.isOutdated()) await this.changed(0, null);
-  }
-
-  /**
-   * A text was edited or deleted before we heard of it: by us, or by another daemon, and then the history still has the old one.
-   * @param text as it is now; null: it is deleted
-   */
-  async changedBefore(messageId: string, text: string | null): Promise<void> {
-    const { entries } = await this.history.snapshot();
-    const entry = entries.find((one) => one.kind === "user" && one.messageId === messageId);
-    if (entry?.kind !== "user" || entry.deleted || entry.text === text) return;
-    // An edit that a turn may have read stands in a notice.
-    const isNoted = entries.some((one) => one.kind === "notice" && one.edits?.seq === entry.seq);
-    if (text === null || !isNoted) await this.changed(entry.seq, null);
   }
 
   /** An edit or a deletion may have been committed although its write failed. */

@@ -132,7 +132,7 @@ export class MessageChanges {
   /** Of several daemons on one database one writes a change, and all have to know it. */
   async #takeUp({ id }: ChannelRow, event: InboundEdit | InboundDeletion): Promise<void> {
     const text = event.type === "edit" ? storableText(event.text) : null;
-    await (await this.#parts.registry.inMemory(id))?.changedBefore(storableText(event.id), text);
+    await (await this.#parts.registry.inMemory(id))?.changes.heardLate(storableText(event.id), text);
   }
 
   async #changeIn(row: ChannelRow, write: (channel: ChannelRow) => Promise<Change>): Promise<Receipt> {

@@ -107,7 +107,7 @@ export class Waker {
    */
   async changed(id: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void> {
     const { registry, homes } = this.#parts;
-    await (await registry.inMemory(id))?.changed(seq, notedSeq);
+    await (await registry.inMemory(id))?.changes.heard(seq, notedSeq);
     if (await homes.isElsewhere(id)) homes.wake(id, notedSeq ?? seq);
   }
 
@@ -126,7 +126,7 @@ export class Waker {
     // Also of a channel that is not in memory.
     subagents?.changed();
     const others = registry.all().filter(([id]) => id !== of);
-    await Promise.all(others.map(async ([, actor]) => actor.memoriesGone()));
+    await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
   }
 
   /** Has a channel show its approvals as they are. Must not throw. */
