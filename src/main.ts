@@ -32,7 +32,7 @@ function onSignal(signal: NodeJS.Signals): void {
     signals = "another ends it";
   };
   // A busy process hears of a signal late: first of those that came meanwhile.
-  setTimeout(() => setImmediate(over).unref(), SAME_SIGNAL_MS).unref();
+  setTimeout(() => setImmediate(over), SAME_SIGNAL_MS).unref();
   shutdown.abort();
   setTimeout(() => {
     process.stderr.write(

@@ -181,8 +181,8 @@ export class RabbitShards implements ShardHomes {
       const wanted = new Set(this.#leaving.signal.aborted ? [] : own());
       const held = taken.filter(({ shard }) => wanted.has(shard));
       for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
-      // The database has it as this daemon's, and would keep all to its number of shards.
-      await this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
+      // The database has it as this daemon's, and would keep all to its number of shards. Not waited for: what is held may be lost meanwhile.
+      void this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
       return held;
     });
   }

@@ -296,6 +296,8 @@ export class Outbox {
     let mayBeThere = answer.mayBeSent || part.drafted;
     const send = async (): Promise<string> => {
       if (!mayBeThere && !isFresh(knownAt)) mayBeThere = await this.#mayBeSentElsewhere();
+      // Whoever has the channel next sends it.
+      this.#closing.signal.throwIfAborted();
       const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
       mayBeThere = true;
       return sending;

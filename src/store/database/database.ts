@@ -1,11 +1,16 @@
 import pg from "pg";
 import { LONGEST_TIMER_MS } from "../../async/clock.ts";
 import type { Logger } from "pino";
-import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
+import {
+  hasLostDeadlock,
+  isWorthAFreshConnection,
+  type ServerOrigin,
+  translateDatabaseError,
+} from "./errors.ts";
 import type { CopyClient } from "./copy-client.ts";
 import { Probe } from "./probe.ts";
 import { LookUps } from "../search/look-ups.ts";
-import { runIn, runOn } from "./statements.ts";
+import { endClient, runIn, runOn } from "./statements.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
 export type Connection =
@@ -167,7 +172,7 @@ export class Database implements Queryable, AsyncDisposable {
       throw translateDatabaseError(error, this.#origin);
     } finally {
       // Without a commit the server takes all of it back.
-      await client.end().catch(() => undefined);
+      await endClient(client);
     }
   }
 
@@ -196,13 +201,13 @@ export class Database implements Queryable, AsyncDisposable {
       await client.query(`listen ${topic}`);
     } catch (error) {
       isOver = true;
-      await client.end().catch(() => undefined);
+      await endClient(client);
       throw translateDatabaseError(error, this.#origin);
     }
     return {
       async [Symbol.asyncDispose]() {
         isOver = true;
-        await client.end().catch(() => undefined);
+        await endClient(client);
       },
     };
   }
@@ -228,13 +233,14 @@ export class Database implements Queryable, AsyncDisposable {
   /**
    * Does once more, by a fresh connection, what failed for an unknown reason: where another version has migrated the
    * database meanwhile, no connection of before goes on ("cached plan must not change result type"). What failed has left
-   * nothing: a statement is a transaction of its own.
+   * nothing: a statement is a transaction of its own. The same goes for who was ended so that another one, which waited for it, goes on.
    */
   async #withFresh<Result>(work: () => Promise<Result>, again: () => Promise<Result>): Promise<Result> {
     const generation = this.#generation;
     try {
       return await work();
     } catch (error) {
+      if (hasLostDeadlock(error)) return again();
       if (!isWorthAFreshConnection(error)) throw error;
       this.#log.warn({ code: error.code }, "database_asked_again");
       // Of several that fail at once the first has done it.
@@ -270,7 +276,7 @@ export class Database implements Queryable, AsyncDisposable {
   }
 
   async #run<Row extends pg.QueryResultRow>(
-    client: pg.Pool | pg.ClientBase,
+    client: pg.Pool | pg.Client,
     { limitMs = STATEMENT_LIMIT_MS, ...statement }: Statement,
     values: readonly unknown[],
   ): Promise<Row[]> {
@@ -291,7 +297,8 @@ export class Database implements Queryable, AsyncDisposable {
 
 /** A pool that survives the end of its connections. */
 function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
-  const pool = new pg.Pool(config);
+  // A server that has vanished never ends its side of an idle connection, which keeps no process alive for that.
+  const pool = new pg.Pool({ ...config, allowExitOnIdle: true });
   // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
   // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
   pool.on("connect", (client) => {

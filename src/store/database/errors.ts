@@ -21,6 +21,9 @@ const STALE_EPOCH = "WE002";
 /** SQLSTATE for taking a channel with an old epoch of its partition. */
 const STALE_PARTITION = "WE003";
 
+/** SQLSTATE deadlock_detected. */
+const DEADLOCK = "40P01";
+
 /** SQLSTATEs that say "not now": connection, resources, operator intervention, system, a limit of time. */
 const UNAVAILABLE = /^(?:08|53|57P|57014|58|25006|25P03|55P03|40)/;
 
@@ -82,6 +85,11 @@ export function translateDatabaseError(error: unknown, origin: ServerOrigin = "u
     return unavailable(error, code, origin);
   }
   return error;
+}
+
+/** Two transactions waited for each other, and the server has ended this one: the other one goes on. */
+export function hasLostDeadlock(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && errorCode(error.cause) === DEADLOCK;
 }
 
 /** A database's error of no known kind, which a connection without prepared statements may not have. */

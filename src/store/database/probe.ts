@@ -1,5 +1,6 @@
 import pg from "pg";
 import { errorCode } from "../../core/errors.ts";
+import { endClient } from "./statements.ts";
 
 /** SQLSTATEs of a server that has no room for the probe: it serves others meanwhile. */
 const CROWDED = /^53/;
@@ -44,7 +45,7 @@ export class Probe implements AsyncDisposable {
 
   /** Whoever does not answer is not waited for. */
   #drop(): void {
-    void this.#client?.end().catch(() => undefined);
+    if (this.#client !== null) void endClient(this.#client);
     this.#client = null;
   }
 }

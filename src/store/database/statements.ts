@@ -7,11 +7,14 @@ import pg from "pg";
  * hundreds of statements: 4 to 6 ms, in which nobody was answered.
  */
 
+/** An orderly end may take so long, ms. */
+const END_MS = 2000;
+
 /** Told once: with an error, or with what the statement brought. */
 type Ended<Row extends pg.QueryResultRow> = (error: Error | null, rows: Row[]) => void;
 
 function begin<Row extends pg.QueryResultRow>(
-  client: pg.ClientBase,
+  client: pg.Client,
   statement: pg.QueryConfig,
   limitMs: number,
   ended: Ended<Row>,
@@ -25,6 +28,8 @@ function begin<Row extends pg.QueryResultRow>(
   };
   const timer = setTimeout(() => {
     end(new Error(`no answer to a statement for ${limitMs / 1000} s (timeout)`), []);
+    // Behind what is waited for in vain nothing else would be answered, and what waits there would be done after all.
+    client.end(() => undefined);
   }, limitMs);
   client.query(
     new pg.Query<Row>(statement, (error, result) => {
@@ -37,11 +42,11 @@ function begin<Row extends pg.QueryResultRow>(
 
 /**
  * Runs a statement on a client that is lent out.
- * @param limitMs no answer for so long is an error; the client then still waits for one, and is good for nothing else
+ * @param limitMs no answer for so long is an error, and ends the client
  * @throws what `pg` throws
  */
 export async function runOn<Row extends pg.QueryResultRow>(
-  client: pg.ClientBase,
+  client: pg.Client,
   statement: pg.QueryConfig,
   limitMs: number,
 ): Promise<Row[]> {
@@ -76,6 +81,13 @@ export async function runIn<Row extends pg.QueryResultRow>(
       });
     }),
   );
+}
+
+/** Ends a connection in order, or at once where the server does not answer to that. */
+export async function endClient(client: pg.Client): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), END_MS);
+  await client.end().catch(() => undefined);
+  clearTimeout(late);
 }
 
 /** An error of the socket tells nothing of who asked. */

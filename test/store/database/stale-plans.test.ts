@@ -63,3 +63,25 @@ test("what a fresh connection refuses as well is thrown as it is, and what a val
     { n: 1 },
   ]);
 });
+
+test("a transaction that is ended so that another one goes on, which waited for it, is done again", async () => {
+  await other.script("insert into t values (2)");
+  const met = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+  let attempts = 0;
+  const increase = async (order: readonly number[], own: number): Promise<void> =>
+    database.transaction(async (client) => {
+      attempts++;
+      for (const [index, a] of order.entries()) {
+        await client.query({ name: "", text: "update t set a = a + 10 where a % 10 = $1" }, [a]);
+        if (index > 0) continue;
+        met[own]?.resolve();
+        await Promise.all(met.map(async ({ promise }) => promise));
+      }
+    });
+  await Promise.all([increase([1, 2], 0), increase([2, 1], 1)]);
+  assert.equal(attempts, 3);
+  assert.deepEqual(await database.query({ name: "", text: "select a from t order by a" }), [
+    { a: 21 },
+    { a: 22 },
+  ]);
+});

@@ -44,6 +44,19 @@ test("one that fails, or that is not answered in time, costs the pool its connec
   assert.notEqual(await pidOf(), second);
 });
 
+test("behind one that is not answered in time nothing waits, and nothing is done", async () => {
+  await runIn(pool, { text: "create table done (what text)" }, 10_000);
+  const client = await pool.connect();
+  const slow = runOn(client, { text: "select pg_sleep(0.4)" }, 10_000);
+  const behind = runOn(client, { text: "insert into done values ('told otherwise')" }, 50);
+  await assert.rejects(behind, /timeout/);
+  await assert.rejects(slow, /terminated/);
+  await assert.rejects(runOn(client, { text: "select 1" }, 10_000), /closed/);
+  client.release();
+  await runIn(pool, { text: "select pg_sleep(0.5)" }, 10_000);
+  assert.deepEqual(await runIn(pool, { text: "select * from done" }, 10_000), []);
+});
+
 test("what a statement brought does not outlive it until a full collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
