@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
+import { unlessAborted } from "../async/deadline.ts";
 import { retry } from "../async/retry.ts";
 import { Takings } from "../async/takings.ts";
 import type { ClusterConfig } from "../config/config.ts";
@@ -63,6 +64,8 @@ export class RabbitShards implements ShardHomes {
   readonly #takings = new Takings<number>();
   /** Epochs of the shards that the listener has. */
   readonly #epochs = new Map<number, number>();
+  /** Of shards that were lost while they were being taken. */
+  readonly #releasing = new Set<Promise<void>>();
   #isResting = false;
   readonly #leaving = new AbortController();
   /** As long as nobody tells another number. */
@@ -117,6 +120,7 @@ export class RabbitShards implements ShardHomes {
   async leave(deadline: AbortSignal): Promise<void> {
     this.#leaving.abort();
     await this.#batons?.leave(deadline);
+    await unlessAborted(Promise.all(this.#releasing), deadline);
   }
 
   /** Undefined: this daemon does not have the platform, or not yet. */
@@ -182,7 +186,9 @@ export class RabbitShards implements ShardHomes {
       const held = taken.filter(({ shard }) => wanted.has(shard));
       for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
       // The database has it as this daemon's, and would keep all to its number of shards. Not waited for: what is held may be lost meanwhile.
-      void this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
+      const releasing = this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
+      this.#releasing.add(releasing);
+      void releasing.finally(() => this.#releasing.delete(releasing));
       return held;
     });
   }
