@@ -40,6 +40,8 @@ export interface DaemonOptions extends GroundOptions {
   readonly cluster?: Cluster | undefined;
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
+  /** Longest wait for each thing that a turn looks up before it asks its model, ms; default: some tenths of a second, by what it is. */
+  readonly lookUpWithinMs?: number | undefined;
 }
 
 /** All parts of a running Weir, joined. */

@@ -40,6 +40,8 @@ export interface SharedParts {
   readonly othersWrite?: boolean;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
+  /** Longest wait for each thing that a turn looks up before it asks its model, ms; default: some tenths of a second, by what it is. */
+  readonly lookUpWithinMs?: number | undefined;
   /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */
   readonly restFromMs?: number;
   /** Takes the operator's secrets out of a text; default: there are none. */

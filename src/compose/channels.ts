@@ -101,10 +101,12 @@ export function createChannels(
     config,
     compaction,
     cluster,
+    lookUpWithinMs,
   }: {
     readonly config: Config;
     readonly compaction?: Partial<Compaction>;
     readonly cluster?: Cluster | undefined;
+    readonly lookUpWithinMs?: number | undefined;
   },
   {
     inForce,
@@ -131,6 +133,7 @@ export function createChannels(
     subagents,
     budgets,
     ...config.daemon,
+    lookUpWithinMs,
     contexts,
     recall: new Recall({ search: store.search, now: Date.now, meaning }),
     agentOf: staffOf,

@@ -68,6 +68,23 @@ suite("a run that hangs", () => {
   });
 });
 
+suite("a look at a history", () => {
+  test("ends where the incarnation dies over a change of it", { timeout: 120_000 }, async () => {
+    await using database = await createTestDatabase();
+    await using world = new World(database.connection, 1, null);
+    await world.open();
+    const [room] = world.rooms;
+    assert(room !== undefined);
+    const incarnation = await world.start();
+    const { history } = await incarnation.channels.registry.get(room.id);
+    incarnation.arm({ at: "database", statement: "", when: "before", nth: 1 });
+    void history.reload();
+    assert.equal(incarnation.isDead, false);
+    await world.compareMemory(room);
+    assert.equal(incarnation.isDead, true);
+  });
+});
+
 suite("the mutants", () => {
   test("break each invariant", () => {
     const broken = new Set(MUTANTS.flatMap(({ breaks }) => breaks));

@@ -237,7 +237,9 @@ export class World implements AsyncDisposable {
     const [incarnation] = this.awake();
     const actor = incarnation?.actor(room.id);
     if (incarnation === undefined || actor === undefined || !this.isSole(incarnation, room)) return;
-    const inMemory = await actor.history.snapshot();
+    // Who dies over a change of its history keeps it from all who wait for it, for ever.
+    const inMemory = await Promise.race([actor.history.snapshot(), incarnation.death]);
+    if (inMemory === "dead") return;
     const isOver = (): boolean => actor.history.current !== inMemory || incarnation.isDead;
     const quick = await this.#foldStore.load(room.id);
     if (isOver() || differences(quick.history, inMemory).length === 0) return;

@@ -41,6 +41,8 @@ export interface TestWeirOptions {
   readonly cluster?: Cluster;
   /** Parts of the compactors that a test sets: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
+  /** As for `DaemonOptions`. Default: so long that nothing comes late, however busy the machine is. */
+  readonly lookUpWithinMs?: number;
 }
 
 /** The whole daemon over a platform of the test's own; the database and the model server are real. */
@@ -58,6 +60,9 @@ export interface TestWeir extends AsyncDisposable {
     condition?: (event: Extract<WeirEvent, { type: Type }>) => boolean,
   ): Promise<Extract<WeirEvent, { type: Type }>>;
 }
+
+/** Longest wait for what a turn looks up, where a test waits for what was found, ms. */
+export const LOOK_UP_WITHIN_MS = 60_000;
 
 let count = 0;
 
@@ -101,7 +106,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     });
   const { bindingsOf = bindFirst } = options;
   let saved: Config | Error = config;
-  const { compaction = {}, now, cluster } = options;
+  const { compaction = {}, now, cluster, lookUpWithinMs = LOOK_UP_WITHIN_MS } = options;
   const daemon = await buildDaemon({
     config,
     log,
@@ -117,6 +122,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
       onConfigured: () => undefined,
     },
     compaction,
+    lookUpWithinMs,
     ...(now !== undefined && { now }),
     ...(cluster !== undefined && { cluster }),
   });

@@ -40,8 +40,8 @@ export class TurnSubagents {
 
   /** Lines about those for which the agent waits; none where they are slow to read, and then none is begun either. */
   async lines(): Promise<readonly string[]> {
-    const { store, owner, agent, guests, turn } = this.#parts;
-    const found = await withDeadline(store.subagents.look(owner.channel), LOOKED_UP_WITHIN_MS);
+    const { store, owner, agent, guests, turn, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = this.#parts;
+    const found = await withDeadline(store.subagents.look(owner.channel), lookUpWithinMs);
     this.#takenBack = found?.takenBack ?? null;
     const open = found?.open ?? [];
     // Another agent's are no business of this one; those of an agent that is gone are the channel's own agent's.

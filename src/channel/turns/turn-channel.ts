@@ -259,7 +259,12 @@ const MOST_ENTRIES = 300;
  * @returns null: nothing is omitted, or the extract comes too late
  */
 async function omittedExtract(
-  { store, owner, compactorAgent }: Pick<ActorParts, "store" | "owner" | "compactorAgent">,
+  {
+    store,
+    owner,
+    compactorAgent,
+    lookUpWithinMs = LOOKED_UP_WITHIN_MS,
+  }: Pick<ActorParts, "store" | "owner" | "compactorAgent" | "lookUpWithinMs">,
   { omission }: History,
   maxTokens: number,
 ): Promise<OmittedExtract | null> {
@@ -270,5 +275,5 @@ async function omittedExtract(
     const entries = await store.log.readCurrent(owner.channel, from, toSeq);
     return { toSeq, ...(await compactorAgent.digester.ofEntries(entries, maxTokens)) };
   };
-  return withDeadline(make(), LOOKED_UP_WITHIN_MS);
+  return withDeadline(make(), lookUpWithinMs);
 }

@@ -32,7 +32,7 @@ function refused(why: keyof typeof WHY_NOT, cause?: unknown): ToolFailure {
 }
 
 /** Whose notes they are. */
-type NoteParts = Pick<ActorParts, "store" | "owner"> & {
+type NoteParts = Pick<ActorParts, "store" | "owner" | "lookUpWithinMs"> & {
   readonly agent: { readonly config: Pick<ActorParts["agent"]["config"], "id"> };
 };
 
@@ -55,7 +55,7 @@ export class TurnNotes {
 
   /** The notes of the channel, and of the channel that a thread belongs to; none where they are slow to read. */
   async read(): Promise<readonly AgentFile[]> {
-    const { store, owner, agent } = this.#parts;
+    const { store, owner, agent, lookUpWithinMs = WITHIN_MS } = this.#parts;
     const look = async (): Promise<{ takenBack: number; files: readonly AgentFile[] }> => {
       const { takenBack, gone } = await store.notes.look(
         owner.channel,
@@ -64,7 +64,7 @@ export class TurnNotes {
       );
       return { takenBack, files: await this.#keeper.read(this.#channels, gone) };
     };
-    const found = await withDeadline(look(), WITHIN_MS);
+    const found = await withDeadline(look(), lookUpWithinMs);
     this.#takenBack = found?.takenBack ?? null;
     return found?.files ?? [];
   }

@@ -171,7 +171,7 @@ export class TurnRecall implements Disposable {
   async #orNothingLate<Found>(search: Promise<Found[]>): Promise<Found[]> {
     this.#unanswered++;
     try {
-      const found = await withDeadline(search, LOOKED_UP_WITHIN_MS);
+      const found = await withDeadline(search, this.#parts.lookUpWithinMs ?? LOOKED_UP_WITHIN_MS);
       if (found !== null) {
         this.#unanswered--;
         return found;

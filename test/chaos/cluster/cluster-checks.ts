@@ -1,5 +1,6 @@
 import { median } from "../../../bench/support/figure.ts";
 import type { ClusterReport } from "./cluster-report.ts";
+import { lapsesOf } from "./lapses.ts";
 import type { ClusterScene, FaultWindow } from "./scene.ts";
 import { type Killed, type Takeover, takeoversOf } from "./takeovers.ts";
 import type { ModelCall, WorldRecord } from "./world-record.ts";
@@ -26,6 +27,7 @@ export async function checkCluster(scene: ClusterScene, report: ClusterReport): 
   await checkLog(scene, record, report);
   await checkTurns(scene, report);
   await checkEpochs(scene, report);
+  noteLapses(scene, report);
   checkCalls(scene, await withSettlements(scene, record), report);
   const kills = takenUp(scene, record);
   report.takeoverMs = kills.flatMap(({ takeovers }) => takeovers.map(({ ms }) => ms));
@@ -137,6 +139,23 @@ async function checkEpochs({ audit }: ClusterScene, report: ClusterReport): Prom
       "wrong",
       `${place} of ${name} were written with epoch ${epoch}, when ${newest} was the newest`,
     );
+}
+
+/** A daemon that leaves the cluster by itself begins again what it was at: a fault as those of the run are, of the machine if of none of them. */
+function noteLapses({ daemons, windows }: ClusterScene, report: ClusterReport): void {
+  const faults = [...windows];
+  for (const { name, log } of daemons) {
+    for (const { from, until, why } of lapsesOf(log)) {
+      windows.push({ name: "lapse", daemon: name, from, until });
+      const isExplained = faults.some(
+        (fault) =>
+          (fault.daemon === null || fault.daemon === name) &&
+          from >= fault.from - BEFORE_MS &&
+          from <= fault.until + AFTER_MS,
+      );
+      if (!isExplained) report.add("slow", `${name} has left the cluster, and no fault explains it: ${why}`);
+    }
+  }
 }
 
 /** A call with the time at which its turn was settled, ms. */

@@ -31,8 +31,7 @@ export class ChaosDaemon implements AsyncDisposable {
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
   #process: TestProcess | null = null;
-  /** What its processes have written to their logs. */
-  readonly log: string[] = [];
+  readonly #ended: string[] = [];
 
   private constructor(name: string, ways: ChaosDaemon["ways"], folder: string, env: NodeJS.ProcessEnv) {
     this.name = name;
@@ -69,6 +68,12 @@ export class ChaosDaemon implements AsyncDisposable {
       }),
     });
     return new ChaosDaemon(name, ways, folder, env);
+  }
+
+  /** What its processes have written to their logs so far. */
+  get log(): readonly string[] {
+    const running = this.#process;
+    return running === null ? this.#ended : [...this.#ended, ...running.out, ...running.err];
   }
 
   get isRunning(): boolean {
@@ -109,8 +114,8 @@ export class ChaosDaemon implements AsyncDisposable {
 
   #keepLog(): void {
     if (this.#process === null) return;
-    this.log.push(...this.#process.out, ...this.#process.err);
-    if (this.#process.isOver) this.#process = null;
+    this.#ended.push(...this.#process.out, ...this.#process.err);
+    this.#process = null;
   }
 }
 

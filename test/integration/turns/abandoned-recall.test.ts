@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { LOOKED_UP_WITHIN_MS } from "../../../src/channel/turns/turn-recall.ts";
 import { openStore, type OpenStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { startWeir } from "../../support/weir.ts";
+import { LOOK_UP_WITHIN_MS, startWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -16,8 +17,11 @@ const ROOMS = Array.from({ length: 16 }, (_, index) => `room-${index}`);
 const LOOK_UPS = `pg_stat_activity where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
                   and application_name = 'weir recall'`;
 
-/** A daemon whose rooms have something to recall, while every look-up of entries takes for ever, until `release`. */
-async function openScene(rooms: readonly string[]) {
+/**
+ * A daemon whose rooms have something to recall, while every look-up of entries takes for ever, until `release`.
+ * @param lookUpWithinMs longest wait of a turn for what it looks up, ms
+ */
+async function openScene(rooms: readonly string[], lookUpWithinMs = LOOKED_UP_WITHIN_MS) {
   await using stack = new AsyncDisposableStack();
   const outside = stack.use(openStore(database.connection));
   for (const room of rooms) {
@@ -29,7 +33,12 @@ async function openScene(rooms: readonly string[]) {
   }
   const server = stack.use(await startModelServer());
   const weir = stack.use(
-    await startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG }),
+    await startWeir({
+      connection: database.connection,
+      modelUrl: server.url,
+      config: CONFIG,
+      lookUpWithinMs,
+    }),
   );
   const isHeld = Promise.withResolvers<void>();
   const isOver = Promise.withResolvers<void>();
@@ -68,6 +77,21 @@ test("recalls that never end keep no channel from its answer, and end with their
   for (const { body } of scene.server.requests)
     assert.doesNotMatch(JSON.stringify(body), /Looked up: nothing/, "it was not looked up to the end");
   await untilIdle(outside);
+});
+
+test("who may wait longer is told what is found late", async () => {
+  await using scene = await openScene(["patient"], LOOK_UP_WITHIN_MS);
+  const { weir, server } = scene;
+  server.respond(() => text("Archibald"));
+  const question = "what is the parrot called?";
+  const asked = (): string[] =>
+    server.requests.map(({ body }) => JSON.stringify(body)).filter((body) => body.includes(question));
+  await weir.say(question, { room: "patient" });
+  await delay(2 * LOOKED_UP_WITHIN_MS);
+  assert.deepEqual(asked(), []);
+  await scene.release();
+  await weir.platform.until(() => weir.platform.texts("patient").length === 1);
+  assert.match(asked().join(), /the parrot is called Archibald/);
 });
 
 test("a model that asks for many searches at once is served two at a time, and /stop ends them on the server", async () => {

@@ -13,6 +13,7 @@ import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import type { DiscordTiming } from "../../../src/platforms/discord/timing.ts";
 import { type Binding, bindPlatform } from "../../../src/router/bindings.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
+import { LOOK_UP_WITHIN_MS } from "../weir.ts";
 
 export interface DiscordWeirOptions {
   readonly databaseUrl: string;
@@ -70,6 +71,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
     log,
     platforms: () => [discord],
     bindings,
+    lookUpWithinMs: LOOK_UP_WITHIN_MS,
     ...(options.cluster && { cluster: options.cluster }),
   });
   const events: WeirEvent[] = [];

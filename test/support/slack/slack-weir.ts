@@ -12,6 +12,7 @@ import { createSlack } from "../../../src/platforms/slack/adapter.ts";
 import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
 import { type Binding, bindPlatform } from "../../../src/router/bindings.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
+import { LOOK_UP_WITHIN_MS } from "../weir.ts";
 
 export interface SlackWeirOptions {
   /** Of the Postgres; null: the embedded one, in a folder of its own. */
@@ -68,6 +69,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
     log,
     platforms: () => [slack],
     bindings,
+    lookUpWithinMs: LOOK_UP_WITHIN_MS,
     ...(options.cluster && { cluster: options.cluster }),
   });
   const events: WeirEvent[] = [];
