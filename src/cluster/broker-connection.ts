@@ -1,4 +1,5 @@
 import { type Channel, type ChannelModel, connect } from "amqplib";
+import { withDeadline } from "../async/deadline.ts";
 import { errorMessage } from "../core/errors.ts";
 
 /** What both sides say at least once, s. A broker that hears nothing for two to three of them gives the batons to others. */
@@ -7,6 +8,8 @@ const HEARTBEAT_S = 2;
 const CONNECT_MS = 5000;
 /** An orderly end may take so long, ms. */
 const CLOSE_MS = 2000;
+/** A broker that lives may leave a single question without an answer for ever; it is waited for so long, ms. */
+const ANSWER_MS = 10_000;
 
 /**
  * A member counts on its batons for so long after the sending of a question that the broker has answered, ms: less than the two
@@ -24,9 +27,10 @@ export interface BrokerConnection {
   openChannel(): Promise<Channel>;
   /**
    * Does work on a channel of its own, and closes that.
-   * @throws Error if the broker refuses something, or the connection is over
+   * @param limitMs default: 10 s
+   * @throws Error if the broker refuses something, does not answer by then, or the connection is over
    */
-  onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result>;
+  onChannel<Result>(work: (channel: Channel) => Promise<Result>, limitMs?: number): Promise<Result>;
   /** Ends it at once, also where nobody answers. */
   cut(): void;
   /** Ends it in order, or at once after a while. */
@@ -89,7 +93,16 @@ class Open implements BrokerConnection {
     return channel;
   }
 
-  async onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result> {
+  async onChannel<Result>(work: (channel: Channel) => Promise<Result>, limitMs = ANSWER_MS): Promise<Result> {
+    const done = await withDeadline(
+      this.#onChannel(work).then((result) => ({ result })),
+      limitMs,
+    );
+    if (done === null) throw new Error("RabbitMQ did not answer in time");
+    return done.result;
+  }
+
+  async #onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result> {
     const channel = await this.openChannel();
     const result = await work(channel);
     // The client tells nobody what becomes of a channel that is being closed when its connection ends.

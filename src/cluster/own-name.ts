@@ -14,6 +14,8 @@ import type { Names } from "./names.ts";
 const LOOK_MS = 100;
 /** The broker gives up whom it does not hear before this, ms: two to three heartbeats, and some time. */
 const LIVING_MS = 10_000;
+/** Who leaves waits no longer for its name to be free, ms: it is when the connection ends. */
+const GIVE_BACK_MS = 2000;
 /** RESOURCE_LOCKED: the queue is another connection's. */
 const LOCKED = 405;
 
@@ -79,7 +81,7 @@ function isLocked(error: unknown): boolean {
 
 async function givenBack(connection: BrokerConnection, queue: string): Promise<void> {
   try {
-    await connection.onChannel(async (channel) => channel.deleteQueue(queue));
+    await connection.onChannel(async (channel) => channel.deleteQueue(queue), GIVE_BACK_MS);
   } catch {
     // It goes with the connection.
   }

@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";
+import { takeName } from "../../src/cluster/own-name.ts";
 import { openBroker } from "../../src/cluster/broker-connection.ts";
 import { channelId } from "../../src/core/ids.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
@@ -44,6 +45,21 @@ test(
     await assert.rejects(work, /it was cut/);
   },
 );
+
+test("who leaves does not wait for a broker that lets a name go without a word", RUN, async () => {
+  await using space = makeNamespace(url);
+  await using way = await startWay();
+  const connection = await openBroker(way.url, "test");
+  const log = pino({ level: "silent" });
+  const giveBack = await takeName(connection, space.names, "a", {
+    log,
+    signal: new AbortController().signal,
+  });
+  way.silence();
+  await giveBack();
+  assert.ok(connection.isOpen);
+  connection.cut();
+});
 
 test("who is cut off loses all at once, another takes over, and it joins again", RUN, async () => {
   await using space = makeNamespace(url);
