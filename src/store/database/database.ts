@@ -1,5 +1,6 @@
 import pg from "pg";
-import { LONGEST_TIMER_MS } from "../../async/clock.ts";
+import { jittered } from "../../async/backoff.ts";
+import { LONGEST_TIMER_MS, pause } from "../../async/clock.ts";
 import type { Logger } from "pino";
 import {
   hasLostDeadlock,
@@ -48,6 +49,9 @@ const SESSION_OPTIONS =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC " +
   // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
   "-c idle_in_transaction_session_timeout=60000";
+
+/** How long who has lost a deadlock waits, give or take a quarter, ms. */
+const DEADLOCK_REST_MS = 50;
 
 const READ_ONLY = "-c default_transaction_read_only=on";
 
@@ -240,7 +244,11 @@ export class Database implements Queryable, AsyncDisposable {
     try {
       return await work();
     } catch (error) {
-      if (hasLostDeadlock(error)) return again();
+      if (hasLostDeadlock(error)) {
+        // The other one has its locks by then: else both would meet again.
+        await pause(jittered(DEADLOCK_REST_MS));
+        return again();
+      }
       if (!isWorthAFreshConnection(error)) throw error;
       this.#log.warn({ code: error.code }, "database_asked_again");
       // Of several that fail at once the first has done it.

@@ -1,4 +1,4 @@
-// proves: src/router/turn-rate-limit.ts, src/router/router.ts
+// proves: src/router/turn-roles.ts, src/router/turn-rate-limit.ts, src/router/router.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
