@@ -76,8 +76,11 @@ export async function untilNone<Left>(look: () => Promise<Left | null>): Promise
 const LOOKS = { fromMs: 5, toMs: 25, ofWaited: 0.05 };
 
 /** Looks until there is what is waited for. @throws Error if that is not to be expected any more */
-export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-  const patience = new Patience();
+export async function until(
+  what: string,
+  look: () => boolean | Promise<boolean>,
+  patience = new Patience(),
+): Promise<void> {
   const { fromMs, toMs, ofWaited } = LOOKS;
   const beganAt = performance.now();
   while (!(await look())) {

@@ -1,7 +1,7 @@
 import { steadyNow } from "../../async/clock.ts";
 
 /** Nobody takes a channel from a daemon that was silent for less, ms. */
-const FRESH_MS = 1000;
+export const FRESH_MS = 1000;
 
 /**
  * Asks the log. What it answers late says nothing of now: this process or its network may have stood still, and another daemon be home

@@ -11,7 +11,7 @@ import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../.
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
-import { askFresh, isFresh } from "./fresh.ts";
+import { askFresh, FRESH_MS, isFresh } from "./fresh.ts";
 import { underName } from "./speaker.ts";
 import type { Owner } from "../../core/ids.ts";
 import { ABORTED, unlessAborted, withDeadline } from "../../async/deadline.ts";
@@ -27,8 +27,6 @@ export type Insist = <Result>(
 
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const BACKOFF = { fromMs: 500, toMs: 20_000 };
-/** A log that does not answer keeps no answer waiting for longer, ms. */
-const ASKED_MS = 1000;
 /** The end of the key of a part that was posted anew. */
 const ANEW = "/anew";
 
@@ -326,7 +324,7 @@ export class Outbox {
     const { owner, deliveries } = this.#parts;
     const asking = askFresh(async () => deliveries.refuseOldEpoch(owner));
     try {
-      return (await withDeadline(asking, ASKED_MS))?.isFresh !== true;
+      return (await withDeadline(asking, FRESH_MS))?.isFresh !== true;
     } catch (error) {
       if (error instanceof StaleEpochError) throw error;
       return true;

@@ -191,7 +191,7 @@ export class Database implements Queryable, AsyncDisposable {
    * @param onEnd told once, where the connection ends by itself: nothing is heard from then on
    */
   async listen(topic: string, onMessage: () => void, onEnd: () => void): Promise<AsyncDisposable> {
-    const client = new pg.Client({ ...this.#session, query_timeout: STATEMENT_LIMIT_MS });
+    const client = new pg.Client(this.#session);
     let isOver = false;
     const end = (): void => {
       if (!isOver) onEnd();
@@ -202,7 +202,7 @@ export class Database implements Queryable, AsyncDisposable {
     client.on("notification", onMessage);
     try {
       await client.connect();
-      await client.query(`listen ${topic}`);
+      await runOn(client, { text: `listen ${topic}` }, STATEMENT_LIMIT_MS);
     } catch (error) {
       isOver = true;
       await endClient(client);

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { errorCode } from "../../core/errors.ts";
-import { endClient } from "./statements.ts";
+import { endClient, runOn } from "./statements.ts";
 
 /** SQLSTATEs of a server that has no room for the probe: it serves others meanwhile. */
 const CROWDED = /^53/;
@@ -11,18 +11,20 @@ const CROWDED = /^53/;
  */
 export class Probe implements AsyncDisposable {
   readonly #session: pg.ClientConfig;
+  readonly #limitMs: number;
   #client: pg.Client | null = null;
 
   /** @param limitMs a connection, or an answer, that takes longer is none */
   constructor(session: pg.ClientConfig, limitMs: number) {
-    this.#session = { ...session, connectionTimeoutMillis: limitMs, query_timeout: limitMs };
+    this.#session = { ...session, connectionTimeoutMillis: limitMs };
+    this.#limitMs = limitMs;
   }
 
   /** Never rejects. */
   async answers(): Promise<boolean> {
     try {
       const client = this.#client ?? (await this.#connect());
-      await client.query("select 1");
+      await runOn(client, { text: "select 1" }, this.#limitMs);
       return true;
     } catch (error) {
       this.#drop();

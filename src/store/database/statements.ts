@@ -13,6 +13,16 @@ const END_MS = 2000;
 /** Told once: with an error, or with what the statement brought. */
 type Ended<Row extends pg.QueryResultRow> = (error: Error | null, rows: Row[]) => void;
 
+function settling<Row extends pg.QueryResultRow>(
+  resolve: (rows: Row[]) => void,
+  reject: (error: Error) => void,
+): Ended<Row> {
+  return (error, rows) => {
+    if (error === null) resolve(rows);
+    else reject(error);
+  };
+}
+
 function begin<Row extends pg.QueryResultRow>(
   client: pg.Client,
   statement: pg.QueryConfig,
@@ -52,10 +62,7 @@ export async function runOn<Row extends pg.QueryResultRow>(
 ): Promise<Row[]> {
   return traced(
     new Promise((resolve, reject) => {
-      begin<Row>(client, statement, limitMs, (error, rows) => {
-        if (error === null) resolve(rows);
-        else reject(error);
-      });
+      begin<Row>(client, statement, limitMs, settling(resolve, reject));
     }),
   );
 }
@@ -68,6 +75,7 @@ export async function runIn<Row extends pg.QueryResultRow>(
 ): Promise<Row[]> {
   return traced(
     new Promise((resolve, reject) => {
+      const settle = settling<Row>(resolve, reject);
       pool.connect((unavailable, client, release) => {
         if (client === undefined) {
           reject(unavailable ?? new Error("no connection"));
@@ -75,8 +83,7 @@ export async function runIn<Row extends pg.QueryResultRow>(
         }
         begin<Row>(client, statement, limitMs, (error, rows) => {
           release(error ?? undefined);
-          if (error === null) resolve(rows);
-          else reject(error);
+          settle(error, rows);
         });
       });
     }),

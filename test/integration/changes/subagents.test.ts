@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";
+import type { OpenStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { command } from "../../support/commands.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
@@ -197,17 +198,22 @@ test("a channel that is deleted takes its subagents along, and nobody is told", 
   assert.deepEqual(await beside.sql("select from entries where message_id like 'subagent/%'"), []);
 });
 
-test("a thread's subagent that tells of its channel ends with what was said there", async () => {
-  await using world = await openSubagentWorld();
-  const { beside, server } = world;
-  await using weir = await startWithSubagents(world.connection, server, "wait_ms = 0");
-  await beside.store.channels.open({
+/** A thread of the safe. */
+async function openLoft({ store }: OpenStore): Promise<void> {
+  await store.channels.open({
     address: { platform: "test", name: "loft" },
     kind: "thread",
     workspace: "w",
     agent: agentId("main"),
     place: { workspace: "w", channel: "loft", parent: { id: "safe", name: "safe" } },
   });
+}
+
+test("a thread's subagent that tells of its channel ends with what was said there", async () => {
+  await using world = await openSubagentWorld();
+  const { beside, server } = world;
+  await using weir = await startWithSubagents(world.connection, server, "wait_ms = 0");
+  await openLoft(beside);
   await plant(world, weir, ["one"]);
   scriptBoth(
     server,
@@ -233,13 +239,7 @@ test("a thread's subagent ends at once with what was said in its channel, though
   await using world = await openSubagentWorld();
   const { beside, server } = world;
   await using weir = await startWithSubagents(world.connection, server, "wait_ms = 0");
-  await beside.store.channels.open({
-    address: { platform: "test", name: "loft" },
-    kind: "thread",
-    workspace: "w",
-    agent: agentId("main"),
-    place: { workspace: "w", channel: "loft", parent: { id: "safe", name: "safe" } },
-  });
+  await openLoft(beside);
   await weir.say(`the code of the safe is ${SECRET}`, { room: "safe", id: "secret", addressed: false });
   scriptBoth(
     server,

@@ -71,6 +71,19 @@ async function world(t: TestContext): Promise<World> {
   };
 }
 
+/** A yard in which one of two things that were said is noted, and a thread of it. */
+async function notedYard(t: TestContext) {
+  const { open, room, remove } = await world(t);
+  const { store } = open;
+  const yard = await room("yard");
+  const thread = await room("thread", "yard");
+  const owner = { channel: thread.id, epoch: 1 };
+  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
+  await open.say(yard.id, "the lift is green", { id: "lift" });
+  await yard.note("please", "The code: zxqpine.");
+  return { open, store, remove, yard, thread, owner };
+}
+
 test("a deletion takes what retells it in the channel and its threads, and nothing else", async (t) => {
   const { open, room, texts, remove } = await world(t);
   const yard = await room("yard");
@@ -93,14 +106,7 @@ test("a deletion takes what retells it in the channel and its threads, and nothi
 
 for (const how of ["deletion", "edit"] as const)
   test(`what a thread's model calls with the words of its channel's notes goes with these: ${how}`, async (t) => {
-    const { open, room, remove } = await world(t);
-    const { store } = open;
-    const yard = await room("yard");
-    const thread = await room("thread", "yard");
-    const owner = { channel: thread.id, epoch: 1 };
-    await open.say(yard.id, "the code is zxqpine", { id: "secret" });
-    await open.say(yard.id, "the lift is green", { id: "lift" });
-    await yard.note("please", "The code: zxqpine.");
+    const { open, store, remove, yard, thread, owner } = await notedYard(t);
     const seq = await open.say(thread.id, "and the code?");
     const turn = await store.turns.begin(owner, seq, seq);
     assert.ok(turn !== null);
@@ -123,14 +129,7 @@ for (const how of ["deletion", "edit"] as const)
 
 for (const how of ["deletion", "edit"] as const)
   test(`a thread's turn that has read its channel's notes calls with none of their words once they are gone: ${how}`, async (t) => {
-    const { open, room, remove } = await world(t);
-    const { store } = open;
-    const yard = await room("yard");
-    const thread = await room("thread", "yard");
-    const owner = { channel: thread.id, epoch: 1 };
-    await open.say(yard.id, "the code is zxqpine", { id: "secret" });
-    await open.say(yard.id, "the lift is green", { id: "lift" });
-    await yard.note("please", "The code: zxqpine.");
+    const { open, store, remove, yard, thread, owner } = await notedYard(t);
     const begin = async (): Promise<RunningTurn> => {
       const seq = await open.say(thread.id, "and the code?");
       const turn = await store.turns.begin(owner, seq, seq);

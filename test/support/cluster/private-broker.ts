@@ -3,18 +3,15 @@ import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "amqplib";
 import { startListening } from "../listening.ts";
-import { Patience, workOf } from "../patience.ts";
+import { Patience, until, workOf } from "../patience.ts";
 import { TestProcess } from "../process.ts";
 import type { TestBroker } from "./broker.ts";
 
 /** Debian's programs themselves: those in the path change the account. */
 const PROGRAMS = "/usr/lib/rabbitmq/bin";
 const SERVER = path.join(PROGRAMS, "rabbitmq-server");
-/** Between two looks whether it answers, ms. */
-const LOOK_MS = 25;
 
 /** Whether the package is there. */
 export async function findPrivateBroker(): Promise<boolean> {
@@ -93,17 +90,14 @@ export async function startPrivateBroker(): Promise<PrivateBroker> {
 /** Resolves once the broker takes connections; as long as its process works, however slowly, it is on its way. */
 async function answering(url: string, server: TestProcess): Promise<void> {
   const patience = new Patience(() => server.out.length + server.err.length + workOf(server.pid));
-  for (;;) {
+  const look = async (): Promise<boolean> => {
     if (server.isOver) throw new Error(`RabbitMQ has ended: ${server.stderr}`);
-    const isThere = await connect(url, { timeout: 5000 }).then(
+    return connect(url, { timeout: 5000 }).then(
       async (connection) => connection.close().then(() => true),
       () => false,
     );
-    if (isThere) return;
-    const why = patience.whyOver();
-    if (why !== null) throw new Error(`RabbitMQ does not answer: ${why}\n${server.stderr}`);
-    await delay(LOOK_MS);
-  }
+  };
+  await until("broker", look, patience);
 }
 
 async function freePort(): Promise<number> {
