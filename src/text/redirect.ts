@@ -22,8 +22,17 @@ export function redirectIn(
   const target = location === null ? null : URL.parse(location, url);
   const isReadable = target !== null && /^https?:$/.test(target.protocol);
   const to = isReadable ? sliceWhole(target.origin, 0, LONGEST) : "no readable address";
+  return refusedRedirect(url, { status, to: ` to ${to}` }, option);
+}
+
+/** The same where a library has read the answer. @param to " to WHERE", or "" if it does not say */
+export function refusedRedirect(
+  url: string,
+  { status, to }: { readonly status: number; readonly to: string },
+  option: string,
+): string {
   return (
-    `${originOf(url)} redirects to ${to} (HTTP ${status}), and Weir follows no redirect: ` +
+    `${originOf(url)} redirects${to} (HTTP ${status}), and Weir follows no redirect: ` +
     `set ${option} to an address of your server that answers without one`
   );
 }

@@ -1,4 +1,4 @@
-// proves: src/llm/http/chat-fetch.ts src/text/redirect.ts
+// proves: src/llm/http/chat-fetch.ts, src/text/redirect.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { lookAtModels } from "../../../src/cli/upkeep/doctor.ts";
