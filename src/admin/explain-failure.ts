@@ -3,6 +3,7 @@ import { firstWords } from "../text/displayable.ts";
 /** What the kinds of a model's errors mean, and what to do. */
 const KINDS: Readonly<Record<string, readonly [what: string, todo: string]>> = {
   unauthorized: ["the model's server refused the key", "Put the right one into .env"],
+  redirected: ["the model's server redirects", "Mend base_url"],
   rejected: ["the model's server refused the request", "Look at the model's name and its settings"],
   rate_limited: [
     "the model's server is asked too often, or its quota is spent",

@@ -92,6 +92,8 @@ export type ModelErrorKind =
   | "rejected"
   /** The key is missing or wrong. */
   | "unauthorized"
+  /** The server redirects, which is not followed; the message says where to, and names no secret. */
+  | "redirected"
   /** An answer without text and without calls. */
   | "empty";
 

@@ -2,6 +2,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
+import { redirectIn } from "../text/redirect.ts";
 
 /** One connection of the protocol's client, from its first byte to its last. */
 export interface Wire {
@@ -109,9 +110,17 @@ function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void):
   });
 }
 
-/** `fetch` whose answers end with an error where they are too long: the SDK reads them whole. */
+/**
+ * `fetch` whose answers end with an error where they are too long: the SDK reads them whole. So does a redirect: the SDK would send a call
+ * again within the same origin.
+ */
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  const redirect = redirectIn(String(url), response, "url");
+  if (redirect !== undefined) {
+    await response.body?.cancel();
+    throw new Error(redirect);
+  }
   if (response.body === null) return response;
   let bytes = 0;
   const bounded = response.body.pipeThrough(

@@ -6,5 +6,7 @@ export function failureKind({
   kind,
 }: ModelError): Extract<FailureKind, "too_long" | "misconfigured" | "unavailable"> {
   if (kind === "context_length") return "too_long";
-  return kind === "unauthorized" || kind === "rejected" ? "misconfigured" : "unavailable";
+  return kind === "unauthorized" || kind === "rejected" || kind === "redirected"
+    ? "misconfigured"
+    : "unavailable";
 }

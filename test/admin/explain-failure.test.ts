@@ -18,3 +18,12 @@ test("what is no model's error is told as it is, on one line, cut and obeyed by 
   assert.ok(long.length < 600);
   assert.ok(!long.includes("\u001B") && !long.includes("\n"));
 });
+
+test("a redirect is told with where it leads, and what to set", () => {
+  const said =
+    "http://a.example redirects to https://a.example (HTTP 308), and Weir follows no redirect: set base_url to …";
+  assert.equal(
+    explainFailure(`redirected (gpt-x, HTTP 308): ${said}`, undefined),
+    `No answer: the model's server redirects (gpt-x, HTTP 308): ${said}. Mend base_url; \`weir doctor\` tries it.`,
+  );
+});

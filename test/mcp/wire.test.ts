@@ -114,6 +114,33 @@ test("one that refuses, floods, or leads elsewhere says so in the log alone", as
   assert.equal(elsewhere.headers.length, 0, "a key never goes to another server");
 });
 
+test("no redirect is followed, not even one to the server itself, and the operator reads where it leads", async (t) => {
+  const elsewhere = await startHttpServer();
+  t.after(async () => elsewhere[Symbol.asyncDispose]());
+  const { server, connection } = await open(t);
+  await connection.opened();
+  const own = new URL(server.url).origin;
+  for (const status of [301, 302, 303, 307, 308])
+    for (const [location, to] of [
+      [elsewhere.url, new URL(elsewhere.url).origin],
+      ["/elsewhere?key=secret", own],
+    ] as const) {
+      const asked: (string | undefined)[] = [];
+      server.instead = (request, response) => {
+        asked.push(`${request.method} ${request.url}`);
+        response.writeHead(status, { location }).end();
+      };
+      const { cause } = await failureOf(connection.call(call("echo", { text: "my words" })));
+      assert.equal(
+        cause instanceof Error ? cause.message : cause,
+        `server web: ${own} redirects to ${to} (HTTP ${status}), and Weir follows no redirect: set url to an address of your server that answers without one`,
+      );
+      assert.ok(!asked.join().includes("elsewhere"), asked.join());
+    }
+  assert.equal(elsewhere.headers.length, 0);
+  assert.deepEqual(server.calls, []);
+});
+
 test("one that goes away is waited for", async (t) => {
   const { server, connection } = await open(t);
   await connection.opened();

@@ -15,6 +15,7 @@ import { startListening } from "../support/listening.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { until } from "../support/patience.ts";
+import { startRedirectingServer } from "../support/redirecting-server.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
@@ -304,4 +305,33 @@ test("where it is not installed, the start says what to install", async () => {
     said,
     /npm install --no-save @opentelemetry\/api@1\.10\.x .*@opentelemetry\/sdk-trace@3\.1\.x$/m,
   );
+});
+
+test("a collector that redirects is told as one", async () => {
+  await using elsewhere = await startRedirectingServer();
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const traces = await openTraces({
+    endpoint: elsewhere.origin,
+    headers: {},
+    serviceName: "weir",
+    version: "1",
+    log,
+  });
+  assert.ok(traces !== null);
+  {
+    await using server = await startModelServer();
+    server.reply(text("hello"));
+    await using weir = await start(server);
+    traces.watch(weir.daemon.events, SERVER);
+    await weir.say("hello", { room: "moved", id: "moved" });
+    await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes("moved"));
+  }
+  await traces[Symbol.asyncDispose]();
+  await until("it is told", () => lines.length > 0);
+  assert.match(
+    lines[0] ?? "",
+    /redirects \(HTTP 307\), and Weir follows no redirect: set telemetry\.endpoint to/,
+  );
+  assert.deepEqual(elsewhere.followed, []);
 });

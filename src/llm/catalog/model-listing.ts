@@ -3,7 +3,9 @@ import { z } from "zod";
 import { retryAfterMs } from "../http/retry-after.ts";
 import { originOf } from "../../text/displayable.ts";
 import { errorMessage } from "../../core/errors.ts";
+import { redirectIn } from "../../text/redirect.ts";
 import { boundedJson } from "../http/bounded-body.ts";
+import { classifyFailure } from "../http/model-failure.ts";
 import type { ChatServer } from "../chat/chat-request.ts";
 import type { ModelPrice } from "../../core/cost.ts";
 import { ModelError } from "../model.ts";
@@ -56,6 +58,12 @@ const NOT_FOR_CHAT =
  */
 export async function listModels(server: ChatServer, signal: AbortSignal): Promise<ListedModel[]> {
   const response = await get(server, signal);
+  const redirect = redirectIn(server.baseUrl, response, "base_url");
+  if (redirect !== undefined) {
+    await response.body?.cancel();
+    const failure = new ModelError("redirected", "auto", redirect, { status: response.status });
+    throw classifyFailure(failure, { model: "auto", messages: [] }, new Date(), server.apiKey);
+  }
   if (response.status === 401 || response.status === 403) {
     throw new ModelError(
       "unauthorized",
@@ -105,6 +113,7 @@ async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
   try {
     return await fetch(`${server.baseUrl}/models`, {
       headers: server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` },
+      redirect: "manual",
       signal,
     });
   } catch (error) {

@@ -66,6 +66,7 @@ async function json(url: string, post: Record<string, unknown>, signal: AbortSig
     const hasBody = Object.keys(post).length > 0;
     const response = await fetch(url, {
       ...(hasBody && { method: "POST", body: JSON.stringify(post) }),
+      redirect: "manual",
       signal,
     });
     if (response.ok) return await boundedJson(response);

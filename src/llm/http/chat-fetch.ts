@@ -1,13 +1,19 @@
 import { boundedText } from "./bounded-body.ts";
-import { nodeFetch } from "./node-fetch.ts";
+import { redirectIn } from "../../text/redirect.ts";
+import { abandon, nodeFetch } from "./node-fetch.ts";
 
 /**
  * `fetch` that converts responses the client cannot read. Measured with openai 7.55: of an error body without
  * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. If a server ignores
- * `stream` and answers with plain JSON, it yields nothing and reports no error.
+ * `stream` and answers with plain JSON, it yields nothing and reports no error. A redirect becomes an error that says where to.
  */
 export const chatFetch: typeof fetch = async (input, init) => {
   const response = await nodeFetch(input, init);
+  const redirect = redirectIn(requestUrl(input), response, "base_url");
+  if (redirect !== undefined) {
+    abandon(response);
+    return Response.json({ error: { message: redirect } }, { status: response.status });
+  }
   if (!response.ok) return wrapErrorBody(response);
   const isChat = requestUrl(input).endsWith("/chat/completions");
   const isJson = response.headers.get("content-type")?.includes("application/json") === true;
@@ -22,7 +28,10 @@ function requestUrl(input: Parameters<typeof fetch>[0]): string {
 async function wrapErrorBody(response: Response): Promise<Response> {
   const text = await boundedText(response);
   const { status, headers } = response;
-  return new Response(withErrorKey(text), { status, headers: withoutLength(headers) });
+  return new Response(status === 304 ? null : withErrorKey(text), {
+    status,
+    headers: withoutLength(headers),
+  });
 }
 
 function withErrorKey(text: string): string {

@@ -35,8 +35,7 @@ export function classifyFailure(
   apiKey?: string,
 ): ModelError {
   // First remove the key: a cut key is not found.
-  const shown = (text: string): string =>
-    sliceWhole(apiKey === undefined ? text : text.replaceAll(apiKey, "[key]"), 0, MAX_MESSAGE);
+  const shown = (text: string): string => sliceWhole(withoutKey(text, apiKey), 0, MAX_MESSAGE);
   if (error instanceof ModelError) return error.withMessage(shown(error.message));
   const isAnswered = error instanceof APIError && !(error instanceof APIConnectionError);
   if (!isAnswered) {
@@ -49,7 +48,9 @@ export function classifyFailure(
   const sent = messages.map((message) => message.text);
   const refusal = windowRefusal(text, sent);
   const kind = kindOf(status, text, refusal !== undefined);
-  return new ModelError(kind, model, shown(error.message), {
+  // The client puts the status before a message; ours has it.
+  const message = kind === "redirected" ? error.message.replace(/^\d+ /, "") : error.message;
+  return new ModelError(kind, model, shown(message), {
     cause: error,
     status,
     retryAfterMs:
@@ -58,9 +59,16 @@ export function classifyFailure(
   });
 }
 
+/** Names of hosts are written small. */
+function withoutKey(text: string, apiKey: string | undefined): string {
+  if (apiKey === undefined) return text;
+  return text.replaceAll(apiKey, "[key]").replaceAll(apiKey.toLowerCase(), "[key]");
+}
+
 function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
   if (isTooLong && status !== 401 && status !== 403) return "context_length";
   if (status === undefined) return kindInStream(text);
+  if (status >= 300 && status < 400 && status !== 304) return "redirected";
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 413) return "context_length";
   // An empty account also gets 429, but no wait helps.

@@ -87,7 +87,7 @@ class DiscordPlatform implements Platform {
     this.#options = options;
     this.#timing = timing;
     this.#shardHomes = shardHomes;
-    this.#logins = new Logins(api, shardHomes, timing);
+    this.#logins = new Logins(api, shardHomes, timing, apiUrl);
     this.#api = api;
     this.#identity = identity;
     this.#directory = directory;

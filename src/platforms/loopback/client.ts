@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { errorMessage } from "../../core/errors.ts";
+import { redirectIn } from "../../text/redirect.ts";
 import { PlatformError } from "../platform.ts";
 
 export const PLATFORM_NAME = "loopback";
@@ -46,6 +47,7 @@ export class LoopbackClient {
         method: call.method,
         headers: headersOf(call),
         body: call.body === undefined ? null : JSON.stringify(call.body),
+        redirect: "manual",
         signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
       });
       text = await response.text();
@@ -56,6 +58,9 @@ export class LoopbackClient {
       });
     }
     if (response.ok) return text;
+    const redirect = redirectIn(this.#url, response, "platforms.loopback.url");
+    // What is to be sent waits until the address is mended.
+    if (redirect !== undefined) throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
     throw refused(response, text);
   }
 }

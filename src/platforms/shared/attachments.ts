@@ -4,6 +4,7 @@ import type { InboundImage } from "../../core/message.ts";
 import { formatSize } from "../../text/format.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { ChannelPolicy } from "../platform.ts";
+import { type OwnHosts, ownAddress } from "./own-address.ts";
 
 /** A file that somebody attached to a message. */
 export interface AttachedFile {
@@ -16,8 +17,8 @@ export interface AttachedFile {
 }
 
 export interface AttachmentReader {
-  /** Names of hosts that files are fetched from, with their subdomains; with a port, that origin alone. */
-  readonly hosts: readonly string[];
+  /** Where files are fetched from. */
+  readonly own: OwnHosts;
   /** For Slack, whose files are not public. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called with the reason why a file was not read. */
@@ -103,13 +104,12 @@ function describe({ name, type, size }: AttachedFile): string {
 /** @throws Error if the address is not the platform's own, or more comes than was told */
 async function download(
   address: string,
-  { hosts, headers = {} }: AttachmentReader,
+  { own, headers = {} }: AttachmentReader,
   limit: number,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const url = URL.parse(address);
-  if (url === null || !hosts.some((host) => isFrom(url, host)))
-    throw new Error("it is not on the platform's own host");
+  const url = ownAddress(address, own);
+  if (url === null) throw new Error("it is not on the platform's own host");
   // A redirect could lead anywhere, with the token.
   const response = await fetch(url, { headers, signal, redirect: "error" });
   if (!response.ok || response.body === null) throw new Error(`the platform answered ${response.status}`);
@@ -121,9 +121,4 @@ async function download(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function isFrom(url: URL, host: string): boolean {
-  if (host.includes(":")) return url.host === host;
-  return url.protocol === "https:" && (url.hostname === host || url.hostname.endsWith(`.${host}`));
 }

@@ -195,7 +195,7 @@ class SlackPlatform implements Platform {
   }
 
   #handlers(inbox: PlatformInbox, ledger: CatchUpLedger, intake: Intake): Handlers {
-    const { log, commands } = this.#options;
+    const { config, log, commands } = this.#options;
     const reader = this.#reader;
     const api = new SlackApi(this.#apiOptions);
     const events = new SlackEvents({
@@ -208,7 +208,7 @@ class SlackPlatform implements Platform {
       log,
     });
     const { commandMs: ackMs, callMs } = this.#timing;
-    const slash = new SlashCommands({ inbox, commands, reader, log, ackMs, callMs });
+    const slash = new SlashCommands({ inbox, commands, reader, apiUrl: config.apiUrl, log, ackMs, callMs });
     this.#commands = slash;
     return {
       event: async (body) => events.take(body),

@@ -3,6 +3,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Logger } from "pino";
+import { refusedRedirect } from "../../text/redirect.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { Events } from "../events.ts";
@@ -35,7 +36,7 @@ export function createTraces(options: TracesOptions): Traces {
     export(spans, done) {
       inner.export(spans, (result) => {
         const code: number = result.code;
-        told.note(code === 0 ? null : errorMessage(result.error), spans.length);
+        told.note(code === 0 ? null : reasonOf(result.error, url), spans.length);
         done(result);
       });
     },
@@ -71,6 +72,13 @@ export function createTraces(options: TracesOptions): Traces {
       );
     },
   };
+}
+
+/** The exporter follows no redirect, and says of one only what its status is called. */
+function reasonOf(error: unknown, url: string): string {
+  const status = error instanceof Error && "code" in error ? Number(error.code) : 0;
+  if (!(status >= 300 && status < 400)) return errorMessage(error);
+  return refusedRedirect(url, { status, to: "" }, "telemetry.endpoint");
 }
 
 /** Tells the log once that nothing can be sent, and once that it can be again. */

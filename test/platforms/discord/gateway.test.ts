@@ -1,8 +1,10 @@
 // proves: src/platforms/discord/gateway/session.ts, src/platforms/discord/gateway/shard.ts
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { GatewayOpcodes } from "discord.js";
+import { startListening } from "../../support/listening.ts";
 import { until } from "../../support/patience.ts";
 import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { type DiscordScene, gapAfter, openDiscordScene } from "./discord-harness.ts";
@@ -259,4 +261,39 @@ test("a bot that is stopped while its connection is down stays away", async () =
   });
   assert.equal(discord.journal.connections("open").length, before);
   await scene[Symbol.asyncDispose]();
+});
+
+/** Another host, of which the bot is not to know: it counts who connects. */
+async function startElsewhere() {
+  let met = 0;
+  const listening = await startListening(createServer(() => met++));
+  const url = `ws://localhost:${listening.port}/`;
+  return { url, met: () => met, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
+}
+
+test("the token goes to Discord's own gateway alone, whatever address is named for it", async () => {
+  await using elsewhere = await startElsewhere();
+  const limit = { total: 1000, remaining: 1000, reset_after: 0, max_concurrency: 1 };
+  const body = { url: elsewhere.url, shards: 1, session_start_limit: limit };
+  const fault = { kind: "status", status: 200, body } as const;
+  await using scene = await openDiscordScene({
+    before: ({ discord }) => discord.faults.next({ method: "GET", route: "/gateway/bot", fault }),
+  });
+  await until("readiness", () => scene.discord.journal.dispatched("READY").length === 1);
+  assert.match(logged(scene, "platform_disconnected")[0] ?? "", /none of its own/);
+  assert.equal(elsewhere.met(), 0);
+});
+
+test("a session that is to be resumed elsewhere is resumed where it was begun, and loses nothing", async () => {
+  await using elsewhere = await startElsewhere();
+  await using scene = await openDiscordScene({ server: { resumeUrl: elsewhere.url } });
+  const { discord, inbox, ann, general } = scene;
+  await sayFirst(scene);
+  discord.gateway.cut();
+  discord.world.say(ann, general, "second");
+  await until("the resume", () => discord.journal.received(GatewayOpcodes.Resume).length === 1);
+  await until("all of it", () => inbox.said.includes("Ann: second"));
+  assert.equal(discord.journal.received(GatewayOpcodes.Identify).length, 1);
+  assert.equal(elsewhere.met(), 0);
+  assert.equal(logged(scene, "resume_address_not_used").length, 1);
 });

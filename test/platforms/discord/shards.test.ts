@@ -190,7 +190,7 @@ test("a wait for Discord's pace ends at once where its signal is aborted", async
   });
   const ending = new AbortController();
   const begunAt = performance.now();
-  const waiting = new Logins(api, homes, DISCORD_TIMING).wait(0, ending.signal);
+  const waiting = new Logins(api, homes, DISCORD_TIMING, null).wait(0, ending.signal);
   setTimeout(() => ending.abort(), 20);
   await assert.rejects(waiting, { name: "AbortError" });
   assert.ok(performance.now() - begunAt < 5000);

@@ -50,7 +50,7 @@ const file = (name: string, type: string, size: number, url = `http://${host}/${
 
 async function read(...files: AttachedFile[]): Promise<{ texts: readonly string[]; images: string[] }> {
   const { texts, images } = await readAttachments(files, {
-    hosts: [host],
+    own: { hosts: [], apiUrl: `http://${host}/api` },
     headers: { authorization: "Bearer t" },
     onFailure: (name, why) => failures.push(`${name}: ${why}`),
   });

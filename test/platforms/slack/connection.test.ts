@@ -1,7 +1,9 @@
 // proves: src/platforms/slack/connection/socket-session.ts, src/platforms/slack/web/api.ts
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import type { Gap } from "../../../src/platforms/platform.ts";
+import { startListening } from "../../support/listening.ts";
 import { outbound } from "../contract.ts";
 import { openSlackScene, type SlackScene } from "./slack-harness.ts";
 import { messageId } from "../../../src/platforms/slack/address.ts";
@@ -313,4 +315,22 @@ test("a thread that is deleted while its channel is read costs nothing else of i
   slack.sockets.disconnect("warning");
   await slack.journal.until("the gap", () => inbox.closed.length === 1);
   assert.deepEqual(inbox.said, ["Ana: first", "Ana: a root", "Ana: missed"]);
+});
+
+test("a socket is opened at Slack alone, whatever address is named for it", async () => {
+  let met = 0;
+  await using elsewhere = await startListening(createServer(() => met++));
+  const url = `ws://localhost:${elsewhere.port}/link/?ticket=secret`;
+  await using scene = await openSlackScene({
+    before: ({ faults }) =>
+      faults.next({
+        method: "apps.connections.open",
+        fault: "status",
+        status: 200,
+        body: JSON.stringify({ ok: true, url }),
+      }),
+  });
+  await socket(scene, 1);
+  assert.match(JSON.stringify(logged(scene, "platform_disconnected")), /none of its own/);
+  assert.equal(met, 0);
 });

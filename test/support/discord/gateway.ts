@@ -229,7 +229,7 @@ export class Gateway {
       user: { ...toUser(bot), email: null, flags: 0, verified: true, mfa_enabled: false },
       guilds: guilds.map(({ id }) => ({ id, unavailable: true })),
       session_id: session.id,
-      resume_gateway_url: `${this.#state.origin.replace("http", "ws")}/resume`,
+      resume_gateway_url: options.resumeUrl ?? `${this.#state.origin.replace("http", "ws")}/resume`,
       shard: identify.shard,
       session_type: "normal",
       private_channels: [],

@@ -21,6 +21,8 @@ export interface DiscordOptions {
   readonly allowsMessageContent?: boolean;
   /** Dispatches that a session keeps for a replay; who missed more is told op 9 with d=false. */
   readonly replayLimit?: number;
+  /** Where READY says that the session is to be resumed; null: here. */
+  readonly resumeUrl?: string | null;
   readonly nonceLifeMs?: number;
   /** Time within which an interaction has to be acknowledged. */
   readonly interactionAckMs?: number;
@@ -39,6 +41,7 @@ const DEFAULTS = {
   heartbeatIntervalMs: 41_250,
   allowsMessageContent: true,
   replayLimit: 250,
+  resumeUrl: null,
   nonceLifeMs: 5 * MINUTE_MS,
   interactionAckMs: 3_000,
   interactionTokenMs: 15 * MINUTE_MS,

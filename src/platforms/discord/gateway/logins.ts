@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { Cache } from "../../../async/cache.ts";
 import { pause } from "../../../async/clock.ts";
 import { PlatformError } from "../../platform.ts";
+import { ownAddress } from "../../shared/own-address.ts";
 import type { ShardHomes } from "../../shared/shard-homes.ts";
 import { gatewayPayload } from "../inbound/payload.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
@@ -10,6 +11,8 @@ import type { DiscordTiming } from "../timing.ts";
 
 /** The gateway's address, and how often the bot may log in. */
 export type GatewayInformation = z.infer<typeof gatewayPayload>;
+
+const GATEWAY_HOSTS = ["discord.gg"];
 
 /** Many shards begin together: they share an answer of Discord for so long, ms. */
 const SHARED_MS = 5000;
@@ -30,6 +33,7 @@ export class Logins {
   };
   readonly #api: DiscordApi;
   readonly #isPaced: boolean;
+  readonly #apiUrl: string | null;
   readonly #homes: Pick<ShardHomes, "takeLogin">;
   readonly #information = new Cache<GatewayInformation>(1);
   /** How many may log in at the same time: those whose numbers differ by it are counted together. */
@@ -39,7 +43,10 @@ export class Logins {
     api: DiscordApi,
     homes: Pick<ShardHomes, "takeLogin">,
     { isLoginPaced }: Pick<DiscordTiming, "isLoginPaced">,
+    /** Null: Discord's own. */
+    apiUrl: string | null,
   ) {
+    this.#apiUrl = apiUrl;
     this.#api = api;
     this.#homes = homes;
     this.#isPaced = isLoginPaced;
@@ -48,6 +55,14 @@ export class Logins {
   /** To be asked before a login. @throws PlatformError, also if no more logins are allowed */
   async ask(): Promise<GatewayInformation> {
     const information = await this.information();
+    if (!this.isGateway(information.url)) {
+      this.#information.delete("");
+      throw new PlatformError(
+        PLATFORM_NAME,
+        "unavailable",
+        "Discord named an address of its gateway that is none of its own",
+      );
+    }
     const {
       remaining,
       reset_after: retryAfterMs,
@@ -61,6 +76,11 @@ export class Logins {
     }
     this.#concurrency = concurrency;
     return information;
+  }
+
+  /** Whether a token may be sent to an address that was named for the gateway. */
+  isGateway(url: string): boolean {
+    return ownAddress(url, { hosts: GATEWAY_HOSTS, apiUrl: this.#apiUrl }) !== null;
   }
 
   /** @throws PlatformError */

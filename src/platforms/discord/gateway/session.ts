@@ -11,6 +11,7 @@ import {
 import { GatewayIntentBits } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import { originOf } from "../../../text/displayable.ts";
 import type { Session } from "../../shared/connection.ts";
 import { Unread } from "../../intake/unread.ts";
 import { isWrongToken, PLATFORM_NAME, toPlatformError } from "../rest/api.ts";
@@ -165,7 +166,7 @@ export class GatewaySession implements Session {
         return this.#resumable;
       },
       updateSessionInfo: (_shard, info) => {
-        this.#resumable = info;
+        this.#resumable = info === null ? null : this.#atOwnAddress(info, options.gatewayInformation.url);
       },
       waitForIdentify: async (shard, signal) => {
         // Many shards wait for each other for longer than one may take to get ready.
@@ -185,6 +186,14 @@ export class GatewaySession implements Session {
         if (this.#ended.signal.aborted) await new Promise(() => undefined);
       },
     };
+  }
+
+  /** The token is sent to where a session is resumed: an address that is none of Discord's own is replaced by the gateway's. */
+  #atOwnAddress(info: SessionInfo, gateway: string): SessionInfo | null {
+    const { logins, log } = this.#parts;
+    if (logins.isGateway(info.resumeURL)) return info;
+    log.warn({ platform: PLATFORM_NAME, address: originOf(info.resumeURL) }, "resume_address_not_used");
+    return logins.isGateway(gateway) ? { ...info, resumeURL: gateway } : null;
   }
 
   #listen(shard: WebSocketShard): void {

@@ -213,12 +213,12 @@ export class ShardIntake {
 
   /** The session that an earlier process, or another one, has left; null: there is none to go on with. Does not throw. */
   async #kept(): Promise<KeptSession | null> {
-    const { identity, config, log } = this.#parts;
+    const { identity, config, logins, log } = this.#parts;
     if (!this.#isFirst) return null;
     this.#isFirst = false;
     try {
       const kept = await this.#ledger.keptSession(PLATFORM_NAME, this.#shard);
-      if (kept === null || kept.shards !== this.#shards) return null;
+      if (kept === null || kept.shards !== this.#shards || !logins.isGateway(kept.resumeUrl)) return null;
       // A question that has waited for longer than the operator says is not answered, and the gateway tells it as a new one.
       if (kept.ageMs > Math.min(SESSION_MS, config.catchUpMaxAgeMs)) return null;
       if ((await identity.bot()).user.id !== kept.account) return null;

@@ -24,7 +24,7 @@ export interface ReadOptions {
 }
 
 /** Only names the files. */
-const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
+const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
 /** For unknown kinds of messages. */
 const NO_WORDS = "[message without words]";
 const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
@@ -36,9 +36,8 @@ export class MessageReader {
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
-    const own = parts.apiUrl === null ? null : URL.parse(parts.apiUrl)?.host;
     this.#files = {
-      hosts: own === null || own === undefined ? FILE_HOSTS : [...FILE_HOSTS, own],
+      own: { hosts: FILE_HOSTS, apiUrl: parts.apiUrl },
       onFailure: (_name, why) => parts.log.info({ platform: PLATFORM_NAME, why }, "file_not_read"),
     };
   }

@@ -1,5 +1,8 @@
+import { Readable } from "node:stream";
 import { errorCode } from "../../../core/errors.ts";
+import { redirectIn } from "../../../text/redirect.ts";
 import {
+  DefaultRestOptions,
   DiscordAPIError,
   HTTPError,
   RateLimitError,
@@ -93,6 +96,7 @@ export class DiscordApi implements Disposable {
       retries: 0,
       timeout: timing.callMs,
       globalRequestsPerSecond: timing.callsPerSecond,
+      makeRequest: request,
       rejectOnRateLimit: (limit) => waitOf(limit) > timing.longestWaitMs,
       ...(apiUrl !== null && { api: apiUrl }),
     });
@@ -145,6 +149,19 @@ export class DiscordApi implements Disposable {
     this.#rest.clearHandlerSweeper();
   }
 }
+
+/** The client follows no redirect, and takes one for an answer: a text that was not posted would count as posted. */
+const request: typeof DefaultRestOptions.makeRequest = async (url, init) => {
+  const response = await DefaultRestOptions.makeRequest(url, init);
+  const { status, headers, body } = response;
+  const location = headers.get("location");
+  const answer = { status, headers: new Headers(location === null ? {} : { location }) };
+  const redirect = redirectIn(url, answer, "platforms.discord.api_url");
+  if (redirect === undefined) return response;
+  if (body instanceof Readable) body.on("error", () => undefined).destroy();
+  else await body?.cancel();
+  throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
+};
 
 /** @throws PlatformError if the body does not fit the schema */
 export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {

@@ -5,9 +5,10 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import type { Session } from "../../shared/connection.ts";
+import { ownAddress } from "../../shared/own-address.ts";
 import { Unread } from "../../intake/unread.ts";
 import { PlatformError } from "../../platform.ts";
-import { clientOptions, toSlackError } from "../web/api.ts";
+import { clientOptions, SlackError, toSlackError } from "../web/api.ts";
 import { type Handlers } from "./bolt-app.ts";
 import { boltLogger } from "./bolt-logger.ts";
 import { forOperator } from "../web/api-errors.ts";
@@ -40,6 +41,8 @@ const envelopeFrame = z.object({
   payload: z.looseObject({}),
 });
 const eventOf = z.object({ payload: z.object({ event: z.object({ type: z.string() }) }) });
+
+const SOCKET_HOSTS = ["slack.com"];
 
 /** Longest wait for the end of a socket or of an attempt to open one. */
 const END_MS = 1000;
@@ -94,6 +97,15 @@ class SocketSession implements Session {
     // Bolt's own listener acknowledges before the work is done.
     this.#client.removeAllListeners("slack_event");
     this.#client.on("slack_event", (envelope: Envelope) => void this.#take(envelope));
+    // The client opens a socket at this address right after.
+    this.#client.on("authenticated", ({ url }: { readonly url: string }) => {
+      if (ownAddress(url, { hosts: SOCKET_HOSTS, apiUrl }) === null)
+        throw new SlackError(
+          "unavailable",
+          "Slack named an address for a socket that is none of its own",
+          {},
+        );
+    });
     this.#client.on("connected", () => parts.handlers.connected());
     this.#client.on("disconnected", () => {
       parts.handlers.disconnected();

@@ -27,7 +27,7 @@ export interface SaidText {
 }
 
 /** Names the files without fetching them. */
-const NO_FILES: AttachmentReader = { hosts: [], onFailure: () => undefined };
+const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
 const FILE_HOSTS = ["files.slack.com", "slack.com", "slack-edge.com"];
 
 /** Names looked up per message, and how many concurrently: a text has room for thousands of ids. */
@@ -41,9 +41,8 @@ export class MessageReader {
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
-    const own = parts.apiUrl === null ? null : URL.parse(parts.apiUrl)?.host;
     this.#files = {
-      hosts: own === null || own === undefined ? FILE_HOSTS : [...FILE_HOSTS, own],
+      own: { hosts: FILE_HOSTS, apiUrl: parts.apiUrl },
       headers: { authorization: `Bearer ${parts.botToken}` },
       onFailure: (name, why) => parts.log.info({ platform: "slack", why }, "file_not_read"),
     };

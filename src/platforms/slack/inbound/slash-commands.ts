@@ -7,6 +7,7 @@ import type { PlatformCommand, PlatformInbox } from "../../platform.ts";
 import { addressOf, PLATFORM_NAME } from "../address.ts";
 import { type Block, toBlocks } from "../outbound/card.ts";
 import { fitMrkdwn } from "../outbound/mrkdwn.ts";
+import { ownAddress } from "../../shared/own-address.ts";
 import { commandOfPress } from "../../shared/pressed-command.ts";
 import type { ButtonPress, SlashCommand } from "./payload.ts";
 import { MAX_POST_LENGTH } from "../outbound/poster.ts";
@@ -16,6 +17,8 @@ export interface CommandsParts {
   readonly inbox: Pick<PlatformInbox, "command">;
   readonly commands: readonly PlatformCommand[];
   readonly reader: Pick<MessageReader, "person">;
+  /** Null: Slack's own. */
+  readonly apiUrl: string | null;
   readonly log: Logger;
   readonly ackMs: number;
   readonly callMs: number;
@@ -46,6 +49,7 @@ interface AnswerPlace {
   readonly threadTs: string | null;
 }
 
+const RESPONSE_HOSTS = ["slack.com"];
 const PART_LENGTH = 3000;
 /** Slack accepts five posts per command. */
 const MAX_PARTS = 5;
@@ -150,7 +154,9 @@ export class SlashCommands {
     content: { readonly text: string; readonly blocks?: readonly Block[] },
   ): Promise<void> {
     const thread = threadTs === null ? {} : { thread_ts: threadTs };
-    const response = await fetch(url, {
+    const own = ownAddress(url, { hosts: RESPONSE_HOSTS, apiUrl: this.#parts.apiUrl });
+    if (own === null) throw new Error("the response_url is none of Slack's own");
+    const response = await fetch(own, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ response_type: "ephemeral", replace_original: false, ...thread, ...content }),

@@ -1,6 +1,7 @@
 import { webApi } from "@slack/bolt";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { redirectIn } from "../../../text/redirect.ts";
 import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
 import { boltLogger } from "../connection/bolt-logger.ts";
@@ -41,6 +42,7 @@ export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, 
   rejectRateLimitedCalls: boolean;
   timeout: number;
   logger: ReturnType<typeof boltLogger>;
+  fetch: typeof fetch;
 } {
   return {
     slackApiUrl: `${apiUrl ?? "https://slack.com/api"}/`,
@@ -48,8 +50,19 @@ export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, 
     rejectRateLimitedCalls: true,
     timeout: timeoutMs,
     logger: boltLogger(log),
+    fetch: fetchWithoutRedirects,
   };
 }
+
+/** The client's own refusal of a redirect says no more than that the connection failed. */
+const fetchWithoutRedirects: typeof fetch = async (input, init) => {
+  const response = await fetch(input, { ...init, redirect: "manual" });
+  const url = input instanceof Request ? input.url : String(input);
+  const redirect = redirectIn(url, response, "platforms.slack.api_url");
+  if (redirect === undefined) return response;
+  await response.body?.cancel();
+  throw new SlackError("unavailable", redirect, {});
+};
 
 /** The Web API with one token. */
 export class SlackApi {
@@ -85,6 +98,8 @@ const httpError = z.object({ code: z.literal("slack_webapi_http_error"), statusC
 
 /** Classifies an error of a Slack client. Drops the error's own message: it may be a page of HTML. */
 export function toSlackError(method: string, error: unknown): SlackError {
+  const own = causesOf(error).find((one) => one instanceof SlackError);
+  if (own !== undefined) return own;
   const refused = refusal.safeParse(error);
   if (refused.success) {
     const { error: code, needed } = refused.data.data;
@@ -105,11 +120,19 @@ export function toSlackError(method: string, error: unknown): SlackError {
   return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
 }
 
+/** An error and what has caused it. */
+function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)
+    causes.push(one);
+  return causes;
+}
+
 const withCode = z.object({ code: z.string() });
 
 /** `fetch failed` is no reason: the reason is in the causes. */
 function reasonOf(error: unknown): string {
-  for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause) {
+  for (const one of causesOf(error)) {
     if (one.name === "TimeoutError") return "it took too long";
     const coded = withCode.safeParse(one);
     if (coded.success && !coded.data.code.startsWith("slack_")) return coded.data.code;

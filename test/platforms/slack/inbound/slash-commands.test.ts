@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";
+import { pino } from "pino";
+import { SlashCommands } from "../../../../src/platforms/slack/inbound/slash-commands.ts";
+import { startRedirectingServer } from "../../../support/redirecting-server.ts";
 import { toBlocks } from "../../../../src/platforms/slack/outbound/card.ts";
 import type { ScriptedFault } from "../../../support/slack/faults.ts";
 import { CARD } from "../../cards.ts";
@@ -121,6 +124,35 @@ function troubled(options: SceneOptions): void {
     assert.equal(lines.filter((line) => line.includes("card_refused")).length, 2);
   });
 }
+
+test("an answer goes to Slack alone: what names another place for it, or redirects, gets none", async () => {
+  await using server = await startRedirectingServer();
+  const named = async (responseUrl: string, apiUrl: string | null): Promise<string[]> => {
+    const lines: string[] = [];
+    const commands = new SlashCommands({
+      inbox: { command: async () => CARD },
+      commands: [],
+      reader: { person: async (id) => ({ id, name: "Ana", isBot: false, roles: [] }) },
+      apiUrl,
+      log: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
+      ackMs: 0,
+      callMs: 10_000,
+    });
+    const given = { command: "/weir", channel_id: "C1", user_id: "U1", response_url: responseUrl };
+    await commands.run(given, async () => undefined);
+    await commands.idle();
+    return lines;
+  };
+  for (const [url, apiUrl] of [
+    [`${server.elsewhere}/`, null],
+    [`${server.elsewhere}/`, `${server.origin}/api`],
+    [`${server.origin}/`, `${server.origin}/api`],
+  ] as const)
+    assert.match((await named(url, apiUrl)).join(), /command_answer_not_sent/);
+  // The card, and its text.
+  assert.deepEqual(server.asked, ["POST /", "POST /"]);
+  assert.deepEqual(server.followed, []);
+});
 
 async function posts(
   { slack }: SlackScene,

@@ -1,0 +1,53 @@
+/** A server that redirects each request, and the one to which it points, which must see nothing. */
+import { createServer } from "node:http";
+import { startListening } from "./listening.ts";
+
+/** What `fetch` follows, and what it does not. */
+export const REDIRECTS = [300, 301, 302, 303, 305, 307, 308] as const;
+
+export interface RedirectingServer extends AsyncDisposable {
+  readonly origin: string;
+  /** Where it points. */
+  readonly elsewhere: string;
+  /** Requests to it, as `POST /v1/embeddings`. */
+  readonly asked: readonly string[];
+  /** Requests to the other. */
+  readonly followed: readonly string[];
+  status: number;
+  /** The header `location`; null: none. Default: the path that was asked for, at the other server. */
+  location: string | null | undefined;
+}
+
+export async function startRedirectingServer(): Promise<RedirectingServer> {
+  const asked: string[] = [];
+  const followed: string[] = [];
+  const other = await startListening(
+    createServer((request, response) => {
+      followed.push(`${request.method} ${request.url}`);
+      response.end("{}");
+    }),
+  );
+  const server = await startListening(
+    createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      const there = `${other.url}${request.url}?key=secret-in-query`;
+      const location = face.location === undefined ? there : face.location;
+      request.resume().once("end", () => {
+        response.writeHead(face.status, location === null ? {} : { location });
+        response.end("secret-in-body");
+      });
+    }),
+  );
+  const face = {
+    origin: server.url,
+    elsewhere: other.url,
+    asked,
+    followed,
+    status: 307,
+    location: undefined as string | null | undefined,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([server[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);
+    },
+  };
+  return face;
+}
