@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
 import type { Summariser } from "../compactor/summariser.ts";
+import type { AgentConfig } from "../config/config.ts";
 import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
@@ -40,6 +41,8 @@ export interface SharedParts {
   readonly othersWrite?: boolean;
   /** Wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
+  /** Whether any channel shares memories that an agent may see; default: one may. Must not wait. */
+  readonly isShared?: (agent: AgentConfig) => boolean;
   /** Longest wait for each thing that a turn looks up before it asks its model, ms; default: some tenths of a second, by what it is. */
   readonly lookUpWithinMs?: number | undefined;
   /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { withoutApprovers } from "../admin/commands/approvals.ts";
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "../agents.ts";
-import type { Config } from "../config/config.ts";
+import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Models } from "../llm/model-provider.ts";
 import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
@@ -90,6 +90,8 @@ export interface Answering {
   /** How; undefined: nobody does any more. */
   readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
   readonly staffOf: (channel: ChannelRow) => StaffedAgent;
+  /** Whether any channel shares memories that an agent may see. */
+  readonly isShared: (agent: Pick<AgentConfig, "id" | "sharedMemory">) => boolean;
   /** Makes the extract that replaces a summary with a forgotten text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
@@ -100,6 +102,11 @@ export function answeringOf(inForce: Readonly<InForce>, names: { readonly holds:
   return {
     bindingOf,
     staffOf: (channel) => inForce.setup.agents.bound(channel, bindingOf(channel)),
+    isShared: ({ id, sharedMemory }) =>
+      inForce.setup.bindings.some(
+        ({ sharesMemory, agent, also }) =>
+          sharesMemory && [agent, ...also].some((one) => one === id || sharedMemory.includes(one)),
+      ),
     digesterOf: ({ agent }) => inForce.setup.agents.of(agent).compactorAgent.digester,
   };
 }

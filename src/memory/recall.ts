@@ -114,6 +114,11 @@ export class Recall {
     };
   }
 
+  /** Memories alone, if the text asks for any. @returns best first */
+  async findMemories(memories: RecallMemories, asked: MemoryRecallQuery): Promise<Memory[]> {
+    return (await this.#asksForRecall(asked.text)) ? memories.find(asked, isQuestion(asked.text)) : [];
+  }
+
   /** Begins the look-up by meaning, beside that by words. Among entries a text that asks nothing is looked for by words alone. */
   async #near(
     { channel, text, from = FIRST, to, limit, leastCoverage = 0, signal }: RecallQuery,

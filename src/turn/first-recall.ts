@@ -2,6 +2,7 @@ import type { UserEntry } from "../core/entry.ts";
 import { dueMessages, type History } from "../core/history.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Seq } from "../core/ids.ts";
+import type { ChannelKind } from "../core/message.ts";
 
 /** Entries, and memories, that recall may bring to a turn. */
 const RECALL_LIMIT = 20;
@@ -21,30 +22,45 @@ export interface FirstRecall {
   readonly memories: number;
 }
 
-/** What an agent may look up. */
-type Recallable = AgentConfig["memory"]["recall"];
+/** What an agent may look up in a channel. */
+export interface Recallable {
+  readonly recall: AgentConfig["memory"]["recall"];
+  /** Memories of other channels may show here: they are never in view. */
+  readonly seesElsewhere: boolean;
+}
+
+/**
+ * Whether memories of other channels may show in a channel. Pure.
+ * @param isShared asked only where it matters: whether any channel shares memories that the agent may see
+ */
+export function seesElsewhere(
+  { kind, workspace }: { readonly kind: ChannelKind; readonly workspace: string },
+  isShared: () => boolean,
+): boolean {
+  // A thread sees the memories of its channel.
+  return kind === "thread" || (kind === "channel" && workspace !== "" && isShared());
+}
 
 /** Pure. @param toSeq the last message that the turn answers */
-export function firstRecall(history: History, toSeq: Seq, recall: Recallable): FirstRecall {
+export function firstRecall(history: History, toSeq: Seq, what: Recallable): FirstRecall {
   const due = dueMessages(history).filter(({ seq }) => seq <= toSeq);
-  return recallFor(history, due, recall);
+  return recallFor(history, due, what);
 }
 
 /** What a turn will look for that answers these messages. Pure. */
 export function recallFor(
   history: History,
   messages: readonly AskingMessage[],
-  recall: Recallable,
+  { recall, seesElsewhere: isElsewhere }: Recallable,
 ): FirstRecall {
   const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
-  const isLookedUp = (what: Recallable): boolean => !isAllInView && (recall === "all" || recall === what);
   return {
     text: messages.map(({ text }) => text).join("\n"),
     askers: askersOf(messages),
     repliesTo: messages.flatMap(({ replyTo }) => replyTo ?? []),
-    entries: isLookedUp("messages") ? RECALL_LIMIT : 0,
-    // What is remembered of what is in view need not be looked up: asking would cost each turn a query.
-    memories: isLookedUp("memories") ? MEMORY_LIMIT : 0,
+    entries: !isAllInView && recall !== "memories" && recall !== "off" ? RECALL_LIMIT : 0,
+    // The view holds the sources of this channel's own memories: a query would cost each turn and find nothing new.
+    memories: (!isAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? MEMORY_LIMIT : 0,
   };
 }
 

@@ -77,6 +77,8 @@ export interface TurnChannel {
     limit: number,
     signal?: AbortSignal,
   ): Promise<Memory[]>;
+  /** Memories of other channels may show here. */
+  seesElsewhere(): boolean;
   /** What the turn looked for by itself was looked for to the end. */
   hasFoundAll(): boolean;
   /** What tools may do to the channel, beside looking things up. */
@@ -259,7 +261,10 @@ class TurnRun {
   /** Recall is a help, not a condition: without it the turn goes on. */
   async #lookUp(history: History): Promise<LookedUp> {
     const { config } = this.#agent;
-    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, config.memory.recall);
+    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, {
+      recall: config.memory.recall,
+      seesElsewhere: this.#channel.seesElsewhere(),
+    });
     const startedAt = steadyNow();
     const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
@@ -274,7 +279,8 @@ class TurnRun {
       const found = { entries: recalled.length, memories: remembered.length };
       this.#channel.onRecalled?.(found, steadyNow() - startedAt);
     }
-    const hasLooked = entries + memories > 0 && this.#channel.hasFoundAll();
+    // Where entries were not looked up, the view may hold what is asked for.
+    const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
     return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
   }

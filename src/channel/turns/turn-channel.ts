@@ -29,7 +29,7 @@ import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import { reminderSetter } from "./turn-reminders.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
-import { LOOKED_UP_WITHIN_MS, type TurnRecall } from "./turn-recall.ts";
+import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
 
@@ -96,7 +96,7 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
 
 /** What a turn of this channel may do to it. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
-  const { history, turn, draft, owner, address, events, now, recall, indexer } = parts;
+  const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
   const scene = sceneOf(parts);
   const keeper = parts.agent.notes;
@@ -153,9 +153,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       events.emit({ type: "emergency", channel, omitted, omittedTo, tokensBefore, tokensAfter });
     },
     extract: async (maxTokens) => omittedExtract(parts, history.current, maxTokens),
-    recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
-    hasFoundAll: () => !recall.hasMissed,
-    recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
+    ...lookUps(parts),
     showDraft: (text) => draft?.show(text),
     onCall(record, estimatedTokens) {
       parts.usage.note(record, estimatedTokens);
@@ -163,6 +161,18 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
     },
     ...tellSteps(events, channel, turn.id),
+  };
+}
+
+function lookUps(
+  parts: TurnChannelParts,
+): Pick<TurnChannel, "recall" | "recallMemories" | "seesElsewhere" | "hasFoundAll"> {
+  const { recall } = parts;
+  return {
+    recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
+    recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
+    seesElsewhere: () => recallableBy(parts).seesElsewhere,
+    hasFoundAll: () => !recall.hasMissed,
   };
 }
 

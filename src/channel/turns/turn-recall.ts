@@ -7,7 +7,7 @@ import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { asksOfSelf } from "../../memory/own-words.ts";
-import { askersOf, type FirstRecall } from "../../turn/first-recall.ts";
+import { askersOf, type FirstRecall, type Recallable, seesElsewhere } from "../../turn/first-recall.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
@@ -30,6 +30,17 @@ interface Ahead<Found> {
   readonly text: string;
   readonly limit: number;
   readonly found: Promise<Found[]>;
+}
+
+/** What an agent may look up in its channel. */
+export function recallableBy(
+  parts: Pick<ActorParts, "agent" | "kind" | "workspace" | "isShared">,
+): Recallable {
+  const { config } = parts.agent;
+  return {
+    recall: config.memory.recall,
+    seesElsewhere: seesElsewhere(parts, () => parts.isShared?.(config) ?? true),
+  };
 }
 
 /** Searches a channel's log and memories for one turn. Disposing cancels the searches under way. */
@@ -60,7 +71,7 @@ export class TurnRecall implements Disposable {
 
   /** It was begun for this turn, and for these words. */
   isFor({ fromSeq, toSeq }: Pick<TurnRange, "fromSeq" | "toSeq">, { text }: FirstRecall): boolean {
-    return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#entriesAhead?.text === text;
+    return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#memoriesAhead?.text === text;
   }
 
   /** A search is under way, or waits. */
@@ -91,7 +102,17 @@ export class TurnRecall implements Disposable {
 
   /** Begins the turn's first search ahead: the log may not have its messages yet. */
   start({ text, entries, memories, askers, repliesTo }: FirstRecall): void {
-    if (entries === 0 || memories === 0) return;
+    if (memories === 0) return;
+    if (entries === 0) {
+      const found = this.#search(this.#automatic.signal, async (signal) =>
+        this.#parts.recall.findMemories(this.#parts.memories, {
+          ...this.#memoriesQuery(text, memories, askers),
+          signal,
+        }),
+      );
+      this.#memoriesAhead = ahead(text, memories, found);
+      return;
+    }
     const asking = { askers, repliesTo: this.#said(repliesTo) };
     const both = this.#search(this.#automatic.signal, async (signal) =>
       this.#parts.recall.findWithMemories(

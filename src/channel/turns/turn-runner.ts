@@ -25,7 +25,7 @@ import { refusedForBudget, tellBudgets } from "./turn-budget.ts";
 import { type Asked, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
-import { TurnRecall } from "./turn-recall.ts";
+import { recallableBy, TurnRecall } from "./turn-recall.ts";
 import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 
@@ -159,11 +159,9 @@ export class TurnRunner {
     const { lastSeq } = this.#history.current;
     const seq = lastSeq + 1;
     this.#expected = { seq, turn: null };
-    const { recall } = this.#parts.agent.config.memory;
-    this.#lookAhead(
-      { fromSeq: seq, toSeq: seq },
-      recallFor(this.#history.current, [{ ...message, text: storableText(message.text) }], recall),
-    );
+    const asking = { ...message, text: storableText(message.text) };
+    const wanted = recallFor(this.#history.current, [asking], recallableBy(this.#parts));
+    this.#lookAhead({ fromSeq: seq, toSeq: seq }, wanted);
     return { epoch: this.#parts.owner.epoch, lastSeq };
   }
 
@@ -207,7 +205,7 @@ export class TurnRunner {
     // The search runs while the turn's row is written. What a guest is to find depends on the brief that it is given.
     if (range.agent !== undefined) this.#dropAhead();
     else {
-      const wanted = firstRecall(history, range.toSeq, agent.config.memory.recall);
+      const wanted = firstRecall(history, range.toSeq, recallableBy(this.#parts));
       if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     }
     return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent)) ?? "unknown";

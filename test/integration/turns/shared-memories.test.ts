@@ -24,6 +24,15 @@ function threadOf(channel: string): Place {
   };
 }
 
+/** Nobody has said anything there: all of it is in view. */
+const NEW_PLACES: Readonly<Record<string, Place>> = {
+  "new-public": { kind: "channel", isPrivate: false },
+  "new-private": { kind: "channel", isPrivate: true },
+  "new-under-public": threadOf("public"),
+  "new-under-private": threadOf("private"),
+  "new-dm": { kind: "dm" },
+};
+
 const PLACES: Readonly<Record<string, Place>> = {
   public: { kind: "channel", isPrivate: false },
   square: { kind: "channel", isPrivate: false },
@@ -115,6 +124,55 @@ test("a secret of a place shows in no place whose people were not told it, whate
       assert.equal(told.includes(`zxq${from}.`), may, `what was told in ${from}, in ${room}`);
     }
   }
+});
+
+function isDelivered({ events }: TestWeir, room: string): boolean {
+  return events.some((event) => event.type === "reply_delivered" && event.channel === `test:${room}`);
+}
+
+/** Which places' secrets the first request of a new place holds, of the two places that have threads. */
+async function firstToldIn({ server }: Scene, weir: TestWeir, room: string): Promise<string[]> {
+  script(
+    server,
+    () => text("a summary"),
+    () => text("noted", { usage: "none" }),
+  );
+  const before = server.requests.length;
+  await weir.say("what is the code of the safe?", {
+    room,
+    ...NEW_PLACES[room],
+    workspace: "W",
+    addressed: true,
+  });
+  await weir.event("reply_delivered", () => isDelivered(weir, room));
+  const told = JSON.stringify(server.requests[before]?.body);
+  return ["public", "private"].filter((from) => told.includes(`zxq${from}.`));
+}
+
+test("memories of elsewhere are recalled in a place where nothing was summarised yet, as far as they may show there", async () => {
+  const seen: Record<"shared" | "apart", Record<string, string[]>> = { shared: {}, apart: {} };
+  for (const how of ["shared", "apart"] as const) {
+    await using scene = await openScene();
+    await using weir = await scene.start({}, undefined, { sharesMemory: how === "shared" });
+    await tellSecrets(scene, weir);
+    for (const room of Object.keys(NEW_PLACES)) seen[how][room] = await firstToldIn(scene, weir, room);
+  }
+  assert.deepEqual(seen, {
+    shared: {
+      "new-public": ["public"],
+      "new-private": ["public"],
+      "new-under-public": ["public"],
+      "new-under-private": ["public", "private"],
+      "new-dm": [],
+    },
+    apart: {
+      "new-public": [],
+      "new-private": [],
+      "new-under-public": ["public"],
+      "new-under-private": ["private"],
+      "new-dm": [],
+    },
+  });
 });
 
 test("what was shared is told nowhere else from the moment on at which its channel is private", async () => {
