@@ -36,6 +36,11 @@ function onSignal(signal: NodeJS.Signals): void {
   };
   // A busy process hears of a signal late: first of those that came meanwhile.
   setTimeout(() => setImmediate(over), SAME_SIGNAL_MS).unref();
+  drain();
+}
+
+function drain(): void {
+  if (shutdown.signal.aborted) return;
   shutdown.abort();
   setTimeout(() => {
     process.stderr.write(
@@ -46,8 +51,11 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
+/** A terminal that closes hangs up, often more than once: its processes drain, so that they leave no Postgres behind. */
+let hangUp = drain;
+process.on("SIGHUP", () => hangUp());
 // The process manager died: the one that comes after it starts a daemon of its own, which this one must make way for.
-process.on("disconnect", () => shutdown.abort());
+process.on("disconnect", drain);
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // `weir log … | head` has seen enough: no failure, but what is open has to be closed in order.
   shutdown.abort();
@@ -65,7 +73,9 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   shutdown: shutdown.signal,
-  onHangUp: (listener) => process.on("SIGHUP", listener),
+  onHangUp(listener) {
+    hangUp = listener;
+  },
   tellReady: () => process.send?.("ready"),
 };
 
