@@ -19,7 +19,8 @@ import { readForgetMe } from "../../core/forget-me.ts";
 import { type MemoryId, memoryId } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
-import { counted, normalForm, plainDigits, withoutUnseen } from "../../text/text.ts";
+import { counted, normalForm, plainDigits } from "../../text/text.ts";
+import { withoutUnseen } from "../../text/unseen.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
