@@ -31,7 +31,7 @@ export const forgetCommand: Command = {
   help: "forget a memory, end what was learned, or forget all that you have said",
   argument: {
     name: "what",
-    form: "NUMBER | L1 | L1 me | QUERY | me | me everywhere",
+    form: "NUMBER | L1 | QUERY | me | me everywhere",
     help: "a number of /memory or /learned, words, or all of yours",
   },
   allowed: "everybody",

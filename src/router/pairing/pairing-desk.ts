@@ -156,7 +156,7 @@ export class PairingDesk {
     await this.#telling;
   }
 
-  /** Nobody is told of anything any more: another daemon tells what is new, or the next start. */
+  /** Ends the reports to owners: another daemon sends what is new, or this one after its next start. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     for (const timer of this.#nextNews.values()) clearTimeout(timer);

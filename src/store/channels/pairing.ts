@@ -29,7 +29,7 @@ export interface PairingRequest extends PlatformPerson {
 /** Who has asked to be let in since owners were told last. */
 interface PairingNews {
   readonly requests: readonly PairingRequest[];
-  /** How long nobody may be told of anything; 0: there is nothing else to tell. */
+  /** Until the next report is allowed; 0: there is nothing new to report. */
   readonly waitMs: number;
 }
 
