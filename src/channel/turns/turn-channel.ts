@@ -77,6 +77,7 @@ export function sceneOf({
   return {
     platform,
     channel: titleOf(address, kind, place),
+    ...(kind === "dm" && { isDirect: true }),
     names: [
       ...ids.map((id) => `${platform}:${id}`),
       ...(isNamed ? [`${platform}:${workspace}/#${title}`] : []),

@@ -22,7 +22,7 @@ export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 /** Channels that are listed. */
 const SHOWN = 40;
 /** People among whom a misspelt one is looked for. */
-const MOST_PEOPLE = 5000;
+export const MOST_PEOPLE = 5000;
 const SUGGESTED = 5;
 
 /** A person as an operator names one. */
