@@ -1,4 +1,4 @@
-// proves: migrations/0053_pairing.sql, migrations/0074_open_door.sql, src/store/channels/pairing.ts
+// proves: migrations/0053_pairing.sql, migrations/0070_open_door.sql, src/store/channels/pairing.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MOST_CODES } from "../../../src/store/channels/pairing.ts";
