@@ -113,6 +113,25 @@ test("a log that a signal ends in the middle ends with 1", async () => {
   assertPlain(started, /^Interrupted: the output is not complete\.$/m);
 });
 
+test("a replay that a signal ends, ends with 1, and the same command does the rest", async () => {
+  const ts = "2026-05-01T12:00:00Z";
+  const said = [1, 2, 3].map((n) =>
+    JSON.stringify({ conversation_id: "c", author: "Ann", ts, text: `no. ${n}` }),
+  );
+  await writeFile(path.join(home.folder, "talk.jsonl"), said.join("\n"));
+  const replay = ["replay", "talk.jsonl", "--channel", "room"];
+  await using gate = await gateRows(open, "insert on entries", "new.text = 'no. 2'");
+  const started = home.start(...replay);
+  await gate.reached();
+  started.signal("SIGTERM");
+  await gate.open();
+  assert.equal((await started.finish()).code, 1);
+  assertPlain(started, /^Interrupted: run this again, and it goes on from here\.$/m);
+  const again = await home.run(...replay);
+  assert.equal(again.code, 0, again.stderr);
+  assert.match(again.out.join("\n"), /^messages +1 appended, 2 known from an earlier run$/m);
+});
+
 test("an output that cannot be written is no success", { skip: process.platform !== "linux" }, async () => {
   for (const args of [
     ["memories", "export", "-"],

@@ -16,7 +16,7 @@ const LINE_FEED = 0x0a;
 const LONGEST_LINE = 1024 * 1024;
 
 const name = z.string().regex(/^[a-z_][a-z0-9_]*$/);
-const table = z.object({
+const tableSchema = z.object({
   name,
   columns: z.array(name).min(1).refine(areDistinct),
   /** What numbers its rows, by column: the last number that was given; null: none. */
@@ -33,7 +33,7 @@ const headSchema = kindSchema.extend({
   signingKey: z.string().regex(KEY_TEXT).nullable(),
   /** Each behind those that its rows refer to. */
   tables: z
-    .array(table)
+    .array(tableSchema)
     .min(1)
     .refine((tables) => areDistinct(tables.map((one) => one.name))),
 });
