@@ -12,8 +12,8 @@ import type { BackupHead, BackupReader, BackupTable, ReadBackup } from "./backup
 
 /*
  * A backup goes into a database in one transaction: its schema, its rows, the migrations to the schema of this version, and a mark
- * that names the backup. So a crash leaves all of it or nothing. The signing key is placed before the rows: with a crash between, it is
- * the backup's own, by which the same command goes on. After a crash behind the commit the mark tells the same command that all is there.
+ * that names the backup. So a crash leaves all of it or nothing. The signing key is placed before the rows: after a crash between the two
+ * it is the backup's own, and the same command goes on. After a crash that follows the commit, the mark shows the same command that all is there.
  */
 
 export interface RestoreParts {
@@ -61,7 +61,7 @@ export async function restoreBackup(
       signal?.throwIfAborted();
       return "restored";
     } catch (error) {
-      // What went wrong before says more.
+      // The first error says more than a failed removal.
       await dropKey().catch(() => undefined);
       throw error;
     }

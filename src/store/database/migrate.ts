@@ -58,7 +58,7 @@ export async function migrate(database: Database, log: Logger, to = Infinity): P
   });
 }
 
-/** Until the end of the transaction nobody else migrates: a daemon that starts waits. */
+/** Takes the lock of migrations until the end of the transaction: a daemon that starts waits for it. */
 export async function lockSchema(client: Queryable): Promise<void> {
   await client.query({ name: "", text: "select pg_advisory_xact_lock($1)" }, [ADVISORY_LOCK]);
 }

@@ -99,7 +99,7 @@ export async function migrateDatabase(
 }
 
 /**
- * The database that a backup goes into, as it is; an embedded one is made where there is none.
+ * Opens the database that a backup goes into, and makes an empty embedded server where there is none.
  * @throws OperatorError if a Weir has the data folder
  */
 export async function openForRestore(
