@@ -42,11 +42,11 @@ export async function restoreBackup(
 ): Promise<"restored" | "there before"> {
   return database.copy("write", async (client) => {
     await lockSchema(client);
+    const { current, known } = await readSchemaState(client);
+    assertKnown(found.head.schema, known);
     const daemons = await findDaemons(client);
     if (daemons !== null)
       throw new OperatorError(`A Weir (${daemons}) runs on this database. Stop it first.`);
-    const { current, known } = await readSchemaState(client);
-    assertKnown(found.head.schema, known);
     if (current > 0 && (await isMarked(client, found.sha256))) {
       await keepKey();
       return "there before";
