@@ -185,7 +185,8 @@ async function askDaemon(
     // One after the other: each holds its channel's row for a moment.
     for (const { channel } of await people.places(platform, id)) {
       const request = await requests.add(channel.id, { kind: "forget", person: id });
-      const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer);
+      const again = "run this again later, and it says what is left";
+      const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer, again);
       if (answer === null) {
         await assertNoCluster(store, `forget in ${formatAddress(channel.address)}`);
         return { isTaken: false, forgotten };

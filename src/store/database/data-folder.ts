@@ -38,13 +38,16 @@ const FILES: ReadonlySet<string> = new Set([
 /** Older parts of the log. */
 const OLD_LOG = /^weir\.log\.\d{1,2}$/;
 
+/** What a crash leaves of {@link putPrivateFile}. */
+const UNFINISHED = /^(?:signing\.key|http\.token)\.[0-9a-f]{12}$/;
+
 /** Rights of the group and of all others. */
 const OTHERS = 0o077;
 const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
 
 function isOwnFile(name: string): boolean {
-  return FILES.has(name) || OLD_LOG.test(name);
+  return FILES.has(name) || OLD_LOG.test(name) || UNFINISHED.test(name);
 }
 
 /** Makes a folder that is closed to other accounts, where there is none. The folders above it are made as usual. */
@@ -60,7 +63,8 @@ export async function putPrivateFile(file: string, text: string): Promise<void> 
   await makePrivateFolder(path.dirname(file));
   const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
   try {
-    await writeFile(unfinished, text, { mode: PRIVATE_FILE, flag: "wx" });
+    // Flushed: after a loss of power a key that is there has all its digits.
+    await writeFile(unfinished, text, { mode: PRIVATE_FILE, flag: "wx", flush: true });
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });

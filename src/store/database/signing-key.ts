@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { isMissingFile, OperatorError } from "../../core/errors.ts";
-import { putPrivateFile, SIGNING_KEY } from "./data-folder.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
+import { putPrivateFile, SIGNING_KEY, unusable } from "./data-folder.ts";
 
 /** What a signature says of a row. */
 export type Genuineness = "ours" | "changed" | "of another key";
@@ -59,7 +59,7 @@ function noKey(): NoKeyError {
 }
 
 const KEY_BYTES = 32;
-const KEY_TEXT = /^[0-9a-f]{64}$/;
+export const KEY_TEXT = /^[0-9a-f]{64}$/;
 const KEY_ID_LENGTH = 12;
 
 interface Key {
@@ -81,7 +81,7 @@ export function fileSigner(
     known ??= await readKey(file);
     if (known !== null) return known;
     await beforeMade();
-    return (known = await makeKey(file));
+    return (known = await makeKey(dataDir));
   };
   return {
     async open() {
@@ -119,14 +119,17 @@ function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
   return createHmac("sha256", bytes).update(JSON.stringify(row)).digest();
 }
 
-/** Null: there is none. @throws OperatorError if the file is no key */
+/** Null: there is none. @throws OperatorError if the file is no key, or cannot be read */
 async function readKey(file: string): Promise<Key | null> {
   let text: string;
   try {
     text = (await readFile(file, "utf8")).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
-    throw error;
+    throw new OperatorError(
+      `${file} cannot be read (${errorMessage(error)}): it must belong to the account that runs Weir.`,
+      { cause: error },
+    );
   }
   if (!KEY_TEXT.test(text))
     throw new OperatorError(
@@ -143,21 +146,42 @@ export async function readSigningKey(dataDir: string): Promise<string | null> {
 }
 
 /**
- * Brings the key of a backup into a data folder.
+ * Looks whether a data folder can take the key of a backup.
+ * @returns whether it has it already
  * @throws OperatorError if another one is there: rows of both cannot be believed
  */
-export async function keepSigningKey(dataDir: string, key: string): Promise<void> {
-  if (!KEY_TEXT.test(key)) throw new OperatorError("The signing key of the backup is no key.");
-  const file = signingKeyFile(dataDir);
+export async function hasSigningKey(dataDir: string, key: string): Promise<boolean> {
   const there = await readSigningKey(dataDir);
   if (there !== null && there !== key)
-    throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);
-  if (there === null) await putPrivateFile(file, `${key}\n`);
+    throw new OperatorError(
+      `${signingKeyFile(dataDir)} is another key than the backup's, and nothing was restored: move it away, and run this again.`,
+    );
+  return there !== null;
+}
+
+/**
+ * Brings the key of a backup into a data folder.
+ * @returns takes it away again, where it was not there before
+ * @throws OperatorError if another one is there, or the folder cannot be written to
+ */
+export async function keepSigningKey(dataDir: string, key: string): Promise<() => Promise<void>> {
+  if (await hasSigningKey(dataDir, key)) return async () => undefined;
+  await putKey(dataDir, key);
+  return async () => rm(signingKeyFile(dataDir), { force: true });
+}
+
+async function putKey(dataDir: string, key: string): Promise<void> {
+  try {
+    await putPrivateFile(signingKeyFile(dataDir), `${key}\n`);
+  } catch (cause) {
+    throw unusable(dataDir, cause);
+  }
 }
 
 /** Never half of one, also if another daemon makes it at the same time. */
-async function makeKey(file: string): Promise<Key> {
-  await putPrivateFile(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`);
+async function makeKey(dataDir: string): Promise<Key> {
+  const file = signingKeyFile(dataDir);
+  await putKey(dataDir, randomBytes(KEY_BYTES).toString("hex"));
   const key = await readKey(file);
   if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
   return key;
