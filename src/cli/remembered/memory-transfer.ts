@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { createWriteStream, readFileSync } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { text as readText } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { formatAddress, parseAddress } from "../../core/ids.ts";
 import {
   checkMemoryLine,
@@ -11,6 +11,7 @@ import {
   type MemoryLine,
   parseMemoryLine,
 } from "../../memory/memory-file.ts";
+import { LONG, readText as readFileText } from "../../files/read-file.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { PortableMemory } from "../../store/memory/memory-transfer.ts";
 import type { Store } from "../../store/store.ts";
@@ -110,9 +111,10 @@ export async function importMemories(io: Io, file: string, options: CommonOption
 async function readLines(io: Io, file: string): Promise<string[]> {
   if (file === "-") return (await readText(io.stdin)).split("\n");
   try {
-    return readFileSync(file, "utf8").split("\n");
+    return readFileText(file, LONG).split("\n");
   } catch (error) {
-    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`);
+    if (!isMissingFile(error)) throw error;
+    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`, { cause: error });
   }
 }
 

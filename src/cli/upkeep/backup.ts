@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream, existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
+import { errorCode, errorMessage, isMissingFile, OperatorError, WeirError } from "../../core/errors.ts";
+import { openToRead } from "../../files/read-file.ts";
 import { checkBackup, type OnTable, restoreBackup, writeBackup } from "../../store/backup/backup.ts";
 import { BackupReader, type RowCounts } from "../../store/backup/backup-file.ts";
 import { migrate, readSchemaState } from "../../store/database/migrate.ts";
@@ -28,12 +29,13 @@ Whoever has the file can read everything. What people take back later stays in i
  */
 export async function backup(io: Io, file: string, options: BackupOptions): Promise<void> {
   const config = readConfigToLook(io, options);
-  if (existsSync(file)) throw new OperatorError(`${file} is there already: name another file.`);
+  if ((await lstat(file).catch(() => null)) !== null) throw isThere(file);
   const unfinished = `${file}.unfinished`;
+  const out = await createUnfinished(unfinished);
   try {
-    const rows = await writeFile(io, config, unfinished);
+    const rows = await writeRows(io, config, out).finally(async () => out.close());
     if (options.verify === true) await checkBackup(openBackup(unfinished));
-    await rename(unfinished, file);
+    await finish(unfinished, file);
     const checked = options.verify === true ? ", and read again to its end" : "";
     say(io, `${describe(rows)} written to ${file}${checked}.\n${BESIDE}`);
   } catch (error) {
@@ -45,12 +47,44 @@ export async function backup(io: Io, file: string, options: BackupOptions): Prom
   }
 }
 
-async function writeFile(io: Io, config: Config, file: string): Promise<RowCounts> {
+/** A new file, for its owner's eyes alone. */
+async function createUnfinished(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "wx", 0o600);
+  } catch (error) {
+    throw new OperatorError(
+      errorCode(error) === "EEXIST"
+        ? `${file} is there already: another backup is being written, or one was cut off. In that case remove it.`
+        : `${file} cannot be written: ${errorMessage(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Gives the file its name, unless another one has it by now. */
+async function finish(unfinished: string, file: string): Promise<void> {
+  try {
+    // Unlike a rename, it does not replace a file.
+    await link(unfinished, file);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") throw isThere(file);
+    // Not each file system has links.
+    await rename(unfinished, file);
+    return;
+  }
+  await rm(unfinished);
+}
+
+function isThere(file: string): OperatorError {
+  return new OperatorError(`${file} is there already: name another file.`);
+}
+
+async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
   await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
   const { current: schema } = await readSchemaState(opened.database);
-  const head = { schema, signingKey: await readSigningKey(config.database.dataDir) };
+  const head = { schema, signingKey: readSigningKey(config.database.dataDir) };
   const packed = createGzip();
-  const written = pipeline(packed, createWriteStream(file, { mode: 0o600 }), { signal: io.shutdown });
+  const written = pipeline(packed, file.createWriteStream(), { signal: io.shutdown });
   // Where it fails, what is written next fails, and tells of it.
   written.catch(() => undefined);
   const write = async (bytes: Buffer | string): Promise<void> => {
@@ -92,11 +126,21 @@ export async function restore(io: Io, file: string, options: BackupOptions): Pro
 }
 
 function openBackup(file: string): BackupReader {
-  const bytes = createReadStream(file);
+  const bytes = createReadStream(file, { fd: openBackupFile(file) });
   const unpacked = createGunzip();
   // The reader tells of it.
   pipeline(bytes, unpacked).catch(() => undefined);
   return new BackupReader(unpacked, file);
+}
+
+/** @throws OperatorError if it cannot be read */
+function openBackupFile(file: string): number {
+  try {
+    return openToRead(file);
+  } catch (error) {
+    if (!isMissingFile(error)) throw error;
+    throw new OperatorError(`${file} is no backup, or damaged: there is no such file.`, { cause: error });
+  }
 }
 
 function describe({ channels = 0, entries = 0, summaries = 0, memories = 0 }: RowCounts): string {

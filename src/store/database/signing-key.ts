@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isMissingFile, OperatorError } from "../../core/errors.ts";
+import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
 import { putPrivateFile, SIGNING_KEY } from "./data-folder.ts";
 
 /** What a signature says of a row. */
@@ -78,7 +78,7 @@ export function fileSigner(
   const file = signingKeyFile(dataDir);
   let known: Key | null = null;
   const own = async (): Promise<Key> => {
-    known ??= await readKey(file);
+    known ??= readKey(file);
     if (known !== null) return known;
     await beforeMade();
     return (known = await makeKey(file));
@@ -88,7 +88,7 @@ export function fileSigner(
       await own();
     },
     async keyId() {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       return known?.id ?? null;
     },
     async sign(row) {
@@ -96,14 +96,14 @@ export function fileSigner(
       return { keyId: key.id, signature: hmac(key, row).toString("hex") };
     },
     async check(row, { keyId, signature }) {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       if (known === null || known.id !== keyId) return "of another key";
       const given = Buffer.from(signature, "hex");
       const right = hmac(known, row);
       return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
     },
     async derive(purpose, makes) {
-      const key = makes === "makes" ? await own() : (known ??= await readKey(file));
+      const key = makes === "makes" ? await own() : (known ??= readKey(file));
       if (key === null) throw noKey();
       return { keyId: key.id, bytes: hmac(key, ["key", purpose]) };
     },
@@ -120,12 +120,14 @@ function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
 }
 
 /** Null: there is none. @throws OperatorError if the file is no key */
-async function readKey(file: string): Promise<Key | null> {
+function readKey(file: string): Key | null {
   let text: string;
   try {
-    text = (await readFile(file, "utf8")).trim();
+    text = readText(file, SHORT).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
+    if (error instanceof UnreadableFileError)
+      throw new OperatorError(`${file}, the key that rows are signed with, ${error.why}.`, { cause: error });
     throw error;
   }
   if (!KEY_TEXT.test(text))
@@ -138,8 +140,8 @@ async function readKey(file: string): Promise<Key | null> {
 }
 
 /** The key of a data folder, for a backup; null: there is none. @throws OperatorError if the file is no key */
-export async function readSigningKey(dataDir: string): Promise<string | null> {
-  return (await readKey(signingKeyFile(dataDir)))?.bytes.toString("hex") ?? null;
+export function readSigningKey(dataDir: string): string | null {
+  return readKey(signingKeyFile(dataDir))?.bytes.toString("hex") ?? null;
 }
 
 /**
@@ -149,7 +151,7 @@ export async function readSigningKey(dataDir: string): Promise<string | null> {
 export async function keepSigningKey(dataDir: string, key: string): Promise<void> {
   if (!KEY_TEXT.test(key)) throw new OperatorError("The signing key of the backup is no key.");
   const file = signingKeyFile(dataDir);
-  const there = await readSigningKey(dataDir);
+  const there = readSigningKey(dataDir);
   if (there !== null && there !== key)
     throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);
   if (there === null) await putPrivateFile(file, `${key}\n`);
@@ -158,7 +160,7 @@ export async function keepSigningKey(dataDir: string, key: string): Promise<void
 /** Never half of one, also if another daemon makes it at the same time. */
 async function makeKey(file: string): Promise<Key> {
   await putPrivateFile(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`);
-  const key = await readKey(file);
+  const key = readKey(file);
   if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
   return key;
 }

@@ -1,0 +1,59 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { assertRegular } from "./read-file.ts";
+
+/** How Weir writes files with people's words or secrets: for their owner alone, and never into another one's. */
+
+const PRIVATE = 0o600;
+
+/**
+ * Puts a text in the place of a file, or where there is none: whole or not at all. A link in its place is replaced, and
+ * not followed.
+ * @param options.mode default: its owner's alone
+ * @param options.owner default: the account of this process
+ */
+export function replaceFile(
+  path: string,
+  text: string | Buffer,
+  options: { readonly mode?: number; readonly owner?: { readonly uid: number; readonly gid: number } } = {},
+): void {
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
+  const { mode = PRIVATE, owner } = options;
+  try {
+    writeFileSync(draft, text, { mode: PRIVATE, flag: "wx" });
+    if (owner !== undefined) chownSync(draft, owner.uid, owner.gid);
+    // The process' mask takes from what is asked for.
+    chmodSync(draft, mode);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Opens a file to be added to, and makes it where there is none. A pipe is not waited for.
+ * @param isLinkMeant false: a link is none of ours to follow
+ * @throws an error of the system, or UnreadableFileError where it is no regular file
+ */
+export function openToAppend(path: string, { isLinkMeant }: { readonly isLinkMeant: boolean }): number {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+  const fd = openSync(path, isLinkMeant ? flags : flags | constants.O_NOFOLLOW, PRIVATE);
+  try {
+    assertRegular(fstatSync(fd), path);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
