@@ -1,5 +1,6 @@
 // proves: src/compose/reloader.ts, src/cli/overview/reload.ts, src/cli/talk/configuration-source.ts, src/admin/requests/reload-answer.ts, migrations/0054_reload.sql
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -118,6 +119,14 @@ test("a broken save changes nothing, says where it is broken, and is over when i
   await world.say("room", "second", "and now?");
   await world.untilAnswered();
   assert.match(scene.prompt(), /Speak of trains\./);
+
+  // Nobody would ever write into it.
+  execFileSync("mkfifo", [path.join(home.folder, "pipe")]);
+  await rename(path.join(home.folder, "pipe"), path.join(home.folder, "config.toml"));
+  await daemon.errorLine("is a pipe, not a file");
+  assert.match((await home.run("reload")).stderr, /config\.toml\n +is a pipe, not a file/);
+  await world.say("room", "third", "still there?");
+  await world.untilAnswered();
   await world.assertAnsweredOnce();
 });
 
