@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSy
 import { errorCode, isMissingFile, OperatorError } from "../core/errors.ts";
 
 /**
- * The one way to read a file whose path or text is somebody else's: regular files alone, also by a link. A pipe, a socket
- * and a device could be waited for without an end, and have none.
+ * Reads files that other people name or write: regular files alone, also by a link. A pipe, a socket or a device may
+ * never answer, and may never end.
  */
 
 /** Most bytes of a file that holds a word: a key, a token, a number. */

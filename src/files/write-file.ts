@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { assertRegular } from "./read-file.ts";
 
-/** How Weir writes files with people's words or secrets: for their owner alone, and never into another one's. */
+/** Writes files with people's words or secrets: readable by their owner alone, and never into a file of somebody else. */
 
 const PRIVATE = 0o600;
 

@@ -114,7 +114,7 @@ test("a backup opens no file that is there, follows no link, and waits for no pi
   await writeFile(at("victim"), "of somebody else");
   await symlink("victim", at("planted.unfinished"));
   const cutOff =
-    "planted.unfinished is there already: another backup is being written, or one was cut off. In that case remove it.";
+    "planted.unfinished is there already: another backup is being written, or one was interrupted; if it was, remove this file.";
   assert.deepEqual(await asked("backup", "planted"), [1, cutOff]);
   await symlink("nowhere", at("link"));
   assert.deepEqual(await asked("backup", "link"), [1, "link is there already: name another file."]);

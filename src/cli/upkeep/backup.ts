@@ -54,7 +54,7 @@ async function createUnfinished(file: string): Promise<FileHandle> {
   } catch (error) {
     throw new OperatorError(
       errorCode(error) === "EEXIST"
-        ? `${file} is there already: another backup is being written, or one was cut off. In that case remove it.`
+        ? `${file} is there already: another backup is being written, or one was interrupted; if it was, remove this file.`
         : `${file} cannot be written: ${errorMessage(error)}.`,
       { cause: error },
     );

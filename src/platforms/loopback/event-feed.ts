@@ -129,7 +129,7 @@ export class EventFeed {
     this.#state = { kind, since: new Date(), why, isOperators: false };
   }
 
-  /** A service that was started anew counts its events anew, and knows nothing of what was taken. */
+  /** A service that has started again numbers its events from one, and knows of none that was taken. */
   #meet(server: string): void {
     if (this.#underWay?.server !== server) this.#underWay = new EventsUnderWay(server);
   }
