@@ -33,7 +33,7 @@ export async function backup(io: Io, file: string, options: BackupOptions): Prom
   const unfinished = `${file}.unfinished`;
   const out = await createUnfinished(unfinished);
   try {
-    const rows = await writeRows(io, config, out).finally(async () => out.close());
+    const rows = await writeClosing(io, config, out);
     if (options.verify === true) await checkBackup(openBackup(unfinished));
     await finish(unfinished, file);
     const checked = options.verify === true ? ", and read again to its end" : "";
@@ -77,6 +77,14 @@ async function finish(unfinished: string, file: string): Promise<void> {
 
 function isThere(file: string): OperatorError {
   return new OperatorError(`${file} is there already: name another file.`);
+}
+
+async function writeClosing(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
+  try {
+    return await writeRows(io, config, file);
+  } finally {
+    await file.close();
+  }
 }
 
 async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
