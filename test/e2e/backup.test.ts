@@ -1,8 +1,9 @@
 // proves: src/cli/upkeep/backup.ts, src/store/database/open.ts, src/store/database/signing-key.ts
 // A backup of one's own Postgres becomes an embedded one, and the other way round.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -100,4 +101,25 @@ test("what is no backup, or damaged, or of a newer Weir, is refused in words, an
     newer.stderr,
     /The backup has schema version 9999, this Weir knows \d+: restore it with the version that wrote it/,
   );
+});
+
+test("a backup opens no file that is there, follows no link, and waits for no pipe", async () => {
+  const { home } = from;
+  const at = (name: string): string => path.join(home.folder, name);
+  const asked = async (...args: string[]): Promise<readonly [number | null, string]> => {
+    const { code, stderr } = await home.run(...args);
+    return [code, stderr.trim()];
+  };
+  await writeFile(at("victim"), "of somebody else");
+  await symlink("victim", at("planted.unfinished"));
+  const cutOff =
+    "planted.unfinished is there already: another backup is being written, or one was interrupted; if it was, remove this file.";
+  assert.deepEqual(await asked("backup", "planted"), [1, cutOff]);
+  await symlink("nowhere", at("link"));
+  assert.deepEqual(await asked("backup", "link"), [1, "link is there already: name another file."]);
+  assert.equal(await readFile(at("victim"), "utf8"), "of somebody else");
+  assert.ok(!existsSync(at("planted")) && !existsSync(at("nowhere")) && existsSync(at("planted.unfinished")));
+  execFileSync("mkfifo", [at("pipe")]);
+  assert.deepEqual(await asked("restore", "pipe", "--verify"), [1, "pipe is a pipe, not a file."]);
+  assert.deepEqual(await asked("memories", "import", "pipe"), [1, "pipe is a pipe, not a file."]);
 });

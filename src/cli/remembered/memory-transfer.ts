@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { text as readText } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError, WeirError } from "../../core/errors.ts";
 import { formatAddress, parseAddress } from "../../core/ids.ts";
 import {
   checkMemoryLine,
@@ -10,6 +9,8 @@ import {
   type MemoryLine,
   parseMemoryLine,
 } from "../../memory/memory-file.ts";
+import { LONG, readText as readFileText } from "../../files/read-file.ts";
+import { writeNewFile } from "../../files/write-file.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { PortableMemory } from "../../store/memory/memory-transfer.ts";
 import type { Store } from "../../store/store.ts";
@@ -17,7 +18,6 @@ import { displayableJson, displayableLine } from "../../text/displayable.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import { counted } from "../../text/text.ts";
 import { aborted, type CommonOptions, type Io, say, writeOut } from "../io.ts";
-import { writeWholeFile } from "../whole-file.ts";
 import { findChannel, readConfig, withStore } from "../open.ts";
 import { readConfigToLook } from "../readable-config.ts";
 
@@ -42,7 +42,9 @@ export async function exportMemories(io: Io, file: string, options: ExportOption
       await writeAll(async (text) => writeOut(io, text));
       return;
     }
-    const count = await writeWholeFile(file, writeAll);
+    const count = await writeNewFile(file, async (handle) =>
+      writeAll(async (text) => handle.writeFile(text)),
+    );
     say(io, `${counted(count, "memory", "memories")} written to ${file}. No deletion reaches this file.`);
   });
 }
@@ -111,9 +113,10 @@ export async function importMemories(io: Io, file: string, options: CommonOption
 async function readLines(io: Io, file: string): Promise<string[]> {
   if (file === "-") return (await readText(io.stdin)).split("\n");
   try {
-    return readFileSync(file, "utf8").split("\n");
+    return readFileText(file, LONG).split("\n");
   } catch (error) {
-    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`);
+    if (!isMissingFile(error)) throw error;
+    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`, { cause: error });
   }
 }
 

@@ -1,10 +1,12 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream, existsSync, type ReadStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { createReadStream, type ReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip, type Gunzip } from "node:zlib";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
+import { isMissingFile, OperatorError, WeirError, errorMessage } from "../../core/errors.ts";
+import { openToRead } from "../../files/read-file.ts";
+import { writeNewFile } from "../../files/write-file.ts";
 import { checkBackup, type OnTable, writeBackup } from "../../store/backup/backup.ts";
 import { BackupReader, type ReadBackup, type RowCounts } from "../../store/backup/backup-file.ts";
 import { restoreBackup } from "../../store/backup/restore.ts";
@@ -35,27 +37,24 @@ Whoever has the file can read everything. What people take back later stays in i
  */
 export async function backup(io: Io, file: string, options: BackupOptions): Promise<void> {
   const config = readConfigToLook(io, options);
-  if (existsSync(file)) throw new OperatorError(`${file} is there already: name another file.`);
-  const unfinished = `${file}.unfinished`;
   try {
-    const rows = await writeFile(io, config, unfinished);
-    if (options.verify === true) await checkBackup(openBackup(unfinished, io.shutdown));
-    await rename(unfinished, file);
+    const rows = await writeNewFile(file, async (handle, unfinished) => {
+      const written = await writeRows(io, config, handle);
+      if (options.verify === true) await checkBackup(openBackup(unfinished, io.shutdown));
+      return written;
+    });
     const checked = options.verify === true ? ", and read again to its end" : "";
     say(io, `${describe(rows)} written to ${file}${checked}.\n${BESIDE}`);
   } catch (error) {
-    await rm(unfinished, { force: true });
     if (io.shutdown.aborted) throw new OperatorError("Interrupted: there is no backup.");
-    throw error instanceof WeirError
-      ? error
-      : new OperatorError(`${file} cannot be written: ${errorMessage(error)}.`);
+    throw error;
   }
 }
 
-async function writeFile(io: Io, config: Config, file: string): Promise<RowCounts> {
+async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
   await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
   const packed = createGzip();
-  const written = pipeline(packed, createWriteStream(file, { mode: 0o600 }), { signal: io.shutdown });
+  const written = pipeline(packed, file.createWriteStream({ autoClose: false }), { signal: io.shutdown });
   // Where it fails, what is written next fails, and tells of it.
   written.catch(() => undefined);
   const write = async (bytes: Buffer | string): Promise<void> => {
@@ -124,7 +123,7 @@ async function assertTakes(
   { database: { dataDir, url } }: Config,
   { head, bytes }: Pick<ReadBackup, "head" | "bytes">,
 ): Promise<void> {
-  if (head.signingKey !== null) await hasSigningKey(dataDir, head.signingKey);
+  if (head.signingKey !== null) hasSigningKey(dataDir, head.signingKey);
   const free = url === null ? await freeBytes(dataDir) : null;
   if (free === null || free >= bytes) return;
   throw new OperatorError(
@@ -133,7 +132,7 @@ async function assertTakes(
 }
 
 export function openBackup(file: string, signal: AbortSignal): BackupReader {
-  const bytes = createReadStream(file);
+  const bytes = createReadStream(file, { fd: openBackupFile(file) });
   const unpacked = createGunzip();
   // The reader tells of it.
   pipeline(bytes, unpacked, { signal }).catch(() => undefined);
@@ -144,6 +143,16 @@ export function openBackup(file: string, signal: AbortSignal): BackupReader {
 async function* wholly(unpacked: Gunzip, file: ReadStream): AsyncGenerator<Buffer> {
   yield* unpacked;
   if (unpacked.bytesWritten < file.bytesRead) yield Buffer.alloc(1);
+}
+
+/** @throws OperatorError if it cannot be read */
+function openBackupFile(file: string): number {
+  try {
+    return openToRead(file);
+  } catch (error) {
+    if (!isMissingFile(error)) throw error;
+    throw new OperatorError(`There is no file ${file}.`, { cause: error });
+  }
 }
 
 function describe({ channels = 0, entries = 0, summaries = 0, memories = 0 }: RowCounts): string {

@@ -49,7 +49,7 @@ const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
 const HOLD_MS = 10_000;
 /** Maximum remembered threads fetched separately from their parent. */
 const MAX_FETCHED_SEPARATELY = 10_000;
-/** Maximum waiting messages. Further messages are fetched later, as after an interruption. */
+/** Maximum waiting messages, half of them of one channel. Further messages are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** Maximum waiting events of all kinds. Higher, since changes are small and some cannot be fetched later. */
 const MAX_WAITING_CHANGES = 20_000;
@@ -156,7 +156,8 @@ export class Intake {
    * @returns the receipt, once the event is durable; undefined if the event must be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
+    const most = event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES;
+    if (this.#waiting >= most || this.#channels.isFull(home.channel.name, most)) {
       this.miss(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }

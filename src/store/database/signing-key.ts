@@ -1,7 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
-import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
+import { isMissingFile, OperatorError } from "../../core/errors.ts";
+import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
 import { putPrivateFile, SIGNING_KEY, unusable } from "./data-folder.ts";
 
 /** What a signature says of a row. */
@@ -78,7 +79,7 @@ export function fileSigner(
   const file = signingKeyFile(dataDir);
   let known: Key | null = null;
   const own = async (): Promise<Key> => {
-    known ??= await readKey(file);
+    known ??= readKey(file);
     if (known !== null) return known;
     await beforeMade();
     return (known = await makeKey(dataDir));
@@ -88,7 +89,7 @@ export function fileSigner(
       await own();
     },
     async keyId() {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       return known?.id ?? null;
     },
     async sign(row) {
@@ -96,14 +97,14 @@ export function fileSigner(
       return { keyId: key.id, signature: hmac(key, row).toString("hex") };
     },
     async check(row, { keyId, signature }) {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       if (known === null || known.id !== keyId) return "of another key";
       const given = Buffer.from(signature, "hex");
       const right = hmac(known, row);
       return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
     },
     async derive(purpose, makes) {
-      const key = makes === "makes" ? await own() : (known ??= await readKey(file));
+      const key = makes === "makes" ? await own() : (known ??= readKey(file));
       if (key === null) throw noKey();
       return { keyId: key.id, bytes: hmac(key, ["key", purpose]) };
     },
@@ -120,16 +121,18 @@ function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
 }
 
 /** Null: there is none. @throws OperatorError if the file is no key, or cannot be read */
-async function readKey(file: string): Promise<Key | null> {
+function readKey(file: string): Key | null {
   let text: string;
   try {
-    text = (await readFile(file, "utf8")).trim();
+    text = readText(file, SHORT).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
-    throw new OperatorError(
-      `${file} cannot be read (${errorMessage(error)}): it must belong to the account that runs Weir.`,
-      { cause: error },
-    );
+    if (error instanceof UnreadableFileError)
+      throw new OperatorError(
+        `${file}, the key that rows are signed with, ${error.why}: it must belong to the account that runs Weir.`,
+        { cause: error },
+      );
+    throw error;
   }
   if (!KEY_TEXT.test(text))
     throw new OperatorError(
@@ -141,8 +144,8 @@ async function readKey(file: string): Promise<Key | null> {
 }
 
 /** The key of a data folder, for a backup; null: there is none. @throws OperatorError if the file is no key */
-export async function readSigningKey(dataDir: string): Promise<string | null> {
-  return (await readKey(signingKeyFile(dataDir)))?.bytes.toString("hex") ?? null;
+export function readSigningKey(dataDir: string): string | null {
+  return readKey(signingKeyFile(dataDir))?.bytes.toString("hex") ?? null;
 }
 
 /**
@@ -150,8 +153,8 @@ export async function readSigningKey(dataDir: string): Promise<string | null> {
  * @returns whether it has it already
  * @throws OperatorError if another one is there: rows of both cannot be believed
  */
-export async function hasSigningKey(dataDir: string, key: string): Promise<boolean> {
-  const there = await readSigningKey(dataDir);
+export function hasSigningKey(dataDir: string, key: string): boolean {
+  const there = readSigningKey(dataDir);
   if (there !== null && there !== key)
     throw new OperatorError(
       `${signingKeyFile(dataDir)} is another key than the backup's, and nothing was restored: move it away, and run this again.`,
@@ -165,7 +168,7 @@ export async function hasSigningKey(dataDir: string, key: string): Promise<boole
  * @throws OperatorError if another one is there, or the folder cannot be written to
  */
 export async function keepSigningKey(dataDir: string, key: string): Promise<() => Promise<void>> {
-  if (await hasSigningKey(dataDir, key)) return async () => undefined;
+  if (hasSigningKey(dataDir, key)) return async () => undefined;
   await putKey(dataDir, key);
   return async () => rm(signingKeyFile(dataDir), { force: true });
 }
@@ -182,7 +185,7 @@ async function putKey(dataDir: string, key: string): Promise<void> {
 async function makeKey(dataDir: string): Promise<Key> {
   const file = signingKeyFile(dataDir);
   await putKey(dataDir, randomBytes(KEY_BYTES).toString("hex"));
-  const key = await readKey(file);
+  const key = readKey(file);
   if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
   return key;
 }
