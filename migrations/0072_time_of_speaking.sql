@@ -18,7 +18,7 @@ $$;
 
 -- With whom a memory is shared, and the sources on whose strength it is. The workspace's are those of a public channel that shares. Where
 -- something of the channel was said in private, or may have been, it must rest on what was said in public: such sources alone remain
--- its, and each term of its statement that anything has which its job had read (p_memory.said) stands in a message that was said in public.
+-- its, and each term of its statement stands in one of them, or in nothing that its job had read and that was not said in public.
 create function memory_scope(p_channel channels, p_summary bigint, p_memory jsonb, out scope text, out sources jsonb)
 language plpgsql stable as $$
 declare v_public bigint[]; v_kept jsonb;
@@ -45,7 +45,9 @@ begin
   then return; end if;
   if p_memory ? 'said' then
     if exists (select from jsonb_each(p_memory->'said') t
-                where not exists (select from jsonb_array_elements_text(t.value) seq where seq::bigint = any (v_public)))
+                where exists (select from jsonb_array_elements_text(t.value) seq where seq::bigint <> all (v_public))
+                  and not exists (select from jsonb_array_elements_text(t.value) seq join jsonb_array_elements(v_kept) s
+                                      on (s->>'seq')::bigint = seq::bigint))
     then return; end if;
   -- A job that did not note where the terms stand may have read them anywhere. What somebody asks for is in its sources.
   elsif p_summary is not null or jsonb_array_length(v_kept) < jsonb_array_length(sources) then
@@ -61,7 +63,7 @@ end $$;
 -- with that. Events and observations are of their time, and todos are many: they end nothing.
 -- p_summary: the summary of the job that found it; null: somebody asked for it.
 -- p_memory: {type, subject, assertedBy, statement, importance, at, refers?: {from, to}, telling?, marks?, about?, slots?, sources: [{seq, quote}],
--- said?: {term: [seq]}}; said: of the terms that anything says which its job had read, people's messages that do; not all of them.
+-- said?: {term: [seq]}}; said: of the terms that anything has which its job had read, the entries that do; 0: something else does.
 create or replace function add_memory(p_channel bigint, p_summary bigint, p_memory jsonb) returns bigint language plpgsql as $$
 declare
   v_channel channels; v_scope text; v_id bigint; v_source jsonb; v_from bigint; v_to bigint; v_is_new boolean := false;

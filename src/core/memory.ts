@@ -62,8 +62,8 @@ export interface MemoryDraft {
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
   readonly telling?: readonly string[];
   /**
-   * Of the terms of `telling` that anything says which the model had read: entries of people that do, not all of them. Left out: nobody
-   * has noted that.
+   * Of the terms of `telling` that anything has which the model had read: entries that do; 0: something else does (`memory/line-terms.ts`).
+   * Left out: nobody has noted that.
    */
   readonly said?: Readonly<Record<string, readonly Seq[]>>;
   /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */

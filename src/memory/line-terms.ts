@@ -6,8 +6,10 @@ import { tellingTerms } from "../text/terms.ts";
 
 /** By which words and terms the lines of a transcript prove a statement. Pure. */
 
-/** Lines that are noted of each term of a statement, beside its sources. */
-const NOTED_LINES = 3;
+/** Entries that are noted of a term, beside the sources of its statement. */
+const NOTED_LINES = 8;
+/** No entry has this seq. */
+const ANYWHERE: Seq = 0;
 
 export type Source = Extract<Entry, { kind: "user" | "assistant" }>;
 
@@ -59,7 +61,10 @@ export class Words {
   }
 }
 
-/** Of the terms that anything says which the model has read: the memory's sources, and the newest lines of people, that do. */
+/**
+ * Which entries have the terms of a statement: its sources, and others. {@link ANYWHERE}: something else has it, or too many have. What
+ * nothing has is the model's own word, and left out.
+ */
 export function whereSaid(
   telling: ReadonlySet<string>,
   proofs: readonly MemorySource[],
@@ -72,10 +77,10 @@ export function whereSaid(
   );
   const said: Record<string, readonly Seq[]> = {};
   for (const term of telling) {
-    const saying = lines.filter((entry) => words.saysTerm(entry, term));
-    const noted = saying.filter(({ seq }, place) => proving.has(seq) || place >= saying.length - NOTED_LINES);
-    // Nobody says it: it is the model's own word.
-    if (noted.length > 0 || words.isBeside(term)) said[term] = noted.map(({ seq }) => seq);
+    const saying = lines.filter((entry) => words.saysTerm(entry, term)).map(({ seq }) => seq);
+    const sources = saying.filter((seq) => proving.has(seq));
+    const isAnywhere = words.isBeside(term) || saying.length - sources.length > NOTED_LINES;
+    if (saying.length > 0 || isAnywhere) said[term] = isAnywhere ? [...sources, ANYWHERE] : saying;
   }
   return said;
 }

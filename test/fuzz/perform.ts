@@ -123,6 +123,8 @@ export class Performer {
         return;
       case "reset":
         return this.#reset(this.#room(step), incarnation);
+      case "privacy":
+        return world.tellPrivacy(this.#room(step), step.isPrivate);
       case "force":
         void incarnation.actor(this.#room(step).id)?.compactor.force();
         return;

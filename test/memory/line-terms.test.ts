@@ -22,15 +22,23 @@ function where(
   return whereSaid(new Set(telling), cited, lines, new Words(beside));
 }
 
-test("of each term the sources that have it are noted, and the newest lines of people", () => {
-  assert.deepEqual(where(["papaya", "mill"], []), { papaya: [2, 3, 4], mill: [1] });
-  assert.deepEqual(where(["papaya"], [1, 2]), { papaya: [1, 2, 3, 4] });
+test("of each term the lines of people that have it are noted", () => {
+  assert.deepEqual(where(["papaya", "mill"], [1]), { papaya: [1, 2, 3, 4], mill: [1] });
+});
+
+test("where too many have it, its sources are noted, and that others do", () => {
+  const lines = Array.from({ length: 10 }, (_, index) => said(index + 1, "papaya"));
+  const proofs = [{ seq: 2, quote: "papaya" }];
+  assert.deepEqual(whereSaid(new Set(["papaya"]), proofs, lines, new Words()), { papaya: [2, 0] });
 });
 
 test("a person's name is said by each of their lines", () => {
-  assert.deepEqual(where(["ann"], []), { ann: [2, 3, 4] });
+  assert.deepEqual(where(["ann"], []), { ann: [1, 2, 3, 4] });
 });
 
-test("a term that people do not say is noted where the model has read it, and is its own word elsewhere", () => {
-  assert.deepEqual(where(["guava", "melon"], [], ["a summary of guava"]), { guava: [] });
+test("a term that the model has read elsewhere is noted, and one that it has read nowhere is its own word", () => {
+  assert.deepEqual(where(["guava", "mill", "melon"], [1], ["a summary of guava and a mill"]), {
+    guava: [0],
+    mill: [1, 0],
+  });
 });

@@ -792,6 +792,15 @@ test("a statement with a word that was said in private alone is not shared, wher
   }
 });
 
+test("a statement is not shared whose words are public, and what they say together is private", async () => {
+  const { spoken } = await opened();
+  await spoken.say("Does the safe open?");
+  const seq = await spoken.say("And what of zxqcedar?", { author: authorOf(BEN) });
+  const joined = { statement: "Ann opens the safe with zxqcedar.", quote: "zxqcedar" };
+  await spoken.summarise("at once", seq, [{ ...joined, sources: [seq] }]);
+  assert.deepEqual(await spoken.elsewhere(), []);
+});
+
 test("a statement in the model's own words is shared", async () => {
   const { spoken } = await opened();
   const seq = await spoken.say("And with zxqcedar, the safe.");

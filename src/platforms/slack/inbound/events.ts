@@ -164,9 +164,9 @@ export class SlackEvents {
     const channel = addressOf({ channel: id, threadTs: null });
     const isPrivate = subtype === "channel_convert_to_private";
     // A message of the same instant may have come before it.
-    const at = new Date(timeOfTs(ts).getTime() + 1);
+    const at = ts == null ? null : new Date(timeOfTs(ts).getTime() + 1);
     this.#parts.names.forgetChannel(id);
-    void this.#parts.inbox.meetChannels(PLATFORM_NAME, [{ channel, isPrivate, at }]);
+    void this.#parts.inbox.meetChannels(PLATFORM_NAME, [{ channel, isPrivate, ...(at !== null && { at }) }]);
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {
