@@ -49,6 +49,11 @@ begin
                   and not exists (select from jsonb_array_elements_text(t.value) seq join jsonb_array_elements(v_kept) s
                                       on (s->>'seq')::bigint = seq::bigint))
     then return; end if;
+    -- Beside a source of another time, one message must say it all: several may say together what was said in private.
+    if jsonb_array_length(v_kept) < jsonb_array_length(sources) and not exists (
+      select from jsonb_array_elements(v_kept) s
+       where not exists (select from jsonb_each(p_memory->'said') t where not t.value @> jsonb_build_array(s->'seq')))
+    then return; end if;
   -- A job that did not note where the terms stand may have read them anywhere. What somebody asks for is in its sources.
   elsif p_summary is not null or jsonb_array_length(v_kept) < jsonb_array_length(sources) then
     return;
