@@ -93,7 +93,7 @@ export interface IncarnationParts {
 
 /** Where the first agent answers, the second one can be asked as well. */
 const BINDINGS = [
-  { ...bindPlatform(PLATFORM, AGENT), also: [SECOND_AGENT] },
+  { ...bindPlatform(PLATFORM, AGENT, true), also: [SECOND_AGENT] },
   bindPlatform(ANNEX, SECOND_AGENT),
 ];
 /** What of a router is not this fuzz's. */

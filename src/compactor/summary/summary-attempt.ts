@@ -339,8 +339,8 @@ class SummaryAttempt {
     place: { readonly part: number; readonly parts: number },
   ): Promise<Written> {
     const messages = this.#requests.transcript(text, lines, limits, place);
-    const sources = this.#isMemory ? sourcesOf(lines) : null;
-    return this.#ask({ ...limits, messages, sources, sample: text });
+    const [sources, beside] = [this.#isMemory ? sourcesOf(lines) : null, this.#requests.beside(lines)];
+    return this.#ask({ ...limits, messages, sources, beside, sample: text });
   }
 
   #fitsRequest(summaries: readonly SummaryText[]): boolean {

@@ -79,6 +79,8 @@ export interface WritingTask {
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
+  /** What the messages say beside what people do in these lines. Default: nothing. */
+  readonly beside?: readonly string[];
   /** A text in the language of the summary. */
   readonly sample: string;
   /** Calls of the attempt that are reserved for later summaries. */
@@ -296,6 +298,7 @@ function checkCall(call: ToolCall, task: WritingTask, { agentName, time }: Write
   return checkSave(input, {
     sources: task.sources ?? new Map(),
     promptText,
+    beside: task.beside ?? [],
     agentName,
     dayOf: (at) => time.day(at),
   });

@@ -129,7 +129,7 @@ const memory = table(
       oneOf(MEMORY_SHARES),
       "channel",
       '"workspace": what is remembered of a public channel is recalled in all channels of its server (team). "channel": in that ' +
-        "channel and its threads. What was said in private channels, threads and direct messages is never shared.",
+        "channel and its threads. What was said while a channel was private, in threads and in direct messages is never shared.",
     ),
     recall: option(
       oneOf(RECALLS),

@@ -78,6 +78,8 @@ export class Intake {
   /** Which gaps the running search is for. */
   #sought: "all" | "recorded" = "all";
   #isConnected = false;
+  /** Since when this connection hears everything; null: the platform replays what came before it. */
+  #heardFrom: Date | null = null;
   #waiting = 0;
 
   constructor(parts: IntakeParts) {
@@ -123,6 +125,7 @@ export class Intake {
    */
   resume(sought: "all" | "recorded" = "all"): void {
     this.#isConnected = true;
+    this.#heardFrom = sought === "all" ? beginOfSecond(this.#parts.now()) : null;
     this.#findGaps(sought);
     this.#watermark.start();
   }
@@ -163,7 +166,8 @@ export class Intake {
     }
     this.#waiting += 1;
     try {
-      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(event, home));
+      const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
+      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
       return await receipt;
     } finally {
       this.#waiting -= 1;
@@ -315,7 +319,7 @@ export class Intake {
   /** Skips an event that can never be stored: it blocks no others. Otherwise throws as the inbox does. */
   async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
     try {
-      await this.#pendingChanges.receive(event);
+      await this.#pendingChanges.receive(asLate(event));
     } catch (error) {
       if (!(error instanceof UnstorableError)) throw error;
       this.#warn("event_refused", event, where, error);
@@ -336,6 +340,16 @@ export class Intake {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
   }
+}
+
+/** Platforms may tell times in whole seconds. */
+function beginOfSecond(at: Date): Date {
+  return new Date(at.getTime() - at.getUTCMilliseconds());
+}
+
+/** Nobody knows who could read the channel when it was said: a change of that may have been missed as well. */
+function asLate(event: InboundEvent): InboundEvent {
+  return event.type === "message" || event.type === "edit" ? { ...event, isLate: true } : event;
 }
 
 function taken(receipt: Receipt): Taking {

@@ -4,13 +4,19 @@ import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 
 /** What is appended, as the rows of `entries` take it. */
 
-/** Whom a message is meant for; null: the channel's own agent, which heeds its author. */
-export function meantData({ agent, chain, unheard }: Meant): Meant | null {
-  if (agent === undefined && chain === undefined && unheard === undefined) return null;
+/** Whom a message is meant for, and how it was read; null: the channel's own agent, which heeds its author, and in time. */
+export function messageData({
+  agent,
+  chain,
+  unheard,
+  isLate = false,
+}: Meant & { readonly isLate?: boolean }): Record<string, unknown> | null {
+  if (agent === undefined && chain === undefined && unheard === undefined && !isLate) return null;
   return {
     ...(agent !== undefined && { agent }),
     ...(chain !== undefined && { chain }),
     ...(unheard !== undefined && { unheard }),
+    ...(isLate && { late: true }),
   };
 }
 
