@@ -16,6 +16,7 @@ export const FAILURE_KINDS = [
   "internal",
   "gave_up",
   "too_often",
+  "too_many_calls",
   "spent_agent",
   "spent_channel",
   "spent_person",
@@ -113,7 +114,11 @@ const TEMPLATES = {
     calls: "number",
   },
   /** The one sentence that a person gets instead of an answer. */
-  failure: { kind: { oneOf: FAILURE_KINDS } },
+  failure: {
+    kind: { oneOf: FAILURE_KINDS },
+    /** Calls of models that were made; 0 where that is not the reason. */
+    calls: "number",
+  },
   /** A command's name is given without its slash. */
   help: { commands: { listOf: ["name", "help"] } },
   /** What a deleted message shows as. */
