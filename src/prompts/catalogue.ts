@@ -230,7 +230,10 @@ function namesOf<Name extends string>(templates: Readonly<Record<Name, unknown>>
 }
 
 /** A translation that was made before there were these may do without: it says a little less precisely what there is. */
-const NEW_VARIABLES: Readonly<Partial<Record<TemplateName, readonly string[]>>> = { system: ["recall"] };
+const NEW_VARIABLES: Readonly<Partial<Record<TemplateName, readonly string[]>>> = {
+  system: ["recall"],
+  failure: ["calls"],
+};
 
 /** The rules of a shipped template: it must use all of its variables. */
 export function rulesOf(name: TemplateName): TemplateRules {

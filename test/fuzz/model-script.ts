@@ -114,6 +114,7 @@ export class ModelScript {
     kind: Kind,
     n: number,
   ): Promise<ModelAnswer> {
+    options.onAttempt?.(request.model);
     this.#work(incarnation, 1);
     try {
       await this.#parts.onRequest(incarnation, request, kind);

@@ -1,4 +1,4 @@
-// proves: src/llm/chat/chat-model.ts, src/llm/chat/answer-accumulator.ts, src/llm/http/node-fetch.ts
+// proves: src/llm/chat/chat-model.ts, src/llm/chat/chat-chunk.ts, src/llm/chat/answer-accumulator.ts, src/llm/http/node-fetch.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
