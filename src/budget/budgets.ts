@@ -133,7 +133,7 @@ export class Budgets implements Disposable {
     this.#askers.set(String(turn), person);
   }
 
-  /** Who has asked for a turn; null: no person has, or nobody knows it any more. */
+  /** The person who asked for a turn; null: no person did, or it is forgotten. */
   askerOf(turn: TurnId): string | null {
     return this.#askers.get(String(turn)) ?? null;
   }

@@ -50,7 +50,7 @@ export interface Embeddings {
   readonly origin: string;
   /**
    * One attempt.
-   * @param onCost told once what it has taken
+   * @param onCost called once, with what the request has taken
    * @throws ModelError, and nothing else; where the vectors have another length than the configured one, it says so
    */
   embed(
