@@ -1,3 +1,4 @@
+import { CallCounts } from "../../src/budget/call-counts.ts";
 import { pino } from "pino";
 import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
@@ -178,6 +179,7 @@ export class Incarnation {
     this.channels = createLiveChannels({
       store,
       subagents,
+      callCounts: new CallCounts(),
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,

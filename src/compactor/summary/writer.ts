@@ -64,6 +64,8 @@ export interface WriterOptions {
   readonly texts: WriterTexts;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
+  /** Called before each attempt at a model. Default: nobody counts. */
+  readonly onAttempt?: (model: string, estimatedTokens: number) => void;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
   /** Why memories were refused. Default: nobody counts. */
   readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
@@ -255,7 +257,11 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
         task: "summarise",
         textLimit: wantedTokens(task),
       },
-      { signal: AbortSignal.any([signal, spent.signal]), onCall },
+      {
+        signal: AbortSignal.any([signal, spent.signal]),
+        onAttempt: (model) => options.onAttempt?.(model, estimated),
+        onCall,
+      },
     );
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

@@ -279,6 +279,12 @@ export const agentOptions = {
     8,
     "How many times in one answer the model may use tools before it has to speak.",
   ),
+  max_calls_per_turn: option(
+    whole(1, 1000, "calls"),
+    64,
+    "How many times models may be called for one message in all: for its answer, its subagents, other agents that it is handed to, and " +
+      "each attempt again. Then the answer ends with a sentence that says so.",
+  ),
   tool_timeout_ms: option(
     whole(1, HOUR_MS, "milliseconds"),
     20_000,
