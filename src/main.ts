@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { CommanderError } from "commander";
 import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
-import type { Io } from "./cli/io.ts";
+import { type Io, SEEN_ENOUGH } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
 import { errorMessage, OperatorError, WeirError } from "./core/errors.ts";
 import { neverBlock } from "./telemetry/bounded-output.ts";
@@ -58,7 +58,7 @@ process.on("SIGHUP", () => hangUp());
 process.on("disconnect", drain);
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // `weir log … | head` has seen enough: no failure, but what is open has to be closed in order.
-  shutdown.abort();
+  shutdown.abort(error.code === "EPIPE" ? SEEN_ENOUGH : undefined);
   if (error.code === "EPIPE") return;
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exitCode = 1;

@@ -54,7 +54,7 @@ interface Outcome {
 
 /** Delays before retries of an edit's fetch, ms: no catch-up covers old messages. */
 const AGAIN_MS = [1000, 5000];
-/** Maximum events being read. Further events are fetched later, as after an interruption. */
+/** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** The same including removals: they are small, and some are never found again. */
 const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
@@ -64,7 +64,6 @@ export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
   readonly #channels = new KeyedQueue();
-  #waiting = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
 
@@ -151,17 +150,12 @@ export class DiscordEvents {
     maxWaiting = MAX_WAITING,
   ): Promise<void> {
     const { channel_id: lane } = place;
-    if (this.#waiting >= maxWaiting) {
+    if (this.#channels.isFull(lane, maxWaiting)) {
       this.#miss(place);
       return;
     }
-    this.#waiting += 1;
     const storing: Promise<unknown>[] = [];
-    await this.#channels
-      .add(lane, async () => this.#run(place, work, storing))
-      .finally(() => {
-        this.#waiting -= 1;
-      });
+    await this.#channels.add(lane, async () => this.#run(place, work, storing));
     await Promise.all(storing);
   }
 
