@@ -9,7 +9,7 @@ export interface Io {
   readonly stdin: NodeJS.ReadStream;
   /** Aborted by the first signal: finish what is in flight, take nothing new. */
   readonly shutdown: AbortSignal;
-  /** Listens to SIGHUP, which ends the process where nobody does. */
+  /** Takes SIGHUP, which else means the same as the first signal: finish what is in flight. */
   readonly onHangUp: (listener: () => void) => void;
   /** Tells a process manager that the daemon is up. */
   readonly tellReady: () => void;
