@@ -28,7 +28,7 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
     resultImages: (values) => prompts.render("result-images", values).trim(),
-    failure: ({ kind }) => prompts.render("failure", { kind }).trim(),
+    failure: (values) => prompts.render("failure", values).trim(),
     deleted: () => deleted,
   };
 }

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { CommanderError } from "commander";
 import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
-import type { Io } from "./cli/io.ts";
+import { type Io, SEEN_ENOUGH } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
 import { errorMessage, OperatorError, WeirError } from "./core/errors.ts";
+import { neverBlock } from "./telemetry/bounded-output.ts";
 import { displayable } from "./text/displayable.ts";
 
 // What a command imports is compiled once, and read from here by the next command and the next start.
@@ -14,6 +15,8 @@ enableCompileCache(join(import.meta.dirname, "..", "node_modules", ".cache", "we
 
 /** Past the longest drain deadline, and the time to stop a Postgres, something hangs: end anyway, the log keeps what is left. */
 const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
+/** How long a process that is done waits for readers of its output. */
+const STALLED_READER_MS = 2000;
 /**
  * npm passes a signal on to a child that has it already, from the terminal (Ctrl-C) or from who stops a whole group of
  * processes (systemd, `timeout`): one wish to stop, two signals.
@@ -33,6 +36,11 @@ function onSignal(signal: NodeJS.Signals): void {
   };
   // A busy process hears of a signal late: first of those that came meanwhile.
   setTimeout(() => setImmediate(over), SAME_SIGNAL_MS).unref();
+  drain();
+}
+
+function drain(): void {
+  if (shutdown.signal.aborted) return;
   shutdown.abort();
   setTimeout(() => {
     process.stderr.write(
@@ -43,17 +51,21 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
+/** A terminal that closes hangs up, often more than once: its processes drain, so that they leave no Postgres behind. */
+let hangUp = drain;
+process.on("SIGHUP", () => hangUp());
 // The process manager died: the one that comes after it starts a daemon of its own, which this one must make way for.
-process.on("disconnect", () => shutdown.abort());
+process.on("disconnect", drain);
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // `weir log … | head` has seen enough: no failure, but what is open has to be closed in order.
-  shutdown.abort();
+  shutdown.abort(error.code === "EPIPE" ? SEEN_ENOUGH : undefined);
   if (error.code === "EPIPE") return;
   process.stderr.write(`The output cannot be written: ${error.message}\n`);
   process.exitCode = 1;
 });
 // There is nobody left to tell that it can't be written.
 process.stderr.on("error", () => undefined);
+for (const stream of [process.stdout, process.stderr]) neverBlock(stream);
 
 const io: Io = {
   cwd: process.cwd(),
@@ -61,7 +73,9 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   shutdown: shutdown.signal,
-  onHangUp: (listener) => process.on("SIGHUP", listener),
+  onHangUp(listener) {
+    hangUp = listener;
+  },
   tellReady: () => process.send?.("ready"),
 };
 
@@ -76,6 +90,9 @@ clearInterval(alive);
 // What still holds the event loop (a terminal's input, a keep-alive socket) is nobody's work any more.
 process.stdin.unref?.();
 process.disconnect?.();
+// Somebody may page through an output for hours; a reader of the log that stalls keeps nothing alive.
+if (shutdown.signal.aborted || process.stdout.writableLength === 0)
+  setTimeout(() => process.exit(), STALLED_READER_MS).unref();
 
 /** Says what went wrong, in words for whoever has to act on it. @returns the exit code */
 function report(error: unknown): number {

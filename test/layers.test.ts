@@ -8,6 +8,7 @@ import { PLATFORM_ROWS } from "../src/platforms/platforms.ts";
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["async"],
+  ["files"],
   ["text"],
   ["rows of platforms"],
   ["config", "telemetry"],
@@ -32,7 +33,7 @@ const LAYERS: readonly (readonly string[])[] = [
  * The list of chat platforms is read by whoever is above it, from the configuration up. What a row is made of lies in the folder of its
  * platform, and is of weight: a row may name it as a type, or import it when it is asked.
  */
-const ROWS = LAYERS[3]?.[0] ?? "";
+const ROWS = LAYERS[4]?.[0] ?? "";
 const ROW = /^platforms\/(?:platforms|row|[a-z]+\/row)\.ts$/;
 const OF_ROWS: ReadonlySet<string> = new Set(["platforms", "config"]);
 
@@ -275,7 +276,7 @@ test("the command line reads nothing of the configuration and of platforms befor
 
 test("a chat that attaches to a daemon reads nothing of one", () => {
   const read = [...readWith("cli/talk/chat.ts")];
-  const parts = new Set(["async", "cli", "config", "core", "platforms", ROWS, "store", "text"]);
+  const parts = new Set(["async", "cli", "config", "core", "files", "platforms", ROWS, "store", "text"]);
   const packages = new Set(["zod", "toml-eslint-parser", "leven", "croner"]);
   const isFile = (one: string): boolean => one.endsWith(".ts");
   assert.deepEqual(

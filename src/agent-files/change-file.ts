@@ -3,6 +3,7 @@ import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:
 import { pause } from "../async/clock.ts";
 import { basename, dirname, join } from "node:path";
 import { errorCode, isMissingFile } from "../core/errors.ts";
+import { readWhole, UnreadableFileError } from "../files/read-file.ts";
 
 /** How often a change is made anew because somebody else was at the file, and the longest wait before that, ms. */
 const MAX_ATTEMPTS = 20;
@@ -60,7 +61,7 @@ async function create(path: string, text: string): Promise<boolean> {
 async function replace(path: string, file: FileHandle, change: (text: string) => string): Promise<boolean> {
   const before = await stateOf(file);
   if (!before.isFile()) throw new Error("it is no file");
-  const text = await readWhole(file);
+  const text = textOf(path, file);
   const next = change(text);
   if (next === text) return true;
   const temporary = await writeBeside(path, next, Number(before.mode & 0o777n));
@@ -87,7 +88,7 @@ async function rescue(
   await pause(EDITOR_MS);
   const after = await stateOf(file);
   if (after.mtimeNs === before.mtimeNs && after.size === before.size) return;
-  const saved = change(await readWhole(file));
+  const saved = change(textOf(path, file));
   await changeFile(path, (ours) => (ours === next ? saved : `${ours}${linesOnlyIn(saved, next)}`));
 }
 
@@ -120,11 +121,16 @@ async function isSameFile(path: string, before: FileState): Promise<boolean> {
   return now.ino === before.ino && now.mtimeNs === before.mtimeNs && now.size === before.size;
 }
 
-async function readWhole(file: FileHandle): Promise<string> {
-  const { size } = await file.stat();
-  if (size > MAX_BYTES) throw new Error(`the file is longer than ${MAX_BYTES} bytes`);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES + 1), 0, MAX_BYTES + 1, 0);
-  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(buffer.subarray(0, bytesRead));
+/** Names no path in what it throws: a model reads it. */
+function textOf(path: string, { fd }: FileHandle): string {
+  let bytes: Buffer;
+  try {
+    bytes = readWhole(fd, path, MAX_BYTES);
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    throw new Error(`the file is longer than ${MAX_BYTES} bytes`, { cause: error });
+  }
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
 /** What was said in a channel is for the account alone that Weir runs under, unless the operator opens the file. */

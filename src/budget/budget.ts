@@ -80,6 +80,14 @@ export function added(one: Amount, other: Amount): Amount {
   return { tokens: one.tokens + other.tokens, dollars: one.dollars + other.dollars };
 }
 
+/** No less than nothing. */
+export function less(one: Amount, other: Amount): Amount {
+  return {
+    tokens: Math.max(0, one.tokens - other.tokens),
+    dollars: Math.max(0, one.dollars - other.dollars),
+  };
+}
+
 export function larger(one: Amount, other: Amount): Amount {
   return { tokens: Math.max(one.tokens, other.tokens), dollars: Math.max(one.dollars, other.dollars) };
 }

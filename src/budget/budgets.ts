@@ -14,6 +14,7 @@ import {
   crosses,
   emptyPurse,
   larger,
+  less,
   limitsOf,
   type Purse,
   shareSpent,
@@ -36,7 +37,7 @@ export interface NamedPurse extends Purse {
   readonly isSpent: boolean;
 }
 
-/** A call of a model that has ended. */
+/** A call of a model. */
 export interface SpentCall extends Omit<Spender, "person"> {
   readonly address: string;
   /** Null: of a compaction. */
@@ -62,6 +63,8 @@ interface Counter {
   readonly scope: BudgetScope;
   readonly of: string;
   spent: Amount;
+  /** Of calls that are under way, by their requests. */
+  reserved: Amount;
 }
 
 const REFRESH_MS = 60_000;
@@ -73,7 +76,7 @@ const NOTHING: Amount = { tokens: 0, dollars: 0 };
 type BudgetedAgents = ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
 
 /**
- * What was spent today, in memory: a look costs some look-ups in a map. This daemon's own calls count as they end; what
+ * What was spent today, in memory: a look costs some look-ups in a map. This daemon's own calls count from their beginning on; what
  * other daemons on the database spend is seen at the next refresh. Where no budget is configured nothing is counted, and
  * nothing asked of the database.
  */
@@ -130,20 +133,32 @@ export class Budgets implements Disposable {
     this.#askers.set(String(turn), person);
   }
 
-  /** The first budget of which nothing is left; null: a model may be called. */
+  /** The person who asked for a turn; null: no person did, or it is forgotten. */
+  askerOf(turn: TurnId): string | null {
+    return this.#askers.get(String(turn)) ?? null;
+  }
+
+  /** The first budget of which nothing is left, calls that are under way included; null: a model may be called. */
   spent(spender: Spender): NamedPurse | null {
     return emptyPurse(this.#keysOf(spender).flatMap((key) => this.#purse(spender.agent, key) ?? []));
   }
 
-  count(call: SpentCall): void {
-    const known = this.#agents.get(call.agent);
-    if (known === undefined) return;
-    const person = call.turn === null ? null : (this.#askers.get(String(call.turn)) ?? null);
+  /** A call begins: until it has ended and is counted, its request is spent. @returns ends that */
+  reserve(call: SpentCall): () => void {
     const amount = this.#amountOf({ ...call, calls: 1, uncounted: 0 });
-    const { budget } = known.config;
-    for (const key of this.#keysOf({ ...call, person })) {
-      const of = { agent: call.agent, channel: call.address, person: person ?? "" }[key.scope];
-      const counter = this.#counterOf(call.agent, key, of);
+    const held = this.#countersOf(call);
+    for (const counter of held) counter.reserved = added(counter.reserved, amount);
+    return () => {
+      for (const counter of held.splice(0)) counter.reserved = less(counter.reserved, amount);
+    };
+  }
+
+  /** A call has ended. */
+  count(call: SpentCall): void {
+    const budget = this.#agents.get(call.agent)?.config.budget;
+    if (budget === undefined) return;
+    const amount = this.#amountOf({ ...call, calls: 1, uncounted: 0 });
+    for (const counter of this.#countersOf(call)) {
       const before = this.#named(counter);
       counter.spent = added(counter.spent, amount);
       const after = this.#named(counter);
@@ -173,7 +188,7 @@ export class Budgets implements Disposable {
       if (row.agent !== config.id) continue;
       for (const { scope, key } of this.#keysOf({ ...row, agent: config.id })) {
         const of = { agent: config.id, channel: row.address, person: row.person ?? "" }[scope];
-        const sum = sums.get(key) ?? { agent: config.id, scope, of, spent: NOTHING };
+        const sum = sums.get(key) ?? { agent: config.id, scope, of, spent: NOTHING, reserved: NOTHING };
         const amount = this.#amountOf(row);
         // The texts of a whole log, embedded on one day, are to silence nobody: they cost money, and little of it.
         sum.spent = added(sum.spent, row.isEmbedding ? { ...amount, tokens: 0 } : amount);
@@ -182,8 +197,9 @@ export class Budgets implements Disposable {
     }
     const counters = this.#today(config.id);
     for (const [key, sum] of sums) {
-      const counted = counters.get(key)?.spent ?? NOTHING;
-      counters.set(key, { ...sum, spent: larger(sum.spent, counted) });
+      const counter = counters.get(key) ?? sum;
+      counter.spent = larger(sum.spent, counter.spent);
+      counters.set(key, counter);
     }
   }
 
@@ -210,7 +226,17 @@ export class Budgets implements Disposable {
 
   #purse(agent: AgentId, { key }: { readonly key: string }): NamedPurse | null {
     const counter = this.#today(agent).get(key);
-    return counter === undefined ? null : this.#named(counter);
+    if (counter === undefined) return null;
+    return this.#named({ ...counter, spent: added(counter.spent, counter.reserved) });
+  }
+
+  /** Those that a call counts in. */
+  #countersOf(call: SpentCall): Counter[] {
+    const person = call.turn === null ? null : this.askerOf(call.turn);
+    return this.#keysOf({ ...call, person }).map((key) => {
+      const of = { agent: call.agent, channel: call.address, person: person ?? "" }[key.scope];
+      return this.#counterOf(call.agent, key, of);
+    });
   }
 
   #counterOf(
@@ -219,7 +245,7 @@ export class Budgets implements Disposable {
     of: string,
   ): Counter {
     const counters = this.#today(agent);
-    const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING };
+    const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING, reserved: NOTHING };
     counters.set(key, counter);
     return counter;
   }

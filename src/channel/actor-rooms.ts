@@ -15,7 +15,7 @@ import { UsageAnchor } from "./model-usage.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
 import { formatAddress } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
-import { billLine, storeBillLine } from "./model-usage.ts";
+import { CallMeter, storeCalls } from "./model-usage.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */
 export interface ActorRooms {
@@ -72,13 +72,15 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);
   const breaker = withinBudget(parts, compaction.breaker);
+  const meter = new CallMeter(parts);
   const runner = new JobRunner({
     store,
     agent: compactorAgent,
     breaker,
     onRefused: (job, why) => events.emit({ type: "compaction_refused", channel, job: job.id, why }),
+    onAttempt: (job, model, estimatedTokens) => meter.begun({ job: job.id }, model, estimatedTokens),
     onCall: (job, record, estimatedTokens) =>
-      storeBillLine(parts, billLine(parts, { job: job.id }, record, estimatedTokens)),
+      storeCalls(parts, [meter.ended({ job: job.id }, record, estimatedTokens)]),
   });
   return new ChannelCompactor(
     {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
+import type { CallCounts } from "../budget/call-counts.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
@@ -35,6 +36,7 @@ export interface SharedParts {
   readonly subagents?: SubagentDesk;
   /** Default: no budget is configured. */
   readonly budgets?: Budgets;
+  readonly callCounts: CallCounts;
   /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
   /** Other daemons may write to the same database; default: true. */

@@ -1,3 +1,4 @@
+import type { SpentCall } from "../budget/budgets.ts";
 import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Context } from "../core/context.ts";
@@ -48,67 +49,108 @@ export class LastRequest {
   }
 }
 
-/**
- * Emits `model_call`, counts it for the budgets, and makes the call's row.
- * @param purpose the turn, itself or by a subagent, or the compaction's job that it was for
- * @param estimatedTokens what we had estimated for the whole request
- */
-export function billLine(
-  {
-    owner,
-    address,
-    events,
-    agent,
-    budgets,
-  }: Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">,
-  purpose: { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId },
-  record: ModelCallRecord,
-  estimatedTokens: number,
-): ModelCallRow {
-  const channel = formatAddress(address);
-  const { model, outcome, totalMs, usage } = record;
-  const tokens = {
-    promptTokens: usage?.promptTokens ?? null,
-    cachedTokens: usage?.cachedTokens ?? null,
-    completionTokens: usage?.completionTokens ?? null,
-  };
-  const whose =
-    "turn" in purpose ? ({ turn: purpose.turn, job: null } as const) : ({ ...purpose, turn: null } as const);
-  const ofTurn = "turn" in purpose && purpose.isSubagent === true ? "subagent" : "turn";
-  const kind = whose.job === null ? ofTurn : "compaction";
-  events.emit({
-    type: "model_call",
-    channel,
-    purpose: kind,
-    turn: whose.turn,
-    job: whose.job,
-    model,
-    outcome,
-    ...tokens,
-    firstTokenMs: record.firstTokenMs ?? null,
-    totalMs,
-  });
-  budgets?.count({
+/** What a model is called for: a turn, itself or by a subagent, or the job of a compaction. */
+export type CallPurpose = { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId };
+
+type MeterParts = Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">;
+
+/** Counts attempts of model calls that follow one another. Each of them, however it ends, is counted here, once. */
+export class CallMeter {
+  readonly #parts: MeterParts;
+  /** Ends what the budgets count of the attempt that is under way. */
+  #release: () => void = () => undefined;
+
+  constructor(parts: MeterParts) {
+    this.#parts = parts;
+  }
+
+  /** An attempt begins: until it has ended, the budgets count its request. */
+  begun(purpose: CallPurpose, model: string, estimatedTokens: number): void {
+    const promptTokens = realRequest(this.#parts, model, estimatedTokens);
+    this.#release();
+    this.#release =
+      this.#parts.budgets?.reserve({
+        ...spenderOf(this.#parts, purpose),
+        model,
+        promptTokens,
+        cachedTokens: 0,
+        completionTokens: 0,
+      }) ?? this.#release;
+  }
+
+  /**
+   * An attempt has ended: emits `model_call`, counts it for the budgets, and makes its row.
+   * @param estimatedTokens what we had estimated for the whole request
+   */
+  ended(purpose: CallPurpose, record: ModelCallRecord, estimatedTokens: number): ModelCallRow {
+    const { owner, address, events, budgets } = this.#parts;
+    const channel = formatAddress(address);
+    const { model, outcome, totalMs, usage, firstTokenMs = null } = record;
+    const turn = "turn" in purpose ? purpose.turn : null;
+    const job = "job" in purpose ? purpose.job : null;
+    const kind = purposeKind(purpose);
+    const tokens = {
+      promptTokens: usage?.promptTokens ?? null,
+      cachedTokens: usage?.cachedTokens ?? null,
+      completionTokens: usage?.completionTokens ?? null,
+      ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
+    };
+    const row = { turn, job, purpose: kind, model, outcome, ...tokens, firstTokenMs, totalMs };
+    events.emit({ type: "model_call", channel, ...row });
+    budgets?.count({
+      ...spenderOf(this.#parts, purpose),
+      model,
+      promptTokens: (tokens.promptTokens ?? 0) + tokens.assumedPromptTokens,
+      cachedTokens: tokens.cachedTokens ?? 0,
+      completionTokens: (tokens.completionTokens ?? 0) + tokens.assumedCompletionTokens,
+    });
+    this.#release();
+    return { channel: owner.channel, estimatedTokens, ...row };
+  }
+}
+
+function purposeKind(purpose: CallPurpose): "turn" | "subagent" | "compaction" {
+  if ("job" in purpose) return "compaction";
+  return purpose.isSubagent === true ? "subagent" : "turn";
+}
+
+function spenderOf(
+  { agent, owner, address }: MeterParts,
+  purpose: CallPurpose,
+): Pick<SpentCall, "agent" | "channel" | "address" | "turn"> {
+  return {
     agent: agent.config.id,
     channel: owner.channel,
-    address: channel,
-    turn: whose.turn,
-    model,
-    // A provider that reports nothing is paid all the same.
-    promptTokens: tokens.promptTokens ?? (outcome === "answered" ? estimatedTokens : 0),
-    cachedTokens: tokens.cachedTokens ?? 0,
-    completionTokens: tokens.completionTokens ?? 0,
-  });
+    address: formatAddress(address),
+    turn: "turn" in purpose ? purpose.turn : null,
+  };
+}
+
+function realRequest({ agent }: Pick<MeterParts, "agent">, model: string, estimatedTokens: number): number {
+  return Math.round(estimatedTokens * agent.models.factorOf(model));
+}
+
+/**
+ * What an attempt has used of which its server has reported nothing. What is reported in mid-stream says nothing of what comes after
+ * it. Pure.
+ * @param requestTokens what its request is worth
+ */
+function assumedTokens(
+  { outcome, usage, isPaid, receivedTokens }: ModelCallRecord,
+  requestTokens: number,
+): { readonly assumedPromptTokens: number; readonly assumedCompletionTokens: number } {
+  if (!isPaid) return { assumedPromptTokens: 0, assumedCompletionTokens: 0 };
+  if (usage === undefined)
+    return { assumedPromptTokens: requestTokens, assumedCompletionTokens: receivedTokens };
+  const missing = outcome === "answered" ? 0 : receivedTokens - usage.completionTokens;
+  return { assumedPromptTokens: 0, assumedCompletionTokens: Math.max(0, missing) };
+}
+
+/** What a call has used, estimates included. Pure. */
+export function usedBy(row: ModelCallRow): { readonly tokensIn: number; readonly tokensOut: number } {
   return {
-    channel: owner.channel,
-    ...whose,
-    purpose: kind,
-    model,
-    outcome,
-    estimatedTokens,
-    ...tokens,
-    firstTokenMs: record.firstTokenMs ?? null,
-    totalMs,
+    tokensIn: (row.promptTokens ?? 0) + (row.assumedPromptTokens ?? 0),
+    tokensOut: (row.completionTokens ?? 0) + (row.assumedCompletionTokens ?? 0),
   };
 }
 
@@ -129,12 +171,13 @@ export function spentOn(
   return { tokensIn: sum((call) => call.promptTokens), tokensOut: sum((call) => call.completionTokens) };
 }
 
-/** Stores a model call's row without waiting for it. A row that cannot be stored is logged and lost. */
-export function storeBillLine(
+/** Stores rows of model calls without waiting for it. What cannot be stored is logged and lost. */
+export function storeCalls(
   { store, address, log }: Pick<ActorParts, "store" | "address" | "log">,
-  line: ModelCallRow,
+  calls: readonly ModelCallRow[],
 ): void {
-  store.modelCalls.add([line]).catch((error: unknown) => {
+  if (calls.length === 0) return;
+  store.modelCalls.add(calls).catch((error: unknown) => {
     log.warn({ channel: formatAddress(address), why: errorMessage(error) }, "model_call_not_stored");
   });
 }

@@ -33,7 +33,9 @@ export class Progress {
 
   #draw(): void {
     const now = performance.now();
-    if (now - this.#drawnAt < INTERVAL_MS && this.#done < this.#total) return;
+    const isLast = this.#done >= this.#total;
+    // A terminal that is held (Ctrl-S) needs no picture of each step.
+    if (!isLast && (now - this.#drawnAt < INTERVAL_MS || this.#stream.writableNeedDrain)) return;
     this.#drawnAt = now;
     const share = this.#total === 0 ? 1 : this.#done / this.#total;
     const filled = Math.round(share * WIDTH);
@@ -75,6 +77,7 @@ export class Spinner implements Disposable {
   }
 
   #draw(text: string): void {
+    if (this.#stream.writableNeedDrain) return;
     const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(0);
     this.#stream.write(`\r${FRAMES[this.#frame++ % FRAMES.length]} ${text} … ${seconds} s\u001B[K`);
   }

@@ -45,6 +45,8 @@ export interface JobRunnerParts {
   readonly breaker: Circuit;
   /** Called for each attempt that brought no summary. */
   readonly onRefused: (job: Job, why: string) => void;
+  /** Called before each attempt at a model. */
+  readonly onAttempt: (job: Job, model: string, estimatedTokens: number) => void;
   readonly onCall: (job: Job, record: ModelCallRecord, estimatedTokens: number) => void;
 }
 
@@ -142,7 +144,7 @@ export class JobRunner {
     run: JobRun,
     onProgress: (result: JobResult) => void,
   ): Promise<AttemptOutcome> {
-    const { agent, breaker, store, onCall } = this.#parts;
+    const { agent, breaker, store, onAttempt, onCall } = this.#parts;
     if (!breaker.admit(modelName))
       return { kind: "unavailable", why: breaker.whyNot?.() ?? "the summariser is away (circuit open)" };
     const deadline = abortedAfter(agent.compaction.deadlineMs);
@@ -170,6 +172,7 @@ export class JobRunner {
         onProgress(result);
         await store.jobs.save(job, result);
       },
+      onAttempt: (model, estimatedTokens) => onAttempt(job, model, estimatedTokens),
       onCall: (record, estimatedTokens) => onCall(job, record, estimatedTokens),
       onRejected: (reasons) => rejected.push(...reasons),
     });

@@ -1,5 +1,6 @@
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
+import { CallCounts } from "../budget/call-counts.ts";
 import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
@@ -132,6 +133,7 @@ export function createChannels(
     homes,
     subagents,
     budgets,
+    callCounts: new CallCounts(),
     ...config.daemon,
     lookUpWithinMs,
     contexts,

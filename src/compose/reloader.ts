@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { ConfigurationState } from "../admin/reports/daemon-status.ts";
-import { type ReloadAnswer } from "../admin/requests/reload-answer.ts";
+import type { ReloadAnswer, Reloaded } from "../admin/requests/reload-answer.ts";
 import { ConfigError } from "../config/config-error.ts";
 import type { Config } from "../config/config.ts";
 import { FileWatch } from "../config/file-watch.ts";
@@ -38,6 +38,8 @@ export class Reloader implements AsyncDisposable {
   readonly #parts: ReloaderParts;
   readonly #watch: FileWatch;
   #state: ConfigurationState = { reloadedAt: null, atStart: [], refused: null };
+  /** What the last reload that changed something has changed, at `reloadedAt`. */
+  #last: Pick<Reloaded, "live" | "prompts"> = { live: [], prompts: false };
   readonly #started = Promise.withResolvers<void>();
   #working: Promise<unknown> = this.#started.promise;
   #isClosed = false;
@@ -92,17 +94,21 @@ export class Reloader implements AsyncDisposable {
     }
   }
 
-  #loaded(answer: Extract<ReloadAnswer, { kind: "reloaded" }>): ReloadAnswer {
+  #loaded(answer: Reloaded): ReloadAnswer {
     const { log } = this.#parts;
     const { live, atStart, prompts } = answer;
     const { refused, atStart: before } = this.#state;
     const isNews = live.length > 0 || prompts;
-    this.#state = { reloadedAt: isNews ? new Date() : this.#state.reloadedAt, atStart, refused: null };
+    const now = new Date();
+    const { reloadedAt } = this.#state;
+    if (isNews) this.#last = { live, prompts };
+    this.#state = { reloadedAt: isNews ? now : reloadedAt, atStart, refused: null };
     if (refused !== null) log.info("configuration_mended");
     if (isNews) log.info({ changed: live, ...(prompts && { prompts }) }, "configuration_reloaded");
     if (atStart.length > 0 && atStart.join() !== before.join())
       log.warn({ keys: atStart }, "configuration_waits: takes effect at the next start");
-    return answer;
+    if (isNews || reloadedAt === null) return answer;
+    return { ...answer, last: { ...this.#last, agoMs: Math.max(0, now.getTime() - reloadedAt.getTime()) } };
   }
 
   #refused(error: unknown): ReloadAnswer {

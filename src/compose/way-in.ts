@@ -69,7 +69,7 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     limits: new TurnRateLimit(() => performance.now()),
     notices: new Notices(platformOf, log),
     pairing,
-    failureText: (kind) => inForce.setup.prompts.render("failure", { kind }).trim(),
+    failureText: (kind) => inForce.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
     digesterOf,
   });
   stack.use(router.erasures);

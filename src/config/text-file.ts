@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { errorCode } from "../core/errors.ts";
+import { readBytes, UnreadableFileError } from "../files/read-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 
 /** A value, or why there is none. */
@@ -15,18 +15,14 @@ const MAX_FILE_BYTES = 1_048_576;
 export function readTextFile(path: string, shownAs: string): Outcome<string> | null {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readBytes(path, MAX_FILE_BYTES);
   } catch (error) {
-    const code = errorCode(error);
-    if (code === "ENOENT") return null;
-    return { problem: configProblem({ file: shownAs, message: unreadable(code) }) };
+    if (errorCode(error) === "ENOENT") return null;
+    return { problem: configProblem({ file: shownAs, message: unreadable(error) }) };
   }
   const problem = (line: number | null, message: string): Outcome<string> => ({
     problem: configProblem({ file: shownAs, line, message }),
   });
-  if (bytes.length > MAX_FILE_BYTES) {
-    return problem(null, `is ${bytes.length} bytes long; at most ${MAX_FILE_BYTES} are read`);
-  }
   const nul = bytes.indexOf(0);
   if (nul >= 0) {
     return problem(
@@ -41,10 +37,9 @@ export function readTextFile(path: string, shownAs: string): Outcome<string> | n
   }
 }
 
-function unreadable(code: string): string {
-  if (code === "EISDIR") return "is a folder, not a file";
-  if (code === "EACCES" || code === "EPERM") return "cannot be read: permission denied";
-  return `cannot be read (${code || "unknown reason"})`;
+function unreadable(error: unknown): string {
+  if (error instanceof UnreadableFileError) return error.why;
+  return `cannot be read (${errorCode(error) || "unknown reason"})`;
 }
 
 function lineOfByte(bytes: Buffer, index: number): number {

@@ -1,9 +1,12 @@
+import { escapeUnseen } from "../text/unseen.ts";
+
 /**
- * What looks like Weir's own labels loses that look: what a person typed must not gain authority, nor speak as
- * somebody else.
+ * A text of a person, a tool or a server, as a model reads it. What looks like Weir's own labels loses that look, and what nobody sees is
+ * escaped: such a text must not gain authority, speak as somebody else, or say to the model what it says to nobody else.
  */
 export function escapeLabels(text: string): string {
-  return text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
+  const plain = text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
+  return escapeUnseen(plain);
 }
 
 /** A text in which labels were escaped, as people read it. */

@@ -6,11 +6,11 @@ export interface ModelPrice {
   readonly output: number;
 }
 
-/** What calls of one model have cost, in tokens as its provider reported them. */
+/** What calls of one model have cost: in tokens as its provider reported them, else as they are estimated. */
 export interface ModelSpending {
   readonly model: string;
   readonly calls: number;
-  /** Answered calls of which the provider reported nothing. */
+  /** Calls of which tokens are estimated: the provider reported nothing of them. */
   readonly uncounted: number;
   readonly promptTokens: number;
   /** Part of `promptTokens`. */
@@ -24,7 +24,7 @@ export interface Cost {
   readonly dollars: number | null;
   /** Models that have counted tokens and no known price. */
   readonly unpriced: readonly string[];
-  /** Answered calls of which the provider reported nothing: what they cost is in no sum. */
+  /** Calls of which tokens are estimated. */
   readonly uncounted: number;
 }
 

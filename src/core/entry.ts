@@ -44,12 +44,14 @@ export interface HandOffChain {
   readonly hop: number;
 }
 
-/** Whom a message is meant for. */
+/** Whom a message is meant for, and whether anybody there heeds it. */
 export interface Meant {
   /** Left out: the channel's own agent. */
   readonly agent?: AgentId;
   /** Set: an agent has handed it over. */
   readonly chain?: HandOffChain;
+  /** Set: the binding lets its author ask for nothing there. It is context. */
+  readonly unheard?: true;
 }
 
 export interface UserEntry extends EntryBase, Meant {

@@ -61,6 +61,11 @@ export interface MemoryDraft {
   readonly sources: readonly MemorySource[];
   /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
   readonly telling?: readonly string[];
+  /**
+   * Of the terms of `telling` that anything has which the model had read: entries that do; 0: something else does (`memory/line-terms.ts`).
+   * Left out: nobody has noted that.
+   */
+  readonly said?: Readonly<Record<string, readonly Seq[]>>;
   /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];

@@ -86,6 +86,8 @@ export interface ChannelOnPlatform {
 export interface ChannelPrivacy {
   readonly channel: ChannelAddress;
   readonly isPrivate: boolean;
+  /** When it became so, by the platform's clock; left out: the platform tells only what is so now. */
+  readonly at?: Date;
 }
 
 /** A picture that belongs to a message, for models that see. */
@@ -109,6 +111,8 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly addressed: boolean;
   /** True: it was said before the bot could see it. It is context, whatever a binding says of it. */
   readonly isBackground?: boolean;
+  /** True: it was read later than it was said, and nobody knows who could read the channel then. */
+  readonly isLate?: boolean;
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
   /** What of its attachments is pictures; the text names all of them. */
@@ -127,6 +131,8 @@ export interface InboundEdit {
   readonly id: string;
   readonly text: string;
   readonly at: Date;
+  /** True: it was read later than it was made, and nobody knows who could read the channel then. */
+  readonly isLate?: boolean;
 }
 
 /** A person took back what they had said. Without a channel: in each of the platform's channels that has the message. */

@@ -27,9 +27,20 @@ export interface WishDraft extends Said {
   readonly at: string;
 }
 
+/** Somebody has ended for themselves what others wish for. */
+export interface Refusal {
+  /** Id of the person. */
+  readonly person: string;
+  readonly at: Date;
+}
+
 /** A wish as it is kept. */
 export interface Wish extends Said {
   readonly id: number;
+  /** The platform's id of the message: in a thread its root has the same as in the channel. */
+  readonly message: string;
+  /** By the persons' ids. */
+  readonly refusals: readonly Refusal[];
   /** Where it was said: a thread knows those of its channel. */
   readonly channel: ChannelId;
   readonly askerName: string;

@@ -145,7 +145,7 @@ export class Metrics {
     }
   }
 
-  #noteCall({ purpose, outcome, promptTokens, cachedTokens, completionTokens, ...call }: ModelCall): void {
+  #noteCall({ purpose, outcome, cachedTokens, ...call }: ModelCall): void {
     const { calls, callSeconds, tokens, dollars } = this.#counted;
     const model = this.#modelLabel(call.model);
     calls.inc({ purpose, model, outcome });
@@ -154,9 +154,9 @@ export class Metrics {
       model: call.model,
       calls: 1,
       uncounted: 0,
-      promptTokens: promptTokens ?? 0,
+      promptTokens: (call.promptTokens ?? 0) + (call.assumedPromptTokens ?? 0),
       cachedTokens: cachedTokens ?? 0,
-      completionTokens: completionTokens ?? 0,
+      completionTokens: (call.completionTokens ?? 0) + (call.assumedCompletionTokens ?? 0),
     };
     tokens.inc({ purpose, model, kind: "in" }, spent.promptTokens);
     tokens.inc({ purpose, model, kind: "cached" }, spent.cachedTokens);
@@ -208,11 +208,11 @@ function createCounters(registry: Registry) {
       "outcome",
     ]),
     callSeconds: seconds("weir_model_call_seconds", "Time of model calls", MODEL_SECONDS, ["purpose"]),
-    tokens: counter("weir_model_tokens_total", "Tokens as providers reported them; cached is part of in", [
-      "purpose",
-      "model",
-      "kind",
-    ]),
+    tokens: counter(
+      "weir_model_tokens_total",
+      "Tokens as providers reported them, else estimated; cached is part of in",
+      ["purpose", "model", "kind"],
+    ),
     dollars: counter("weir_model_cost_dollars_total", "Cost of models whose price is known", [
       "purpose",
       "model",

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { isMissingFile, OperatorError } from "../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../core/errors.ts";
+import { readText, SHORT, UnreadableFileError } from "../files/read-file.ts";
 import { HTTP_TOKEN, putPrivateFile, unusable } from "../store/database/data-folder.ts";
 
 const TOKEN_BYTES = 32;
@@ -23,7 +23,7 @@ export interface HttpToken {
 export async function openToken(configured: string | null, dataDir: string): Promise<HttpToken> {
   if (configured !== null) return { text: configured, newIn: null };
   const file = path.join(dataDir, HTTP_TOKEN);
-  const found = await readToken(file);
+  const found = readToken(file);
   if (found !== null) return { text: found, newIn: null };
   await putPrivateFile(file, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`).catch(
     (cause: unknown) => {
@@ -31,19 +31,20 @@ export async function openToken(configured: string | null, dataDir: string): Pro
     },
   );
   // Another daemon may have made it at the same time.
-  const made = await readToken(file);
+  const made = readToken(file);
   if (made === null) throw new OperatorError(`${file} was removed while it was made.`);
   return { text: made, newIn: file };
 }
 
 /** Null: there is none. */
-async function readToken(file: string): Promise<string | null> {
+function readToken(file: string): string | null {
   let text: string;
   try {
-    text = (await readFile(file, "utf8")).trim();
+    text = readText(file, SHORT).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
-    throw new OperatorError(`${file}, the token of [http], cannot be read. Check its owner.`, {
+    const why = error instanceof UnreadableFileError ? error.why : errorMessage(error);
+    throw new OperatorError(`${file}, the token of [http], ${why}. Check it and its owner.`, {
       cause: error,
     });
   }

@@ -5,7 +5,8 @@ import type { EmbeddingsConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import { boundedJson } from "./http/bounded-body.ts";
 import { chatFetch } from "./http/chat-fetch.ts";
-import { classifyFailure } from "./http/model-failure.ts";
+import { type AttemptProgress, classifyFailure, isPaidFailure } from "./http/model-failure.ts";
+import { whenSent } from "./http/node-fetch.ts";
 import { ModelError } from "./model.ts";
 import { OPENAI_URL } from "./model-provider.ts";
 
@@ -33,6 +34,14 @@ export interface Embedded {
   readonly promptTokens: number | null;
 }
 
+/** What a request has taken, whatever became of it. */
+export interface EmbeddingCost {
+  /** As of a model call's record. */
+  readonly isPaid: boolean;
+  /** Null: the server has not told. */
+  readonly promptTokens: number | null;
+}
+
 /** A model that makes vectors of texts. */
 export interface Embeddings {
   /** Its name. */
@@ -41,9 +50,14 @@ export interface Embeddings {
   readonly origin: string;
   /**
    * One attempt.
+   * @param onCost called once, with what the request has taken
    * @throws ModelError, and nothing else; where the vectors have another length than the configured one, it says so
    */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<Embedded>;
+  embed(
+    texts: readonly string[],
+    signal: AbortSignal,
+    onCost?: (cost: EmbeddingCost) => void,
+  ): Promise<Embedded>;
 }
 
 /** The embedding model of an OpenAI-compatible server. It asks nothing until it is asked. */
@@ -63,7 +77,10 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
   return {
     model,
     origin: originOf(url),
-    async embed(texts, signal) {
+    async embed(texts, signal, onCost) {
+      let progress: AttemptProgress = "begun";
+      let body: unknown;
+      const tell = (isPaid: boolean): void => onCost?.({ isPaid, promptTokens: tokensIn(body) });
       try {
         const request = {
           model,
@@ -72,36 +89,57 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
           ...(dimensions > 0 && { dimensions }),
         };
         const response = await client
-          .post("/embeddings", { body: request, signal, stream: true })
+          .post("/embeddings", {
+            body: request,
+            signal,
+            stream: true,
+            fetchOptions: whenSent(() => (progress = "sent")),
+          })
           .asResponse();
+        progress = "accepted";
         // A body that is too large is cut: fewer texts may do.
-        const body = await boundedJson(response).catch((error: unknown) => {
+        body = await boundedJson(response).catch((error: unknown) => {
           if (error instanceof SyntaxError) return undefined;
           throw error;
         });
-        return embeddedIn(body, texts.length);
+        const embedded = embeddedIn(body, texts.length, { model, dimensions });
+        tell(true);
+        return embedded;
       } catch (error) {
-        if (signal.aborted)
-          throw new ModelError("aborted", model, "the caller ended the call", { cause: error });
-        throw classifyFailure(error, { model, messages: [] }, new Date(), apiKey ?? undefined);
+        const failure = signal.aborted
+          ? new ModelError("aborted", model, "the caller ended the call", { cause: error })
+          : classifyFailure(error, { model, messages: [] }, new Date(), apiKey ?? undefined);
+        // Vectors that are of no use are paid for.
+        tell(progress === "accepted" || isPaidFailure(failure, progress));
+        throw failure;
       }
     },
   };
+}
 
-  function embeddedIn(body: unknown, count: number): Embedded {
-    const { data, error } = answer.safeParse(body);
-    if (data === undefined) {
-      const message =
-        "the server sent something that is no list of embeddings, or is too long: does base_url end in /v1?";
-      throw new ModelError("rejected", model, message, { cause: error });
-    }
-    const vectors = data.data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
-    if (vectors.length !== count)
-      throw new ModelError("rejected", model, `${vectors.length} vectors for ${count} texts`);
-    const length = dimensions > 0 ? dimensions : (vectors[0]?.length ?? 0);
-    const other = vectors.find((vector) => vector.length !== length);
-    if (other === undefined) return { vectors, promptTokens: data.usage?.prompt_tokens ?? null };
-    const message = `a vector of this model has ${other.length} numbers, and not ${length}: set llm.embeddings.dimensions to 0 or ${other.length}`;
-    throw new ModelError("rejected", model, message);
+/** @throws ModelError if it is no list of so many vectors, all of the configured length */
+function embeddedIn(
+  body: unknown,
+  count: number,
+  { model, dimensions }: Pick<EmbeddingsConfig, "model" | "dimensions">,
+): Embedded {
+  const { data, error } = answer.safeParse(body);
+  if (data === undefined) {
+    const message =
+      "the server sent something that is no list of embeddings, or is too long: does base_url end in /v1?";
+    throw new ModelError("rejected", model, message, { cause: error });
   }
+  const vectors = data.data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
+  if (vectors.length !== count)
+    throw new ModelError("rejected", model, `${vectors.length} vectors for ${count} texts`);
+  const length = dimensions > 0 ? dimensions : (vectors[0]?.length ?? 0);
+  const other = vectors.find((vector) => vector.length !== length);
+  if (other === undefined) return { vectors, promptTokens: data.usage?.prompt_tokens ?? null };
+  const message = `a vector of this model has ${other.length} numbers, and not ${length}: set llm.embeddings.dimensions to 0 or ${other.length}`;
+  throw new ModelError("rejected", model, message);
+}
+
+/** @returns null: the server has not told, or nothing came */
+function tokensIn(body: unknown): number | null {
+  return answer.pick({ usage: true }).safeParse(body).data?.usage?.prompt_tokens ?? null;
 }

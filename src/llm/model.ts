@@ -35,7 +35,12 @@ export interface ModelCallOptions {
   readonly onRestart?: () => void;
   /** Called before a model is asked again, with the number of the attempt, 2 or more, and how many there are at most. */
   readonly onRetry?: (attempt: number, of: number) => void;
-  /** Called for every attempt, failed ones too. */
+  /**
+   * Called before each attempt, those of retries, fallbacks and corrections too, with the model that it asks. A {@link ModelError} of kind
+   * `not_allowed` that it throws ends the call.
+   */
+  readonly onAttempt?: (model: string) => void;
+  /** Called for every attempt that was made, failed ones too. */
   readonly onCall?: (record: ModelCallRecord) => void;
 }
 
@@ -64,7 +69,12 @@ export interface TokenUsage {
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
+  /** As the server reported it; undefined: it reported nothing. */
   readonly usage: TokenUsage | undefined;
+  /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
+  readonly isPaid: boolean;
+  /** Estimated tokens of what came, thinking included; 0 where the server has reported on a whole answer. */
+  readonly receivedTokens: number;
   /** From the request to the first piece of text or call; undefined if none came. */
   readonly firstTokenMs: number | undefined;
   readonly totalMs: number;
@@ -95,7 +105,9 @@ export type ModelErrorKind =
   /** The server redirects, which is not followed; the message says where to, and names no secret. */
   | "redirected"
   /** An answer without text and without calls. */
-  | "empty";
+  | "empty"
+  /** The caller's `onAttempt`: nothing was sent. */
+  | "not_allowed";
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(["timeout", "rate_limited", "unavailable", "empty"]);
 

@@ -40,7 +40,7 @@ const DEFAULTS: RetryOptions = {
  * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, then tries the
  * fallbacks.
  *
- * `aborted` is thrown at once. So is `context_length` of the requested model: the caller makes the request
+ * `aborted` and `not_allowed` are thrown at once. So is `context_length` of the requested model: the caller makes the request
  * smaller and asks again. Otherwise the last failure is thrown; its message also has the requested model's
  * failure, which the operator has to fix. But if a fallback failed with `context_length`, that failure is
  * thrown: a smaller request would help (`model` says whose window it is).
@@ -76,7 +76,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
           return answer;
         } catch (error) {
           last = asModelError(error, name, options.signal);
-          if (last.kind === "aborted") throw last;
+          if (last.kind === "aborted" || last.kind === "not_allowed") throw last;
           if (last.kind === "context_length" && position === 0) throw last;
           if (last.kind === "context_length") overflow ??= last;
           first ??= last;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { escapeLabels } from "../context/labels.ts";
 import type { ToolSpec } from "../core/context.ts";
 import { sliceWhole } from "../text/text.ts";
+import { escapeUnseen } from "../text/unseen.ts";
 import { schemaProblem, withCleanTexts } from "./schema.ts";
 
 /** What a server says of a tool, bounded and cleaned: whoever runs the server writes into the prompt here. */
@@ -121,11 +122,8 @@ export function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** What nobody sees, which may still speak to a model. */
-// oxlint-disable-next-line no-control-regex -- control characters are what is being removed
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
-
 function cleanText(text: string, limit: number): string {
-  const seen = text.toWellFormed().replaceAll(UNSEEN, "").trim();
+  // Escaped before it is cut: escapes are longer.
+  const seen = escapeUnseen(text.trim());
   return escapeLabels(seen.length > limit ? `${sliceWhole(seen, 0, limit - 2)} …` : seen);
 }

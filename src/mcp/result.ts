@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type ImageBytes, imageTypeNamed, imageTypeOf, MAX_IMAGE_BYTES } from "../core/image.ts";
 import { formatNumber } from "../text/format.ts";
 import { sliceWhole } from "../text/text.ts";
+import { escapeUnseen } from "../text/unseen.ts";
 
 /** What a tool of a server has answered, as a model may read it. */
 export interface ReadResult {
@@ -70,7 +71,7 @@ export function readResult(
   });
   if (structuredContent !== undefined && !read.some((part) => saysTheSame(part, structuredContent)))
     parts.push(JSON.stringify(structuredContent));
-  const whole = mask(parts.filter((part) => part !== "").join("\n"));
+  const whole = escapeUnseen(mask(parts.filter((part) => part !== "").join("\n")));
   const said =
     whole === "" ? (isError ? "the tool failed, and does not say why." : "The tool answers nothing.") : whole;
   return { text: capped(said, isError ? LONGEST_ERROR : LONGEST), isError, images };

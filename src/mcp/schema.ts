@@ -75,7 +75,9 @@ function problemWithin(value: unknown, look: Look): string | null {
   if (Array.isArray(value)) return firstProblem(value.map((item) => () => problemWithin(item, look)));
   if (typeof value === "string") {
     if (storableText(value) !== value) return "the schema of its arguments holds what is no text";
-    return escapeLabels(value) === value ? null : "the schema of its arguments holds a label of Weir's";
+    return escapeLabels(value) === value
+      ? null
+      : "the schema of its arguments holds a label of Weir's, or characters that nobody sees";
   }
   if (!isTable(value)) return null;
   const own = problemOf(value) ?? problemOfReference(value["$ref"], look);

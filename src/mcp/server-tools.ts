@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
 import type { ToolSpec } from "../core/context.ts";
@@ -118,6 +119,7 @@ export class ServerTools implements AsyncDisposable {
     return {
       spec,
       server: config.name,
+      identity: identityOf(config, name, spec),
       // Those that nobody has to be asked for.
       forSubagents: true,
       approve: config.approve,
@@ -155,6 +157,14 @@ export class ServerTools implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.connections.map(async (connection) => connection[Symbol.asyncDispose]()));
   }
+}
+
+/** What a person allows is a call at this server, of what it has called the tool and said of it. */
+function identityOf({ reach }: McpServerConfig, name: string, spec: ToolSpec): string {
+  const where = reach.kind === "url" ? [reach.url] : [reach.command, reach.args, reach.folder];
+  return createHash("sha256")
+    .update(JSON.stringify([where, name, spec]))
+    .digest("hex");
 }
 
 /** Estimated tokens of a tool in a request. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { steadyNow } from "../async/clock.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
-import type { Embeddings, Vectors } from "../llm/embeddings.ts";
+import type { EmbeddingCost, Embeddings, Vectors } from "../llm/embeddings.ts";
 import { ModelError } from "../llm/model.ts";
 import type { ModelCallRow, ModelCallStore } from "../store/turns/model-calls.ts";
 import { estimateTokens } from "../text/tokens.ts";
@@ -36,8 +36,11 @@ export class BilledEmbeddings implements AsyncDisposable {
    */
   async embed(channel: ChannelId | null, texts: readonly string[], signal: AbortSignal): Promise<Vectors> {
     const startedAt = steadyNow();
-    const note = (outcome: string, promptTokens: number | null): void => {
+    let cost: EmbeddingCost = { isPaid: false, promptTokens: null };
+    const note = (outcome: string): void => {
       if (channel === null) return;
+      const { isPaid, promptTokens } = cost;
+      const estimatedTokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
       this.#note({
         channel,
         turn: null,
@@ -45,8 +48,9 @@ export class BilledEmbeddings implements AsyncDisposable {
         purpose: "embedding",
         model: this.model,
         outcome,
-        estimatedTokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+        estimatedTokens,
         promptTokens,
+        assumedPromptTokens: isPaid && promptTokens === null ? estimatedTokens : 0,
         cachedTokens: null,
         completionTokens: null,
         firstTokenMs: null,
@@ -54,11 +58,11 @@ export class BilledEmbeddings implements AsyncDisposable {
       });
     };
     try {
-      const { vectors, promptTokens } = await this.#embeddings.embed(texts, signal);
-      note("answered", promptTokens);
+      const { vectors } = await this.#embeddings.embed(texts, signal, (told) => (cost = told));
+      note("answered");
       return vectors;
     } catch (error) {
-      note(error instanceof ModelError ? error.kind : "unknown", null);
+      note(error instanceof ModelError ? error.kind : "unknown");
       throw error;
     }
   }

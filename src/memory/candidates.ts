@@ -1,25 +1,31 @@
-import type { Rejection, Wish, WishTopic } from "../core/wish.ts";
-import { terms } from "../text/terms.ts";
-import { marksOf } from "./statement-marks.ts";
+import type { Refusal, Rejection, Wish, WishTopic } from "../core/wish.ts";
+import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./compare-wishes.ts";
 
 /**
  * Candidates: how an agent may have to answer in a channel, made of the wishes that people said there. A candidate's state is
  * never stored: it follows from its wishes and the time, so that a wish that is deleted or edited away takes its weight with it.
  *
- *             two messages,              a turn was
- *              score ≥ 0.75               shown it
+ *            two people ask for
+ *            it, score ≥ 0.75
+ *            (for one person:           a turn was
+ *             two messages)              shown it
  *   ┌────────┐ ───────────► ┌──────────┐ ──────────► ┌────────┐
  *   │ shadow │              │ promoted │             │ in use │    shown to the model: promoted, in use
  *   └────────┘ ◄─────────── └──────────┘             └────────┘
  *     ▲    ▲   score < 0.75      │                     │   │
  *     │    └─────────────────────┼─────────────────────┘   │
- *     │ after 3 days, without    │ corrected               │ corrected
- *     │ what was said before     ▼                         │
+ *     │ after 3 days             │ corrected (for          │ corrected
+ *     │                          ▼  everybody: by two)     │
  *     │                     ┌─────────┐                    │
  *     └──────────────────── │ demoted │ ◄──────────────────┘
  *                           └─────────┘
- *   score: messages / (messages + corrections + a third of the answers that failed), less as time goes by
  *   each ── nobody has said it for 90 days ──► archived; a person ends it ──► its wishes are deleted
+ *
+ * Nobody speaks for everybody alone: of what is for everybody each person counts once, by their newest word, and one person against
+ * it ends it for themselves only. One who asks for it in two messages has it in answers to them, until a second person asks for it.
+ * What one person wants for themselves counts by messages, and what they said before they corrected it counts no more.
+ *
+ *   score: for / (for + against + a third of the answers that failed), less as time goes by
  *
  * Pure.
  */
@@ -31,24 +37,35 @@ export interface Candidate {
   readonly topic: WishTopic;
   /** Id of the person whom it is for; null: everybody. */
   readonly person: string | null;
-  /** As it was said last. */
+  /** As it was said last; for everybody: in the newest words of which two people have said each. */
   readonly wish: string;
   readonly state: CandidateState;
   /** 0 to 1. */
   readonly score: number;
-  /** Messages that say so, since it was last corrected. */
+  /** For one person: messages that say so, since it was last corrected. For everybody: people whose newest word says so. */
   readonly evidence: number;
-  /** How often somebody said the contrary. */
+  /** For one person: how often they said the contrary. For everybody: people whose newest word does. */
   readonly corrections: number;
   /** Answers by it that whom it is for has marked as bad ones; where it is for everybody, people who have marked one. */
   readonly failures: number;
+  /** Ids of the people who want it. */
+  readonly wantedBy: ReadonlySet<string>;
+  /**
+   * It is for everybody, and too few want it: ids of those who have it in answers to them, because they said it twice, with their
+   * own words.
+   */
+  readonly usedFor: ReadonlyMap<string, string>;
+  /** It is for everybody: ids of those who want none of it for themselves. */
+  readonly refusedBy: ReadonlySet<string>;
   /** All that say so, oldest first. */
   readonly wishes: readonly Wish[];
 }
 
 const DAY_MS = 86_400_000;
-/** Messages that must say so. */
+/** Messages of one person, or people, that must say so. */
 const LEAST_EVIDENCE = 2;
+/** People whose contrary counts for everybody. */
+const LEAST_AGAINST = 2;
 const LEAST_SCORE = 0.75;
 /** What a failed answer weighs of a correction: it may have failed for another reason. */
 const FAILURE = 1 / 3;
@@ -59,12 +76,17 @@ const COOL_DOWN_DAYS = 3;
 const RETENTION_DAYS = 90;
 /** What is said again within this time, in these words, is the same. */
 const SAME_WITHIN_DAYS = 30;
-const SAME_WORDS = 0.5;
 
-/** A candidate while its wishes are read. */
+/** Wishes that say the same. */
 interface Reading {
   readonly wishes: Wish[];
-  readonly corrected: Date[];
+  /** What was said to the contrary, oldest first. */
+  readonly against: readonly Against[];
+}
+
+interface Against extends Refusal {
+  /** False: that person wants none of it for themselves. */
+  readonly isForAll: boolean;
 }
 
 /**
@@ -79,10 +101,17 @@ export function candidatesOf(
   answeredAt: Date | null = null,
   rejections: readonly Rejection[] = [],
 ): Candidate[] {
+  const times: Times = { now, answeredAt, rejections };
   return readAll(wishes)
-    .map((one) => candidateOf(one, now, answeredAt, rejections))
+    .map((one) => (one.wishes[0]?.person === null ? forEverybody(one, times) : forOne(one, times)))
     .filter((one) => one !== null)
     .toSorted((a, b) => a.id - b.id);
+}
+
+/** A candidate that a turn is shown. */
+export interface ShownCandidate extends Candidate {
+  /** Ids of the people to whom alone it applies; null: everybody. */
+  readonly only: ReadonlySet<string> | null;
 }
 
 /** Those that a turn is shown which answers these people, the surest first. */
@@ -91,11 +120,22 @@ export function candidatesToShow(
   people: ReadonlySet<string>,
   now: Date,
   rejections: readonly Rejection[] = [],
-): Candidate[] {
+): ShownCandidate[] {
   if (wishes.length === 0) return [];
   return candidatesOf(wishes, now, null, rejections)
-    .filter(({ state, person }) => state === "promoted" && (person === null || people.has(person)))
+    .flatMap((one) => shownTo(one, people))
     .toSorted((a, b) => b.score - a.score || b.evidence - a.evidence || b.id - a.id);
+}
+
+function shownTo(one: Candidate, people: ReadonlySet<string>): ShownCandidate[] {
+  const { person, state, usedFor, refusedBy } = one;
+  if (state !== "promoted") {
+    return [...usedFor].flatMap(([id, wish]) =>
+      people.has(id) ? [{ ...one, wish, only: new Set([id]) }] : [],
+    );
+  }
+  if (person !== null) return people.has(person) ? [{ ...one, only: new Set([person]) }] : [];
+  return people.size === 0 || !people.isSubsetOf(refusedBy) ? [{ ...one, only: null }] : [];
 }
 
 /** The wishes of a history are the same objects from turn to turn, and what belongs together does not depend on the time. */
@@ -104,63 +144,196 @@ const READ = new WeakMap<readonly Wish[], readonly Reading[]>();
 function readAll(wishes: readonly Wish[]): readonly Reading[] {
   const known = READ.get(wishes);
   if (known !== undefined) return known;
-  const all: Reading[] = [];
   const inOrder = wishes
     // A wish for one person counts only where they have said it.
     .filter(({ person, asker }) => person === null || person === asker)
     .toSorted((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
-  for (const wish of inOrder) read(wish, all);
+  const all = groupSame(inOrder).map((same) => ({ wishes: same, against: whatIsAgainst(same, inOrder) }));
   READ.set(wishes, all);
   return all;
 }
 
-/** Which candidate a wish belongs to, and which ones it corrects. */
-function read(wish: Wish, known: Reading[]): void {
-  const ofSame = known.filter(({ wishes: [first] }) => first !== undefined && isSameMatter(first, wish));
-  const same = ofSame.findLast((one) => {
-    const last = one.wishes.at(-1);
-    return last !== undefined && isSameWish(last, wish) && isWithin(SAME_WITHIN_DAYS, last.at, wish.at);
-  });
-  for (const one of ofSame) {
-    const last = one.wishes.at(-1);
-    if (last === undefined) continue;
-    const isTakenBack = wish.act === "stop" && (one === same || areAlike(last, wish));
-    if (isTakenBack || (wish.act === "want" && isContrary(last, wish))) one.corrected.push(wish.at);
+/** @param inOrder oldest first */
+function groupSame(inOrder: readonly Wish[]): Wish[][] {
+  const all: Wish[][] = [];
+  for (const wish of inOrder) {
+    if (wish.act === "stop") continue;
+    const same = all.findLast((one) => {
+      const last = one.at(-1);
+      return (
+        last !== undefined &&
+        isSameMatter(last, wish) &&
+        isSameWish(last, wish) &&
+        isWithin(SAME_WITHIN_DAYS, last.at, wish.at)
+      );
+    });
+    if (same === undefined) all.push([wish]);
+    else same.push(wish);
   }
-  if (wish.act === "stop") return;
-  if (same === undefined) known.push({ wishes: [wish], corrected: [] });
-  else same.wishes.push(wish);
+  return all;
 }
 
-function candidateOf(
-  { wishes, corrected }: Reading,
-  now: Date,
-  answeredAt: Date | null,
-  rejections: readonly Rejection[],
-): Candidate | null {
+function whatIsAgainst(same: readonly Wish[], inOrder: readonly Wish[]): Against[] {
+  const last = same.at(-1);
+  if (last === undefined) return [];
+  const first = inOrder.findIndex((one) => one === same[0]);
+  const contrary = inOrder.flatMap((wish, index): Against[] => {
+    const { topic, person, asker, at, act } = wish;
+    const concerns = topic === last.topic && (last.person === null || last.person === person);
+    // Of one person alone the newest word holds, whatever they said before.
+    if (!concerns || (last.person !== null && index < first) || same.includes(wish)) return [];
+    const isContraryWish = act === "stop" ? areAlike(last, wish) : isContrary(last, wish);
+    return isContraryWish ? [{ person: asker, at, isForAll: person === last.person }] : [];
+  });
+  const refused = same.flatMap(({ refusals }) => refusals.map((one) => ({ ...one, isForAll: false })));
+  return [...contrary, ...refused].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** The time at which candidates are looked at, and what is known by then. */
+interface Times {
+  readonly now: Date;
+  readonly answeredAt: Date | null;
+  readonly rejections: readonly Rejection[];
+}
+
+/** What one person wants for themselves. */
+function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   const last = wishes.at(-1);
   if (last === undefined) return null;
-  const correctedAt = corrected.at(-1) ?? null;
+  const correctedAt = against.at(-1)?.at ?? null;
   const since = wishes.filter(({ at }) => correctedAt === null || at > correctedAt);
-  const evidence = countMessages(since);
   const coolAt = correctedAt === null ? null : new Date(correctedAt.getTime() + COOL_DOWN_DAYS * DAY_MS);
-  const failures = countFailures(
-    { since, corrections: corrected.length, coolAt, person: last.person },
-    rejections,
+  const judged = judge(
+    { wishes, since, corrections: against.length, coolAt, counted: BY_MESSAGES },
+    (one) => (one.person === last.asker ? String(one.turn) : null),
+    times,
   );
-  const score = scoreOf({ evidence, corrections: corrected.length, failures }, last.at, now);
-  const counts = { evidence, score };
+  const isDemoted = judged.state !== "archived" && coolAt !== null && times.now < coolAt;
   return {
-    id: Math.min(...wishes.map(({ id }) => id)),
-    topic: last.topic,
-    person: last.person,
-    wish: last.wish,
-    ...counts,
-    state: stateOf({ ...counts, lastAt: last.at, correctedAt, provedAt: provedAt(since), now, answeredAt }),
-    corrections: corrected.length,
-    failures,
-    wishes,
+    ...described(wishes, last),
+    ...judged,
+    ...(isDemoted && { state: "demoted" as const }),
+    wantedBy: new Set([last.asker]),
+    usedFor: new Map(),
+    refusedBy: new Set(),
   };
+}
+
+/** What is for everybody. */
+function forEverybody(reading: Reading, times: Times): Candidate | null {
+  const { wishes, against } = reading;
+  const last = wishes.at(-1);
+  if (last === undefined) return null;
+  const wantedLast = new Map(wishes.map(({ asker, at }) => [asker, at]));
+  const isNewest = ({ person, at }: Against): boolean => at >= (wantedLast.get(person) ?? new Date(0));
+  const newest = against.filter(isNewest);
+  const opposedLast = new Map(
+    newest.filter(({ isForAll }) => isForAll).map(({ person, at }) => [person, at]),
+  );
+  const wanted = wishes.filter(({ asker }) => !opposedLast.has(asker));
+  const agreed = wanted.findLast((one) => countOf(sayingAll(one, wanted), BY_PEOPLE) >= LEAST_EVIDENCE);
+  const since = sayingAll(agreed ?? last, wanted);
+  const isOpposed = opposedLast.size >= LEAST_AGAINST;
+  const judged = judge(
+    { wishes, since, corrections: isOpposed ? opposedLast.size : 0, coolAt: null, counted: BY_PEOPLE },
+    ({ person }) => person,
+    times,
+  );
+  const opposedAt = newest.findLast(({ isForAll }) => isForAll)?.at ?? times.now;
+  const isDemoted = judged.state === "shadow" && isOpposed && isWithin(COOL_DOWN_DAYS, opposedAt, times.now);
+  const isShown = judged.state === "promoted" || judged.state === "in use";
+  return {
+    ...described(wishes, agreed ?? last),
+    ...judged,
+    ...(isDemoted && { state: "demoted" as const }),
+    corrections: opposedLast.size,
+    wantedBy: new Set(since.map(({ asker }) => asker)),
+    usedFor: isShown ? new Map() : whoSaidItTwice(reading, times),
+    refusedBy: new Set(newest.map(({ person }) => person)),
+  };
+}
+
+/** Those that have all words of a wish. */
+function sayingAll(wish: Wish, among: readonly Wish[]): Wish[] {
+  return among.filter((one) => hasAllWords(one, wish));
+}
+
+/** Each as if they had said for themselves what they said for everybody. */
+function whoSaidItTwice({ wishes, against }: Reading, times: Times): ReadonlyMap<string, string> {
+  const used = new Map<string, string>();
+  for (const [person, own] of Map.groupBy(wishes, ({ asker }) => asker)) {
+    const first = own[0]?.at ?? times.now;
+    const ownAgainst = against.filter((one) => one.person === person && one.at >= first);
+    const alone = forOne({ wishes: own, against: ownAgainst }, times);
+    if (alone?.state === "promoted" || alone?.state === "in use") used.set(person, alone.wish);
+  }
+  return used;
+}
+
+function described(
+  wishes: readonly Wish[],
+  { topic, person, wish }: Wish,
+): Pick<Candidate, "id" | "topic" | "person" | "wish" | "wishes"> {
+  return { id: Math.min(...wishes.map(({ id }) => id)), topic, person, wish, wishes };
+}
+
+interface Judging {
+  readonly wishes: readonly Wish[];
+  /** Those that count. */
+  readonly since: readonly Wish[];
+  readonly corrections: number;
+  /** Until then it was demoted; null: it was never corrected. */
+  readonly coolAt: Date | null;
+  readonly counted: Counted;
+}
+
+/** How much wishes prove. */
+interface Counted {
+  /** Of two wishes with the same key one counts. */
+  readonly keyOf: (wish: Wish) => string;
+  /** Of how many keys the newest wishes say how fresh a candidate is. */
+  readonly freshBy: number;
+}
+
+/** Who says it in one message twice, or in a thread's root, which stands in the channel as well, says it once. */
+const BY_MESSAGES: Counted = { keyOf: ({ message }) => message, freshBy: 1 };
+/** What two people asked for is as old as what the second of them has said: nobody keeps it alive alone. */
+const BY_PEOPLE: Counted = { keyOf: ({ asker }) => asker, freshBy: LEAST_EVIDENCE };
+
+function countOf(wishes: readonly Wish[], { keyOf }: Counted): number {
+  return new Set(wishes.map(keyOf)).size;
+}
+
+/** @param wishes oldest first; undefined: there are none */
+function saidLast(wishes: readonly Wish[], { keyOf, freshBy }: Counted): Date | undefined {
+  const newest = new Set<string>();
+  let last: Date | undefined;
+  for (const wish of wishes.toReversed()) {
+    if (newest.size < freshBy && !newest.has(keyOf(wish))) last = wish.at;
+    newest.add(keyOf(wish));
+  }
+  return last;
+}
+
+/** @param rejectedBy what a rejection counts as, once each; null: nothing */
+function judge(
+  judging: Judging,
+  rejectedBy: (rejection: Rejection) => string | null,
+  { now, answeredAt, rejections }: Times,
+): Pick<Candidate, "score" | "evidence" | "corrections" | "failures" | "state"> {
+  const { wishes, since, corrections, coolAt, counted } = judging;
+  const lastAt = saidLast(since, counted) ?? now;
+  const evidence = countOf(since, counted);
+  const failures = countFailures(judging, rejectedBy, rejections);
+  const score = scoreOf({ evidence, corrections, failures }, lastAt, now);
+  const proved = provedAt(since, counted);
+  const state = ((): CandidateState => {
+    if (!isWithin(RETENTION_DAYS, wishes.at(-1)?.at ?? now, now)) return "archived";
+    if (proved === null || score < LEAST_SCORE) return "shadow";
+    const promotedAt = Math.max(proved.getTime(), coolAt?.getTime() ?? 0);
+    return answeredAt !== null && answeredAt.getTime() > promotedAt ? "in use" : "promoted";
+  })();
+  return { score, evidence, corrections, failures, state };
 }
 
 interface Counts {
@@ -173,71 +346,33 @@ function scoreOf({ evidence, corrections, failures }: Counts, lastAt: Date, now:
   return (evidence / (evidence + corrections + FAILURE * failures || 1)) * freshness(lastAt, now);
 }
 
-/**
- * Answers for which it was shown, and that failed, since it was last corrected. Of what is for everybody each person counts once, so
- * that nobody ends it alone.
- */
+/** Answers for which it was shown, and that failed, since it was last corrected. */
 function countFailures(
-  {
-    since,
-    corrections,
-    coolAt,
-    person,
-  }: {
-    readonly since: readonly Wish[];
-    readonly corrections: number;
-    /** Until then it was demoted; null: it was never corrected. */
-    readonly coolAt: Date | null;
-    readonly person: string | null;
-  },
+  { since, corrections, coolAt, counted }: Judging,
+  rejectedBy: (rejection: Rejection) => string | null,
   rejections: readonly Rejection[],
 ): number {
   const failed = new Set<string>();
   for (const one of rejections.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
-    if (person !== null && one.person !== person) continue;
+    const by = rejectedBy(one);
+    if (by === null) continue;
     const known = since.filter(({ learnedAt }) => learnedAt < one.at);
-    const last = known.at(-1);
-    const evidence = countMessages(known);
+    const last = saidLast(known, counted);
+    const evidence = countOf(known, counted);
     if (last === undefined || evidence < LEAST_EVIDENCE || (coolAt !== null && one.at <= coolAt)) continue;
-    if (scoreOf({ evidence, corrections, failures: failed.size }, last.at, one.at) < LEAST_SCORE) continue;
-    failed.add(person === null ? one.person : String(one.turn));
+    if (scoreOf({ evidence, corrections, failures: failed.size }, last, one.at) < LEAST_SCORE) continue;
+    failed.add(by);
   }
   return failed.size;
 }
 
-function stateOf(known: {
-  readonly evidence: number;
-  readonly score: number;
-  readonly lastAt: Date;
-  readonly correctedAt: Date | null;
-  /** When the last of the messages that it needs was kept. */
-  readonly provedAt: Date | null;
-  readonly now: Date;
-  readonly answeredAt: Date | null;
-}): CandidateState {
-  const { lastAt, correctedAt, provedAt: proved, answeredAt, now } = known;
-  if (!isWithin(RETENTION_DAYS, lastAt, now)) return "archived";
-  if (correctedAt !== null && isWithin(COOL_DOWN_DAYS, correctedAt, now)) return "demoted";
-  if (proved === null || known.evidence < LEAST_EVIDENCE || known.score < LEAST_SCORE) return "shadow";
-  const cooledAt = (correctedAt?.getTime() ?? 0) + COOL_DOWN_DAYS * DAY_MS;
-  const promotedAt = Math.max(proved.getTime(), correctedAt === null ? 0 : cooledAt);
-  return answeredAt !== null && answeredAt.getTime() > promotedAt ? "in use" : "promoted";
-}
-
-/** When the second message was kept. */
-function provedAt(wishes: readonly Wish[]): Date | null {
-  const times = new Map(wishes.map((wish) => [messageOf(wish), wish.learnedAt.getTime()]));
-  const second = [...times.values()].toSorted((a, b) => a - b)[LEAST_EVIDENCE - 1];
-  return second === undefined ? null : new Date(second);
-}
-
-/** What is said twice in one message is said once. */
-function countMessages(wishes: readonly Wish[]): number {
-  return new Set(wishes.map(messageOf)).size;
-}
-
-function messageOf({ channel, seq }: Wish): string {
-  return `${channel} ${seq}`;
+/** When so much was kept that it was proved; null: it is not. */
+function provedAt(wishes: readonly Wish[], { keyOf }: Counted): Date | null {
+  const keys = new Set<string>();
+  for (const wish of wishes.toSorted((a, b) => a.learnedAt.getTime() - b.learnedAt.getTime())) {
+    if (keys.add(keyOf(wish)).size >= LEAST_EVIDENCE) return wish.learnedAt;
+  }
+  return null;
 }
 
 /** 1 within the days of grace, then half after each half-life. */
@@ -249,56 +384,3 @@ function freshness(lastAt: Date, now: Date): number {
 function isWithin(days: number, from: Date, to: Date): boolean {
   return to.getTime() - from.getTime() < days * DAY_MS;
 }
-
-function isSameMatter(a: Wish, b: Wish): boolean {
-  return a.topic === b.topic && a.person === b.person;
-}
-
-/** An answer has one language and one length: whoever wants another one wants this one no more. */
-const HAS_ONE: ReadonlySet<WishTopic> = new Set(["language", "length"]);
-
-function isContrary(a: Wish, b: Wish): boolean {
-  return !isSameWish(a, b) && (HAS_ONE.has(a.topic) || areAlike(a, b));
-}
-
-/** The same words, or nearly, with the same numbers and negations. */
-function isSameWish(a: Wish, b: Wish): boolean {
-  return areAlike(a, b) && comparedBy(a).counts === comparedBy(b).counts;
-}
-
-function areAlike(a: Wish, b: Wish): boolean {
-  return jaccard(comparedBy(a).words, comparedBy(b).words) >= SAME_WORDS;
-}
-
-interface Compared {
-  readonly words: ReadonlySet<string>;
-  /** Its numbers and negations. */
-  readonly counts: string;
-}
-
-const COMPARED = new WeakMap<Wish, Compared>();
-
-function comparedBy(wish: Wish): Compared {
-  const known = COMPARED.get(wish) ?? {
-    words: new Set(terms(wish.wish)).difference(COMMON),
-    counts: marksOf(wish.wish)
-      .marks.filter((mark) => /^[nx]:/.test(mark))
-      .join(" "),
-  };
-  COMPARED.set(wish, known);
-  return known;
-}
-
-/** The share of all words of two texts that both have; 0 to 1. */
-export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const all = a.union(b).size;
-  return all === 0 ? 0 : a.intersection(b).size / all;
-}
-
-/** Words that are in wishes of all kinds, and tell none from another. */
-const COMMON = new Set(
-  terms(
-    `answer answers reply replies respond write speak talk use give keep put make begin start stop end always never only channel
-    conversation everyone everybody question questions message messages`,
-  ),
-);

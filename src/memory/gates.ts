@@ -10,6 +10,7 @@ import {
 } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
 import { displayName, storableText } from "../text/text.ts";
+import { authorOf, mayBear, type Source, whereSaid, Words } from "./line-terms.ts";
 import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 import { marksOf } from "./statement-marks.ts";
@@ -78,6 +79,8 @@ export interface LineContext {
 export interface MemoryGateContext extends LineContext {
   /** The agent's and the worker's prompts: what they say is no memory. */
   readonly promptText: string;
+  /** What the model has read beside people's lines. Default: it is not noted who says what a statement tells. */
+  readonly beside?: readonly string[];
 }
 
 export interface CheckedMemories {
@@ -102,7 +105,7 @@ export interface Fault {
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
   const call = Call.safeParse(input);
   if (!call.success) return { kept: [], dropped: [{ index: 0, ...malformed("memories must be a list") }] };
-  const checking = { ...context, words: new Words(), prompt: normalWords(context.promptText) };
+  const checking = { ...context, words: new Words(context.beside), prompt: normalWords(context.promptText) };
   const kept: MemoryDraft[] = [];
   const dropped: ({ index: number } & Fault)[] = [];
   for (const [index, raw] of call.data.memories.entries()) {
@@ -127,37 +130,31 @@ export function mergeMemories(drafts: readonly MemoryDraft[]): MemoryDraft[] {
 
 function mergeTwo(known: MemoryDraft, again: MemoryDraft): MemoryDraft {
   const added = again.sources.filter(({ seq }) => !known.sources.some((source) => source.seq === seq));
+  const { said: _, ...rest } = known;
   return {
-    ...known,
+    ...rest,
     importance: Math.max(known.importance, again.importance),
     at: known.at > again.at ? known.at : again.at,
     ...(known.refers === undefined && again.refers !== undefined && { refers: again.refers }),
+    ...joinedSaid(known, again),
     sources: [...known.sources, ...added],
   };
+}
+
+/** Where two drafts' terms are said. What one of them has not noted is not known. */
+function joinedSaid(known: MemoryDraft, again: MemoryDraft): Pick<MemoryDraft, "said"> {
+  if (known.said === undefined || again.said === undefined) return {};
+  const terms = Object.keys({ ...known.said, ...again.said });
+  const seqs = (term: string): Seq[] => [
+    ...new Set([...(known.said?.[term] ?? []), ...(again.said?.[term] ?? [])]),
+  ];
+  return { said: Object.fromEntries(terms.map((term) => [term, seqs(term)])) };
 }
 
 interface Checking extends MemoryGateContext {
   readonly words: Words;
   /** Its normal words. */
   readonly prompt: string;
-}
-
-/** The normal words and the telling terms of the entries that one call looks at, each found out once. */
-class Words {
-  readonly #known = new Map<Entry, string>();
-  readonly #terms = new Map<Entry, ReadonlySet<string>>();
-
-  of(entry: Entry): string {
-    const known = this.#known.get(entry) ?? normalWords(entry.text);
-    this.#known.set(entry, known);
-    return known;
-  }
-
-  termsOf(entry: Entry): ReadonlySet<string> {
-    const known = this.#terms.get(entry) ?? tellingTerms(entry.text);
-    this.#terms.set(entry, known);
-    return known;
-  }
 }
 
 /** The memory, or why it is none. */
@@ -177,6 +174,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   const times = found.map(({ at }) => at.getTime());
   const telling = tellingTerms(`${item.subject} ${item.statement}`);
   const cited = found.map(({ seq }) => ({ seq, quote: item.quote }));
+  const proofs = [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES);
   return {
     type: item.type,
     subject: item.subject,
@@ -185,8 +183,11 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
     // In hundredths: what is nearer to 0 than its column can tell would be refused there, and the summary with it.
     importance: Math.round(Math.min(1, Math.max(0, item.importance)) * 100) / 100,
     at: new Date(Math.max(...times)).toISOString(),
-    sources: [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES),
+    sources: proofs,
     telling: [...telling],
+    ...(context.beside !== undefined && {
+      said: whereSaid(telling, proofs, context.sources.values(), context.words),
+    }),
     ...(refers !== null && { refers }),
     ...marksOf(item.statement),
   };
@@ -256,10 +257,6 @@ function furtherSources(
   return [...found.values()];
 }
 
-function authorOf(entry: Source): string {
-  return entry.kind === "user" ? entry.author.name : "";
-}
-
 /** The sentence that has the term, or of a long one the word. */
 function quoteOf(entry: Source, term: string, words: Words): string | undefined {
   const sentence = splitSentences(entry.text).find((one) => tellingTerms(one).has(term)) ?? "";
@@ -317,14 +314,6 @@ export function malformed(why: string): Fault {
 export function isRestated(text: string, prompt: string): boolean {
   const words = normalWords(text);
   return countWords(words) >= RESTATED_WORDS && containsQuote(prompt, words);
-}
-
-type Source = Extract<Entry, { kind: "user" | "assistant" }>;
-
-/** A person's words; a commitment may be the agent's own. */
-function mayBear(entry: Entry, type: Item["type"]): entry is Source {
-  if (entry.deleted) return false;
-  return entry.kind === "user" ? !entry.author.isBot : entry.kind === "assistant" && type === "commitment";
 }
 
 /** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */

@@ -1,4 +1,5 @@
-import { normalForm, withoutUnseen } from "../text/text.ts";
+import { normalForm } from "../text/text.ts";
+import { withoutUnseen } from "../text/unseen.ts";
 
 /**
  * Finds statements that are no facts but tell the agent what to do: whoever has one remembered would give orders to every later

@@ -1,4 +1,4 @@
-import { withoutUnseen } from "../text/text.ts";
+import { withoutUnseen } from "../text/unseen.ts";
 
 /**
  * Words that mean another day whenever they are read, in the languages that people are most likely to use here. One

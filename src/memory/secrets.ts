@@ -1,4 +1,5 @@
-import { normalForm, plainDigits, withoutUnseen } from "../text/text.ts";
+import { normalForm, plainDigits } from "../text/text.ts";
+import { withoutUnseen } from "../text/unseen.ts";
 
 /** Finds what nobody wants remembered: keys, tokens, passwords, card numbers. By their form alone. Pure. */
 

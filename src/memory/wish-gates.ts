@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { WISH_TOPICS, type WishDraft } from "../core/wish.ts";
 import type { UserEntry } from "../core/entry.ts";
-import { normalWords } from "../text/normal-text.ts";
+import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { terms } from "../text/terms.ts";
 import { storableText } from "../text/text.ts";
 import { type Fault, findLine, isRestated, type LineContext, malformed } from "./gates.ts";
@@ -129,6 +129,13 @@ function textFault({ wish, quote }: Item, prompt: string): Fault | null {
 }
 
 function draftOf(item: Item, line: UserEntry, context: LineContext): WishDraft | Fault {
+  if (line.unheard === true)
+    return { reason: "speaker", why: "its line was said by somebody whom nobody answers there" };
+  if (!containsQuote(normalWords(spokenPart(line.text)), normalWords(item.quote)))
+    return {
+      reason: "quote",
+      why: "the quote stands in what the line quotes or forwards: it is somebody else's",
+    };
   const own = new Set(terms(line.author.name));
   const said = new Set(terms(line.text));
   const free = new Set(terms(item.wish).filter((word) => !MANNER.has(word) && !languages().has(word)));
@@ -155,6 +162,16 @@ function draftOf(item: Item, line: UserEntry, context: LineContext): WishDraft |
     quote: item.quote,
     at: line.at.toISOString(),
   };
+}
+
+/** Where in a message words of others begin: what it forwards, a file, and on Discord all behind `>>>`. */
+const BORROWED = /^(?:\[forwarded message\]|\[file [^\n]*\]$|\s*>>>)/mu;
+const QUOTED_LINE = /^\s*>.*$/gmu;
+
+/** A message without what it quotes, forwards or has attached: what its author says. */
+function spokenPart(text: string): string {
+  const end = text.search(BORROWED);
+  return (end < 0 ? text : text.slice(0, end)).replaceAll(QUOTED_LINE, "");
 }
 
 /** Plain words for the manner of an answer. */

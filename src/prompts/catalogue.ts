@@ -16,6 +16,7 @@ export const FAILURE_KINDS = [
   "internal",
   "gave_up",
   "too_often",
+  "too_many_calls",
   "spent_agent",
   "spent_channel",
   "spent_person",
@@ -113,7 +114,11 @@ const TEMPLATES = {
     calls: "number",
   },
   /** The one sentence that a person gets instead of an answer. */
-  failure: { kind: { oneOf: FAILURE_KINDS } },
+  failure: {
+    kind: { oneOf: FAILURE_KINDS },
+    /** Calls of models that were made; 0 where that is not the reason. */
+    calls: "number",
+  },
   /** A command's name is given without its slash. */
   help: { commands: { listOf: ["name", "help"] } },
   /** What a deleted message shows as. */
@@ -225,7 +230,10 @@ function namesOf<Name extends string>(templates: Readonly<Record<Name, unknown>>
 }
 
 /** A translation that was made before there were these may do without: it says a little less precisely what there is. */
-const NEW_VARIABLES: Readonly<Partial<Record<TemplateName, readonly string[]>>> = { system: ["recall"] };
+const NEW_VARIABLES: Readonly<Partial<Record<TemplateName, readonly string[]>>> = {
+  system: ["recall"],
+  failure: ["calls"],
+};
 
 /** The rules of a shipped template: it must use all of its variables. */
 export function rulesOf(name: TemplateName): TemplateRules {

@@ -69,7 +69,7 @@ export class MessageChanges {
     const digester = this.#parts.digesterOf(row);
     const said = await store.people.bearing(row.id, edit.id);
     if (said === undefined || commands.memoryIn(row, said) === null)
-      return store.log.edit(row.id, edit.id, edit.text, edit.at, digester);
+      return store.log.edit(row.id, edit.id, edit.text, edit.at, digester, edit.isLate);
     const memory = commands.memoryIn(row, { ...said, text: edit.text });
     const result = await store.people.reword(row.id, edit, memory, digester);
     // Tool results quote the memory: more has changed than the notice tells.

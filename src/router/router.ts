@@ -229,8 +229,15 @@ export class Router implements PlatformInbox {
     const role = this.#roles.of(binding, message, isAsked, agent, tooOften);
     const id = await this.#messageChanges.idOf(message);
     const addressed = role !== "listens";
+    const isHeard = isAnswered(binding, message, message.author, this.#holds, this.pairing.find);
     return this.#append(
-      { ...message, id, addressed, ...(addressed && agent !== null && { agent }) },
+      {
+        ...message,
+        id,
+        addressed,
+        ...(addressed && agent !== null && { agent }),
+        ...(!isHeard && { unheard: true }),
+      },
       binding,
       role,
     );

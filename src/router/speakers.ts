@@ -3,6 +3,7 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import type { ChannelId } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
 import { displayName, normalForm, sliceWhole, storableText } from "../text/text.ts";
+import { withoutUnseen } from "../text/unseen.ts";
 import type { SpeakerStore } from "../store/channels/speakers.ts";
 
 /** People whose name in a channel is remembered; others are looked up. */
@@ -88,7 +89,7 @@ function storableId(id: string): string {
   return id.length <= 200 ? storableText(id) : createHash("sha256").update(id).digest("hex");
 }
 
-/** Equal for names that differ only in case, width and spaces. */
+/** Equal for names that differ only in case, width, spaces and what nobody sees. */
 function comparable(name: string): string {
-  return normalForm(name, "NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
+  return normalForm(withoutUnseen(name), "NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }

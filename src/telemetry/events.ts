@@ -94,6 +94,9 @@ export type WeirEvent =
       /** Part of `promptTokens`. */
       cachedTokens: number | null;
       completionTokens: number | null;
+      /** What it has used beside that, estimated: its server has reported nothing of it. */
+      assumedPromptTokens?: number;
+      assumedCompletionTokens?: number;
       /** Null: no text came. */
       firstTokenMs?: number | null;
       totalMs: number;

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
+import { openToAppend } from "../files/write-file.ts";
 
 export interface LogFileOptions {
   readonly path: string;
@@ -63,7 +64,7 @@ export class LogFile {
 
   #open(): number {
     mkdirSync(path.dirname(this.#options.path), { recursive: true });
-    const fd = openSync(this.#options.path, "a", 0o600);
+    const fd = openToAppend(this.#options.path, { isLinkMeant: true });
     this.#bytes = fstatSync(fd).size;
     return fd;
   }

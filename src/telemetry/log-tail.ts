@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, readSync, statSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { isMissingFile } from "../core/errors.ts";
+import { openToRead } from "../files/read-file.ts";
 
 const CHUNK_BYTES = 65_536;
 
@@ -68,7 +69,7 @@ export class LogTail implements Disposable {
 /** @returns null: there is no such file */
 function opened(file: string): number | null {
   try {
-    return openSync(file, "r");
+    return openToRead(file);
   } catch (error) {
     if (isMissingFile(error)) return null;
     throw error;

@@ -1,4 +1,6 @@
+import process from "node:process";
 import { pino, type Logger } from "pino";
+import { BoundedOutput } from "./bounded-output.ts";
 import { formatLogLine, parseLogLine } from "./log-line.ts";
 import { LogFile, type LogFileOptions } from "./log-file.ts";
 
@@ -23,7 +25,10 @@ const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", 
 // oxlint-disable-next-line no-control-regex -- control characters are what is being replaced
 const OBEYED = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** The logger. Written synchronously: what a dying process said last is what one wants to read. */
+/**
+ * The logger. What there is room for is written synchronously, since one wants to read what a dying process said last. A reader of
+ * stderr that stalls holds nothing up.
+ */
 export function createLog(level: string, targets: LogTargets): Logger {
   const { mask = (text: string): string => text } = targets;
   const redact = { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[hidden]" };
@@ -39,16 +44,18 @@ type Sink = (line: string) => void;
 
 function stderrSink({ stderr, hasColor = false }: LogTargets): Sink[] {
   if (stderr === undefined) return [];
-  const stream = pino.destination({ dest: 2, sync: true });
-  // A log that can't be written is no reason to stop answering.
-  stream.on("error", () => undefined);
-  if (stderr === "json") return [(line) => void stream.write(line)];
-  return [
-    (line) => {
-      const record = parseLogLine(line);
-      stream.write(record === null ? line : `${formatLogLine(record, hasColor)}\n`);
-    },
-  ];
+  const shown = (line: string): string => {
+    const record = stderr === "text" ? parseLogLine(line) : null;
+    return record === null ? line : `${formatLogLine(record, hasColor)}\n`;
+  };
+  const output = new BoundedOutput(process.stderr, (lines) => shown(droppedLine(lines)));
+  return [(line) => output.write(shown(line))];
+}
+
+/** As pino writes it. */
+function droppedLine(lines: number): string {
+  const msg = "log_lines_dropped: nobody read them in time";
+  return `${JSON.stringify({ level: pino.levels.values["warn"], time: new Date().toISOString(), lines, msg })}\n`;
 }
 
 function fileSink({ file }: LogTargets): Sink[] {

@@ -1,5 +1,6 @@
 import { EDGELESS_SCRIPTS } from "./scripts.ts";
-import { normalForm, plainDigits, withoutUnseen } from "./text.ts";
+import { normalForm, plainDigits } from "./text.ts";
+import { withoutUnseen } from "./unseen.ts";
 
 /** Texts compared by the words they share: enough to quote with, and no model needed. */
 

@@ -1,4 +1,5 @@
 import { formatNumber } from "./format.ts";
+import { replaceUnseen } from "./unseen.ts";
 /** Text from outside, made safe to store and to show. */
 
 /**
@@ -28,11 +29,6 @@ const MANY_MARKS = /[\p{M}--\u{34f}]{30}(?=[\p{M}--\u{34f}])/gv;
  */
 export function normalForm(text: string, form: "NFC" | "NFKC"): string {
   return text.replaceAll(MANY_MARKS, "$&\u034f").normalize(form);
-}
-
-/** Without the characters that nobody sees: a word with one inside is the same word to whoever reads it. */
-export function withoutUnseen(text: string): string {
-  return text.replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, "");
 }
 
 /** With the digits of all scripts as those of ASCII: ٤٧ is 47. */
@@ -130,14 +126,14 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /**
- * A name on one line, at most 80 characters: no control characters, no line breaks, nothing that ends a name (a colon,
+ * A name on one line, at most 80 characters: nothing that nobody sees but what joins letters or emoji, no line breaks, nothing that ends a name (a colon,
  * but for `10:30`) or begins a label or a role (`[`, `<|`, `<s>`).
  */
 export function displayName(name: string): string {
-  const line = storableText(name)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}[\]]+/gu, " ")
+  const line = replaceUnseen(storableText(name), () => " ")
+    .replaceAll(/[\p{Cc}\[\]]|[[\p{Cf}\u034f]--\p{Join_Control}--[\u{e0000}-\u{e007f}]]/gv, " ")
     .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return sliceWhole(line, 0, 80).replace(/[:\uff1a\s]+$/, "") || "someone";
+  return sliceWhole(line, 0, 80).replace(/[:\uff1a\s\u200c\u200d]+$/, "") || "someone";
 }

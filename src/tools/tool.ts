@@ -30,6 +30,8 @@ export interface Tool {
   readonly needs?: ToolNeed;
   /** Where it comes from: the name of a server. Default: it is Weir's own. */
   readonly server?: string;
+  /** Tells it from another tool that had or gets its name: nobody has allowed the calls of that. Default: there is none. */
+  readonly identity?: string;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that

@@ -51,7 +51,7 @@ export interface AgentTexts extends EntryTexts {
     due: number;
   }): string;
   /** One plain sentence for a person whose message has no answer. */
-  failure(values: { kind: FailureKind }): string;
+  failure(values: { kind: FailureKind; calls: number }): string;
   /** What is said where nothing was found. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;

@@ -2,7 +2,8 @@ import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import { approvedCallId } from "../core/approval.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
-import type { ToolKit } from "../tools/tool.ts";
+import { canonicalArguments, fingerprintOf } from "../tools/approval.ts";
+import type { Tool, ToolKit } from "../tools/tool.ts";
 import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
 
 /** What people have to allow before a turn may do it. */
@@ -33,6 +34,8 @@ const UNKNOWN =
   "Nobody knows whether this has run: it was begun, and then Weir was interrupted. Look whether it had its effect before you ask for it again.";
 const VOID =
   "This was not run: what it was asked for was taken back or changed meanwhile. Ask for it again only if somebody wants it now.";
+const ANOTHER_CALL =
+  "This was not run: the tool of that name, or what is stored of the call, is not what was allowed any more. Ask for it again if somebody still wants it.";
 const OTHER_AGENT = "This was not run: another agent had asked for it, which does not answer here any more.";
 
 /**
@@ -57,7 +60,7 @@ export async function runApprovedCalls(
 }
 
 async function resultOf(
-  { was, agent: askedBy, askedFor }: TakenApproval,
+  { was, agent: askedBy, askedFor, fingerprint }: TakenApproval,
   call: ToolCall,
   agent: AgentId,
   parts: ToolRunParts,
@@ -66,11 +69,24 @@ async function resultOf(
   const shown = call.arguments === "" ? { ...call, arguments: "{}" } : call;
   if (was === "running") return [shown, textOf(call, UNKNOWN)];
   if (askedBy !== agent) return [shown, textOf(call, OTHER_AGENT)];
+  if (isAnotherCall(call, fingerprint, parts.tools))
+    return [{ ...call, arguments: "{}" }, textOf(call, ANOTHER_CALL)];
   const { context } = parts;
   // The turn answers a decision, and no message of a person's.
   const react: ToolKit["react"] = async (emoji) => context.react(emoji, askedFor);
   const { results } = await runToolCalls([call], { ...parts, context: { ...context, react } });
   return [shown, results[0] ?? textOf(call, UNKNOWN)];
+}
+
+/** Whether what would run is not what was shown: another tool has the name by now, or the row holds other arguments. */
+function isAnotherCall(
+  { name, arguments: json }: ToolCall,
+  fingerprint: string,
+  tools: readonly Tool[],
+): boolean {
+  const tool = tools.find(({ spec }) => spec.name === name);
+  // That it is missing has words of its own.
+  return tool !== undefined && fingerprintOf(tool, canonicalArguments(json)) !== fingerprint;
 }
 
 function textOf({ id: callId, name: tool }: ToolCall, text: string): ToolResultDraft {

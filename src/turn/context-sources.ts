@@ -2,9 +2,10 @@ import type { ContextSources, DueImages, ResultImages } from "../context/assembl
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
 import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
-import type { AgentFile, Asked } from "../context/sections/section.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
-import { candidatesToShow } from "../memory/candidates.ts";
+import { type AskedBy, learnedLines } from "./learned-lines.ts";
+import { quotedName } from "./quoted-name.ts";
 import { escapeLabels } from "../context/labels.ts";
 import { capText } from "../context/render.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
@@ -113,6 +114,8 @@ export function nextSources(
 /** Where a turn takes place: as a person would say it, and as files of the agent's folder name it. */
 export interface Scene extends SectionScene {
   readonly channel: string;
+  /** One person's direct conversation: whatever has come due there is answered to them. */
+  readonly isDirect?: true;
 }
 
 /** Gathers what a context of this agent is made of. Pure. */
@@ -122,7 +125,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
-  const learned = learnedLines(history, asked, now);
+  const learned = learnedLines(history, asked, scene, now);
   const sections = chooseSections(
     agent.folder.current,
     scene,
@@ -242,11 +245,11 @@ export function systemText(agent: Agent, date: string, sections: readonly Sectio
   return `${system}\n\n${agent.texts.sections(values)}`;
 }
 
-/** The messages to answer, as far as sections depend on them. */
-function askedIn(history: History, turn: TurnRange): Asked[] {
+/** The messages to answer, as far as sections and wishes depend on them. */
+function askedIn(history: History, turn: TurnRange): AskedBy[] {
   return dueMessages(history)
     .filter(({ seq }) => seq <= turn.toSeq)
-    .map(({ author, text }) => ({ authorId: author.id, text }));
+    .map(({ author, text }) => ({ authorId: author.id, authorName: author.name, text }));
 }
 
 /** Of sections, the most important first, as many as there is room for. */
@@ -307,11 +310,6 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   return [...names];
 }
 
-/** A name as data: whatever stands in it, it ends where the quotation does. */
-function quotedName(name: string): string {
-  return `"${displayName(name).replaceAll(/["\u201c-\u201f]/g, "'")}"`;
-}
-
 /** A recalled message without its head, which depends on the one before it. */
 interface Passage {
   readonly said: EntryReference;
@@ -355,20 +353,6 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
       `${displayName(author)} answers ${agent.renderer.line(to.at, agent.renderer.authorOf(to), short)}`,
     ];
   });
-}
-
-/** Wishes that one request shows. */
-const MAX_LEARNED = 8;
-
-/** What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben")`, `Be brief. (only for "Ann")`. */
-function learnedLines({ wishes, rejections }: History, asked: readonly Asked[], now: Date): string[] {
-  const people = new Set(asked.map(({ authorId }) => authorId));
-  return candidatesToShow(wishes, people, now, rejections)
-    .slice(0, MAX_LEARNED)
-    .map(({ person, wish, wishes: said }) => {
-      const names = [...new Map(said.map(({ asker, askerName }) => [asker, quotedName(askerName)])).values()];
-      return `${escapeLabels(wish)} (${person === null ? "asked for by" : "only for"} ${names.slice(-3).join(", ")})`;
-    });
 }
 
 function rememberedLines(

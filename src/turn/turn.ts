@@ -11,9 +11,8 @@ import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
-import type { FailureKind } from "../prompts/load.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
-import type { HandOff, SkillRequest, ToolKit } from "../tools/tool.ts";
+import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import {
@@ -39,6 +38,8 @@ import {
 } from "./tool-calls.ts";
 import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
+import type { TurnOutcome, TurnResult } from "./outcome.ts";
+import { type CallRefusal, RefusedCall } from "./refused-call.ts";
 import { askWithinWindow, type SentRequest } from "./window-retry.ts";
 
 /** What a turn may do to its channel. */
@@ -99,7 +100,9 @@ export interface TurnChannel {
   onRequest(model: string, context: Context, made: MadeOf): void;
   /** Called before the model is asked again. Must not throw or wait. Default: nobody listens. */
   onRetry?(attempt: number, of: number): void;
-  /** Called for every model call. */
+  /** Called before each attempt at a model. @returns why it must not be made; null: it is made */
+  onAttempt(model: string, estimatedTokens: number): CallRefusal | null;
+  /** Called for every attempt that was made. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
   /** Called once for what the turn looked for by itself. Must not throw or wait. Default: nobody listens. */
@@ -113,25 +116,6 @@ export interface MadeOf {
   /** As the request shows it. */
   readonly history: History;
   readonly budget: Budget;
-}
-
-export type TurnOutcome =
-  | { readonly kind: "answered"; readonly text: string; readonly handOff?: HandOff }
-  | { readonly kind: "skipped"; readonly reason: string; readonly handOff?: HandOff }
-  /** The signal ended it; `text` is what had been said by then. */
-  | { readonly kind: "stopped"; readonly text: string }
-  /** `why` holds nothing that somebody else said; `said`: the provider's words, which may repeat what people wrote. */
-  | {
-      readonly kind: "failed";
-      readonly failure: FailureKind;
-      readonly why: string;
-      readonly said?: string;
-    };
-
-export interface TurnResult {
-  readonly outcome: TurnOutcome;
-  /** Time spent waiting for the model, ms. */
-  readonly modelMs: number;
 }
 
 /**
@@ -152,6 +136,7 @@ export async function runTurn(
     return { outcome: await run.untilOutcome(), modelMs: run.modelMs };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
+    if (error instanceof RefusedCall) return { outcome: run.refused(error.refusal), modelMs: run.modelMs };
     if (error.kind === "aborted" || signal.aborted) {
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
     }
@@ -181,6 +166,8 @@ class TurnRun {
   #found: LookedUp = NOTHING_LOOKED_UP;
   modelMs = 0;
   textSoFar = "";
+  /** What was shown last of an answer that was not the last. */
+  #shownBefore = "";
 
   constructor(
     agent: Agent,
@@ -212,6 +199,12 @@ class TurnRun {
       const outcome = await this.#runTools(answer);
       if (outcome !== null) return outcome;
     }
+  }
+
+  /** What ends it where a bound of ours has refused a call. */
+  refused({ failure, why, calls }: CallRefusal): TurnOutcome {
+    if (failure !== "too_many_calls") return { kind: "failed", failure, why };
+    return { kind: "bounded", text: visibleAnswer(this.textSoFar || this.#shownBefore), calls, why };
   }
 
   #answered(answer: ModelAnswer): TurnOutcome {
@@ -357,6 +350,7 @@ class TurnRun {
       },
       {
         signal: this.#signal,
+        onAttempt: (model) => this.#begin(model, estimatedFor(model)),
         onText: (delta) => this.#show(delta),
         onRestart: () => this.#showNothing(),
         onRetry: (attempt, of) => this.#channel.onRetry?.(attempt, of),
@@ -380,6 +374,12 @@ class TurnRun {
     return fit.omitTo === null ? fit : null;
   }
 
+  /** @throws RefusedCall */
+  #begin(model: string, estimated: number): void {
+    const refusal = this.#channel.onAttempt(model, estimated);
+    if (refusal !== null) throw new RefusedCall(model, refusal);
+  }
+
   #show(delta: string): void {
     this.textSoFar += delta;
     const visible = visibleAnswer(this.textSoFar, { isPartial: true });
@@ -388,6 +388,7 @@ class TurnRun {
 
   #showNothing(): void {
     if (this.textSoFar === "") return;
+    this.#shownBefore = this.textSoFar;
     this.textSoFar = "";
     this.#channel.showDraft(null);
   }

@@ -6,7 +6,7 @@ import type { ModelCallRecord } from "../../src/llm/model.ts";
 
 function call(model: string, promptTokens: number | null, outcome: ModelCallRecord["outcome"] = "answered") {
   const usage = promptTokens === null ? undefined : { promptTokens, cachedTokens: 0, completionTokens: 5 };
-  return { model, outcome, usage, firstTokenMs: 1, totalMs: 2 };
+  return { model, outcome, usage, isPaid: true, receivedTokens: 0, firstTokenMs: 1, totalMs: 2 };
 }
 
 /** An anchor that knows one report of the model `main`. */

@@ -31,8 +31,6 @@ export interface ServiceProxy extends AsyncDisposable {
   readonly holds: Readonly<Record<Place, Hold>>;
   /** What was held before is done after its caller is gone: true; it never comes through: false. */
   comesThrough: boolean;
-  /** The last event of which the bot has said that it is durable. */
-  readonly acknowledged: number;
 }
 
 class Proxy {
@@ -46,7 +44,6 @@ class Proxy {
     "part.second": new Hold(),
   };
   comesThrough = true;
-  acknowledged = 0;
   readonly #target: string;
   readonly #parts = new PartCounter();
   readonly #stopping = new AbortController();
@@ -67,8 +64,6 @@ class Proxy {
     const body = await readText(request).catch(() => null);
     if (body === null) return;
     const path = request.url ?? "/";
-    const after = /[?&]after=(\d+)/.exec(path)?.[1];
-    if (after !== undefined) this.acknowledged = Math.max(this.acknowledged, Number(after));
     const places = this.#placesOf(request.method ?? "GET", path, body);
     for (const place of places.filter((one) => !isAfter(one))) {
       const hold = this.holds[place];
@@ -76,7 +71,7 @@ class Proxy {
       await hold.pass();
       if (isHeld && !this.comesThrough) return void response.destroy();
     }
-    const isPoll = path.startsWith("/events");
+    const isPoll = path === "/events";
     const answer = await this.#forward(request, path, body, isPoll ? gone.signal : null);
     if (answer === null) return void response.destroy();
     for (const place of places.filter(isAfter)) await this.holds[place].pass();

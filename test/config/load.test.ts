@@ -1,5 +1,6 @@
 // proves: src/config/config.ts, src/config/resolve.ts, src/config/references.ts, src/config/schema/values.ts
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { basename, join } from "node:path";
 import { suite, test } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
@@ -285,6 +286,15 @@ suite("files and folders", () => {
       errorOf(() => loadConfig({ cwd, env: {} })).message,
       /config\.toml\n.*is a folder, not a file/,
     );
+  });
+
+  test("a pipe or a device in place of the file is an error, and is not waited for", (t) => {
+    const cwd = folderWith(t, {});
+    execFileSync("mkfifo", [join(cwd, "config.toml")]);
+    const shown = (file?: string): string => errorOf(() => loadConfig({ cwd, file, env: {} })).message;
+    assert.match(shown(), /config\.toml\n.*is a pipe, not a file/);
+    assert.match(shown("/dev/zero"), /\/dev\/zero\n.*is a device, not a file/);
+    assert.match(shown("/dev/null"), /\/dev\/null\n.*is a device, not a file/);
   });
 
   test("a byte order mark and Windows line ends are accepted", (t) => {

@@ -51,7 +51,7 @@ export function defaultAgent(): Agent {
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
       resultImages: (values) => prompts.render("result-images", values).trim(),
       sections: (values) => prompts.render("sections", { agentName: name, ...values }),
-      failure: ({ kind }) => prompts.render("failure", { kind }),
+      failure: (values) => prompts.render("failure", values),
       deleted: () => prompts.render("deleted", {}).trim(),
     },
   });

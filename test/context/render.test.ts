@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 
 import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
 import { escapeLabels } from "../../src/context/labels.ts";
+import { escapeUnseen } from "../../src/text/unseen.ts";
 import {
   capText,
   estimateMessage,
@@ -317,7 +318,7 @@ describe("what a person typed", () => {
     ];
     for (const fake of fakes) {
       assert.doesNotMatch(escapeLabels(fake), /(?<!\\)\[[\s\u200b]*(?:System|Compaction)/i, fake);
-      assert.equal(escapeLabels(fake).replaceAll("\\", ""), fake);
+      assert.equal(escapeLabels(fake).replaceAll(/\\(?!u\{)/g, ""), escapeUnseen(fake));
     }
   });
 
@@ -346,8 +347,17 @@ describe("what a person typed", () => {
     }
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        if (!/system|compaction|\d{4}-/iu.test(text)) assert.equal(escapeLabels(text), text);
+        if (!/system|compaction|\d{4}-/iu.test(text)) assert.equal(escapeLabels(text), escapeUnseen(text));
       }),
+    );
+  });
+
+  test("says nothing to the model that nobody else sees", () => {
+    const hidden = "\u{e006f}\u{e0062}\u{e0065}\u{e0079}";
+    assert.equal(escapeLabels(`hi${hidden}`), String.raw`hi\u{E006F}\u{E0062}\u{E0065}\u{E0079}`);
+    assert.match(
+      renderer.line(at, `An\u202en${hidden}`, "a\u202eb 👩\u200d⚕\ufe0f"),
+      /\] An n: a\\u\{202E\}b 👩\u200d⚕\ufe0f$/,
     );
   });
 

@@ -1,11 +1,13 @@
 // proves: src/cli/upkeep/backup.ts, src/store/database/open.ts, src/store/database/signing-key.ts
 // A backup of one's own Postgres becomes an embedded one, and the other way round.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { BackupSums, END_OF_ROWS, headLine } from "../../src/store/backup/backup-file.ts";
 import { openHome } from "../support/e2e.ts";
 import { openHomeWithStore } from "../support/home-with-store.ts";
 
@@ -34,9 +36,9 @@ test("a backup goes from one's own Postgres into an embedded one and back, each 
   assert.match(made.out.join("\n"), /Not in it: config\.toml, \.env and the agents' folders/);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal(existsSync(`${file}.unfinished`), false);
-  const again = await home.run("backup", "weir.backup");
+  const named = await home.run("backup", "weir.backup");
   assert.deepEqual(
-    [again.code, again.stderr.trim()],
+    [named.code, named.stderr.trim()],
     [1, "weir.backup is there already: name another file."],
   );
   const whole = await home.run("restore", "weir.backup", "--verify");
@@ -58,9 +60,9 @@ test("a backup goes from one's own Postgres into an embedded one and back, each 
   );
   assert.equal((await readFile(path.join(embedded.dataDir, "signing.key"), "utf8")).trim(), KEY);
 
-  const used = await embedded.run("restore", file);
-  assert.equal(used.code, 1);
-  assert.match(used.stderr, /is in use already\. A backup is restored into an empty one/);
+  const again = await embedded.run("restore", file);
+  assert.deepEqual([again.code, again.stderr], [0, ""]);
+  assert.match(again.out.join("\n"), /3 entries, .* restored before, by an earlier run, into the embedded/);
   const back = await embedded.run("backup", "back.backup");
   assert.equal(back.code, 0, back.stderr);
   const to = await openHomeWithStore();
@@ -81,24 +83,43 @@ test("what is no backup, or damaged, or of a newer Weir, is refused in words, an
     }
     assert.deepEqual(await to.open.sql("select from channels"), []);
   };
-  await refused("nowhere", /nowhere is no backup, or damaged/);
+  await refused("nowhere", /nowhere cannot be read: ENOENT/);
   await writeFile(path.join(to.home.folder, "text"), "hello");
-  await refused("text", /is no backup, or damaged/);
+  await refused("text", /text is no backup: it does not begin as what gzip writes\./);
   await home.run("backup", path.join(to.home.folder, "cut"));
   await truncate(path.join(to.home.folder, "cut"), 900);
-  await refused("cut", /is no backup, or damaged/);
-  const head = {
-    weir: "backup",
-    format: 1,
-    schema: 9999,
-    at: new Date().toISOString(),
-    signingKey: null,
-    tables: [],
-  };
-  await writeFile(path.join(to.home.folder, "newer"), gzipSync(`${JSON.stringify(head)}\n`));
+  await refused("cut", /cut is damaged in [\w, ]+: it ends there\./);
+  const sums = new BackupSums();
+  const tables = [{ name: "channels", columns: ["id"], numbered: {} }];
+  const head = headLine({ schema: 9999, at: new Date().toISOString(), signingKey: null, tables });
+  const body = sums.add(`${head}${END_OF_ROWS}`);
+  sums.count("channels", 0);
+  const newest = gzipSync(`${body}${JSON.stringify(sums.foot())}\n`);
+  await writeFile(path.join(to.home.folder, "newer"), newest);
   const newer = await to.home.run("restore", path.join(to.home.folder, "newer"));
   assert.match(
     newer.stderr,
     /The backup has schema version 9999, this Weir knows \d+: restore it with the version that wrote it/,
   );
+});
+
+test("a backup opens no file that is there, follows no link, and waits for no pipe", async () => {
+  const { home } = from;
+  const at = (name: string): string => path.join(home.folder, name);
+  const asked = async (...args: string[]): Promise<readonly [number | null, string]> => {
+    const { code, stderr } = await home.run(...args);
+    return [code, stderr.trim()];
+  };
+  await writeFile(at("victim"), "of somebody else");
+  await symlink("victim", at("planted.unfinished"));
+  const cutOff =
+    "planted.unfinished is there already: another backup is being written, or one was interrupted; if it was, remove this file.";
+  assert.deepEqual(await asked("backup", "planted"), [1, cutOff]);
+  await symlink("nowhere", at("link"));
+  assert.deepEqual(await asked("backup", "link"), [1, "link is there already: name another file."]);
+  assert.equal(await readFile(at("victim"), "utf8"), "of somebody else");
+  assert.ok(!existsSync(at("planted")) && !existsSync(at("nowhere")) && existsSync(at("planted.unfinished")));
+  execFileSync("mkfifo", [at("pipe")]);
+  assert.deepEqual(await asked("restore", "pipe", "--verify"), [1, "pipe is a pipe, not a file."]);
+  assert.deepEqual(await asked("memories", "import", "pipe"), [1, "pipe is a pipe, not a file."]);
 });

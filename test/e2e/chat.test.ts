@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { z } from "zod";
+import { postmasterPid } from "../support/embedded-folder.ts";
 import { assertWhole, openHome, openSeed } from "../support/e2e.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
@@ -130,4 +131,18 @@ test("where no model answers, the person is told in plain words, and only the lo
   assert.doesNotMatch(chat.out.join(), /127\.0\.0\.1|Error|fetch|model/);
   assert.match(chat.stderr, /No model server answers at http:\/\/127\.0\.0\.1:9/);
   assert.doesNotMatch(chat.stderr, /sk-e2e-secret/);
+});
+
+test("a chat whose terminal closes finishes its answer, and leaves no Postgres behind", async () => {
+  await using model = await startModelServer();
+  model.respond(echo);
+  await using home = await openHome({ modelUrl: model.url, seed });
+  const chat = home.start("chat", "--jsonl", "--channel", "here");
+  say(chat, { author: "Ann", text: "are you there?", id: "m1" });
+  await chat.line('"reply"');
+  // The shell and the kernel each hang up.
+  chat.signal("SIGHUP");
+  chat.signal("SIGHUP");
+  assert.deepEqual(await chat.ended, { code: 0, signal: null });
+  await assert.rejects(postmasterPid(home.dataDir), /ENOENT/);
 });

@@ -97,7 +97,7 @@ async function exportAll(file: string): Promise<void> {
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const again = await from.home.run("memories", "export", file);
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /cannot be written: EEXIST/);
+  assert.equal(again.stderr.trim(), `${file} is there already: name another file.`);
   const piped = await from.home.run("memories", "export", "-", "--channel", "test:dm");
   assert.equal(piped.out.length, 1);
   const [line = ""] = piped.out;

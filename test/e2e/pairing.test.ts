@@ -48,4 +48,8 @@ test("weir pair beside a daemon and without one", async () => {
   const again = await home.run("pair", "--remove", `discord:${sam}`);
   assert.equal(again.code, 1);
   assert.match(again.stderr, /was not let in by a code/);
+
+  const byId = await home.run("pair", "--user", sam);
+  assert.equal(byId.code, 0, byId.stderr);
+  assert.match(byId.out.join("\n"), new RegExp(`^discord:${sam} is let in\\.`));
 });

@@ -21,6 +21,7 @@ class Composer {
   readonly #random: Random;
   /** Chance of its own: what else a seed does is as it was. */
   readonly #retained: Random;
+  readonly #privacy: Random;
   /** The number of a configuration whose jobs wait as long as a summariser is held. */
   readonly #patient: number;
   readonly #episodes: Deck<Episode>;
@@ -36,6 +37,7 @@ class Composer {
   constructor(seed: number) {
     this.#random = new Random(seed);
     this.#retained = new Random(~seed);
+    this.#privacy = new Random(seed * 31 + 5);
     this.#patient = patientProfile(seed);
     const plain = ["plain", "plain", "plain", "plain", "plain", "long", "tools"] as const;
     this.#episodes = new Deck<Episode>(this.#random, EPISODES);
@@ -58,7 +60,11 @@ class Composer {
   }
 
   compose(length: number): Step[] {
-    this.#talk(40);
+    this.#talk(20);
+    this.#steps.push({ do: "privacy", room: 0, isPrivate: true });
+    this.#talk(10);
+    this.#steps.push({ do: "privacy", room: 0, isPrivate: false });
+    this.#talk(10);
     for (const _ of SURE_CRASHES) this.#play("crash");
     this.#steps.push({ do: "cut", point: SURE_CUT });
     this.#say({ reply: "plain", room: 0 });
@@ -77,6 +83,9 @@ class Composer {
     this.#play("hold");
     while (this.#steps.length < length - 10) {
       this.#play(this.#episodes.deal());
+      // Mostly public: else there is nothing to share.
+      const isPrivate = this.#privacy.chance(0.25);
+      if (this.#privacy.chance(0.4)) this.#steps.push({ do: "privacy", room: 0, isPrivate });
       if (this.#random.chance(0.35)) this.#steps.push({ do: "quiesce" });
     }
     while (this.#steps.length < length - 1) this.#talk(1);

@@ -92,6 +92,7 @@ export class People {
     if (chosen === undefined || ledger.leaving.has(chosen.marker)) return;
     chosen.markers.push(markerOf(n));
     ledger.own.add(markerOf(n));
+    if (ledger.isPrivate || ledger.hidden.has(chosen.marker)) ledger.hidden.add(markerOf(n));
     // Nobody can say which words of such a text went: it goes as a whole.
     const isDeletion = await observeIsExpired(this.#world.probe, room.id, chosen.message.id);
     if (isDeletion) for (const marker of chosen.markers) ledger.leaving.add(marker);

@@ -1,3 +1,4 @@
+import { CallCounts } from "../../src/budget/call-counts.ts";
 import { pino } from "pino";
 import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
@@ -93,7 +94,7 @@ export interface IncarnationParts {
 
 /** Where the first agent answers, the second one can be asked as well. */
 const BINDINGS = [
-  { ...bindPlatform(PLATFORM, AGENT), also: [SECOND_AGENT] },
+  { ...bindPlatform(PLATFORM, AGENT, true), also: [SECOND_AGENT] },
   bindPlatform(ANNEX, SECOND_AGENT),
 ];
 /** What of a router is not this fuzz's. */
@@ -178,6 +179,7 @@ export class Incarnation {
     this.channels = createLiveChannels({
       store,
       subagents,
+      callCounts: new CallCounts(),
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,

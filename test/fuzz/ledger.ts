@@ -84,6 +84,9 @@ export class Ledger {
   /** All markers of it, those of edits too. */
   readonly own = new Set<string>();
   readonly byMarker = new Map<string, SaidMessage>();
+  isPrivate = false;
+  /** Markers of what was said while the channel was private, or before. */
+  readonly hidden = new Set<string>();
   readonly byMessageId = new Map<string, SaidMessage>();
   readonly entries = new Map<number, EntryRow>();
   /** The bot's answers, by how they begin. */
@@ -174,6 +177,7 @@ export class Ledger {
   add(said: SaidMessage): void {
     this.said.push(said);
     this.own.add(said.marker);
+    if (this.isPrivate) this.hidden.add(said.marker);
     this.byMarker.set(said.marker, said);
     this.byMessageId.set(said.message.id, said);
   }

@@ -12,6 +12,9 @@ import { isOfSubagent, SLOWLY, taskIn, work } from "./scripted-subagent.ts";
 /** Real tokens of a guest's request over those of another one that was estimated alike. */
 export const GUEST_COUNTS = 0.7;
 
+/** What the record of each call says. */
+const ENDED = { receivedTokens: 0, firstTokenMs: 1, totalMs: 1 } as const;
+
 /** Replies that are held until they are released. */
 const SLOW: ReadonlySet<Reply> = new Set(["slow", "act_slow", "noted_slow"]);
 
@@ -111,6 +114,7 @@ export class ModelScript {
     kind: Kind,
     n: number,
   ): Promise<ModelAnswer> {
+    options.onAttempt?.(request.model);
     this.#work(incarnation, 1);
     try {
       await this.#parts.onRequest(incarnation, request, kind);
@@ -132,12 +136,12 @@ export class ModelScript {
       if (said.text.length > 8) options.onText?.(said.text.slice(8));
       const usage = this.#usage(request);
       const { model } = request;
-      options.onCall?.({ model, outcome: "answered", usage, firstTokenMs: 1, totalMs: 1 });
+      options.onCall?.({ ...ENDED, model, outcome: "answered", usage, isPaid: true });
       return { ...said, model, usage };
     } catch (error) {
       if (error instanceof ModelError) {
         const { kind: outcome, model } = error;
-        options.onCall?.({ model, outcome, usage: undefined, firstTokenMs: undefined, totalMs: 1 });
+        options.onCall?.({ ...ENDED, model, outcome, usage: undefined, isPaid: outcome === "aborted" });
       }
       throw error;
     } finally {

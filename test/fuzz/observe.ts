@@ -28,6 +28,8 @@ export interface State {
   /** Those behind `sinceSeq`. */
   readonly entries: readonly EntryRow[];
   readonly memories: readonly MemoryRow[];
+  /** Statements and quotes of all that other channels may be shown. */
+  readonly shared: readonly string[];
   /** Those that were written since `sinceSnapshot`, and some that were there before. */
   readonly proofs: readonly ProofRow[];
   /** What older transactions have written is seen. */
@@ -148,6 +150,9 @@ const QUERY = {
                  from entries where channel_id = r.id and seq > r.seq) e),
     'memories', (select coalesce(json_agg(json_build_object('id', m.id, 'statement', m.statement, 'summary_id', m.summary_id)), '[]')
                  from memories m where m.channel_id = r.id and m.id > r.memory),
+    'shared', (select coalesce(json_agg(concat_ws(' ', m.statement, (
+                 select string_agg(s.quote, ' ') from memory_sources s where s.memory_id = m.id))), '[]')
+                 from memories m where m.channel_id = r.id and m.scope = 'workspace'),
     'proofs', (select coalesce(json_agg(json_build_object('memory_id', s.memory_id, 'seq', s.seq, 'quote', s.quote,
                    'texts', (select json_agg(t.text) from (
                       select e.text from entries e where e.channel_id = s.channel_id and e.seq = s.seq

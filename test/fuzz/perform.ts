@@ -117,12 +117,12 @@ export class Performer {
       case "stop_agent":
         return this.#stopAgent(this.#room(step), step.pick, incarnation);
       case "summariser":
-        return this.#summarise(step.mode);
       case "talker":
-        world.script.isAway = step.isAway;
-        return;
+        return this.#script(step);
       case "reset":
         return this.#reset(this.#room(step), incarnation);
+      case "privacy":
+        return world.tellPrivacy(this.#room(step), step.isPrivate);
       case "force":
         void incarnation.actor(this.#room(step).id)?.compactor.force();
         return;
@@ -189,6 +189,11 @@ export class Performer {
     const actor = incarnation.actor(room.id);
     if (actor === undefined) return;
     await Promise.race([actor.reset().catch(() => undefined), incarnation.death]);
+  }
+
+  #script(step: Extract<Step, { do: "summariser" | "talker" }>): void {
+    if (step.do === "talker") this.#world.script.isAway = step.isAway;
+    else this.#summarise(step.mode);
   }
 
   #summarise(mode: SummaryMode): void {

@@ -115,6 +115,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     contextWindow: window,
     maxOutputTokens: 200,
     generationReserve: 100,
+    maxCallsPerTurn: 64,
     budget: {
       tokens: 0,
       dollars: 0,

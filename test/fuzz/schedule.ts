@@ -89,6 +89,8 @@ export type Step =
     }
   | { readonly do: "expire"; readonly room: RoomNumber; readonly pick: number }
   | { readonly do: "reset"; readonly room: RoomNumber }
+  /** The platform tells that the room is private from now on, or public. */
+  | { readonly do: "privacy"; readonly room: RoomNumber; readonly isPrivate: boolean }
   | { readonly do: "force"; readonly room: RoomNumber }
   | { readonly do: "evict" }
   /** All that is old enough to be no longer kept goes: whatever is settled and summarised. */

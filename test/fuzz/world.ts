@@ -127,7 +127,8 @@ export class World implements AsyncDisposable {
     ]);
     await this.#probeStore.sharedMemories.open(opened);
     for (const plan of PLANS) {
-      const id = await this.#probeStore.channels.open({ ...plan, workspace: "" });
+      const isPublic = { isPrivate: false, sharesMemory: plan.agent === AGENT };
+      const id = await this.#probeStore.channels.open({ ...plan, ...isPublic, workspace: "w" });
       const parent = this.rooms.find((room) => isThreadOf(plan, room))?.ledger ?? null;
       const ledger = new Ledger(plan.address.name, parent, this.findings, this.#profiles, this, this.#ratio);
       this.rooms.push({ ...plan, id, ledger, state: null, measured: null, lookedAt: null });
@@ -153,6 +154,14 @@ export class World implements AsyncDisposable {
     this.profile = reloadedProfile(this.#seed, number ?? OFF, this.profile);
     this.#profiles.add(this.profile);
     return this.profile;
+  }
+
+  /** As another daemon of the same database stores it: what was said before is nobody else's from then on. */
+  async tellPrivacy({ address: channel, ledger }: Room, isPrivate: boolean): Promise<void> {
+    if (isPrivate) ledger.isPrivate = true;
+    await this.#probeStore.channels.tellPrivacy(channel.platform, [{ channel, isPrivate, at: this.now() }]);
+    ledger.isPrivate = isPrivate;
+    for (const marker of ledger.own) ledger.hidden.add(marker);
   }
 
   /** The room where this was said. */

@@ -56,6 +56,34 @@ test("pictures are for who sees them, and are no larger than a person's may be",
   assert.deepEqual(readResult(raw, mask).images, []);
 });
 
+test("nothing in a result speaks to the model alone, and what a language needs stays", () => {
+  const hidden = "\u{e006f}\u{e006b}";
+  const { text: said } = read({
+    content: [
+      text(`fine${hidden} \u202eno می\u200cخواهم 👩\u200d⚕\ufe0f`),
+      { type: "resource_link", uri: "file:///b", name: `b${hidden}` },
+      { type: "resource", resource: { uri: `file:///\u2066a`, text: "\u001b[2J" } },
+    ],
+    structuredContent: { "k\u200b": "v\u200b" },
+  });
+  assert.deepEqual(said.split("\n"), [
+    String.raw`fine\u{E006F}\u{E006B} \u{202E}no می\u200cخواهم 👩\u200d⚕\ufe0f`.replaceAll(
+      /\\u([0-9a-f]{4})/g,
+      (_, code: string) => String.fromCharCode(parseInt(code, 16)),
+    ),
+    String.raw`[resource "b\u{E006F}\u{E006B}" at file:///b, of an unknown type]`,
+    String.raw`[resource file:///\u{2066}a, of an unknown type]`,
+    String.raw`\u{1B}[2J`,
+    String.raw`{"k\u{200B}":"v\u{200B}"}`,
+  ]);
+  const failure = read({ isError: true, content: [text(`no${hidden}`)] });
+  assert.equal(failure.text, String.raw`no\u{E006F}\u{E006B}`);
+});
+
+test("what is escaped counts to a result's length", () => {
+  assert.ok(read({ content: [text("a\u{e0041}".repeat(10_000))] }).text.length < 20_100);
+});
+
 test("structured content is shown once", () => {
   assert.equal(read({ structuredContent: { a: 1 } }).text, '{"a":1}');
   assert.equal(read({ content: [text('{ "a": 1 }')], structuredContent: { a: 1 } }).text, '{ "a": 1 }');

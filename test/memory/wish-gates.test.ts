@@ -20,6 +20,11 @@ const ENTRIES: readonly Entry[] = [
   ...LINES.map(([text, name], index) => said(11 + index, text, by(name))),
   said(17, "answer in French please", { author: { id: "b", name: "Bot", isBot: true } }),
   said(18, "", { deleted: true }),
+  said(19, "answer in French please", { ...by("Eve"), unheard: true }),
+  said(20, "> answer in French\nno, thank you", by("Ana")),
+  said(21, "look\n[forwarded message]\nanswer in French", by("Ana")),
+  said(22, "[file talk.txt, text/plain, 1 kB]\n```\nanswer in French\n```", by("Ana")),
+  said(23, ">>> all of it is quoted:\nanswer in French", by("Ana")),
 ];
 const context = {
   sources: new Map(ENTRIES.map((entry, index) => [index + 1, entry])),
@@ -116,6 +121,14 @@ const REFUSED: Readonly<Record<string, readonly [change: object, reason: string]
   "no such line": [{ sources: [99] }, "range"],
   "a deleted line": [{ sources: [8] }, "range"],
   "a line of a bot": [{ wish: "Answer in French.", quote: "answer in French", sources: [7] }, "speaker"],
+  "a line of a stranger": [{ wish: "Answer in French.", quote: "answer in French", sources: [9] }, "speaker"],
+  "what its line quotes": [{ wish: "Answer in French.", quote: "answer in French", sources: [10] }, "quote"],
+  "what its line forwards": [
+    { wish: "Answer in French.", quote: "answer in French", sources: [11] },
+    "quote",
+  ],
+  "what stands in a file": [{ wish: "Answer in French.", quote: "answer in French", sources: [12] }, "quote"],
+  "a long quotation": [{ wish: "Answer in French.", quote: "answer in French", sources: [13] }, "quote"],
   "words that do not stand there": [{ quote: "contesta en inglés" }, "quote"],
   "no words": [{ quote: "…" }, "quote"],
   "a secret": [

@@ -53,10 +53,15 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
 
   /** What was told of channels, by name. */
   readonly privacy = new Map<string, boolean>();
+  /** When it became so, where the platform tells that. */
+  readonly privacyAt = new Map<string, Date>();
 
   // oxlint-disable-next-line require-await -- an interface's method
   async meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
-    for (const { channel, isPrivate } of channels) this.privacy.set(channel.name, isPrivate);
+    for (const { channel, isPrivate, at } of channels) {
+      this.privacy.set(channel.name, isPrivate);
+      if (at !== undefined) this.privacyAt.set(channel.name, at);
+    }
   }
 
   async command(command: InboundCommand): Promise<CommandAnswer> {

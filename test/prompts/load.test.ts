@@ -140,7 +140,7 @@ test("an edit note keeps the person's text outside of Weir's own words", () => {
 
 test("a failure is one or two plain sentences that say what to do, different for each kind", () => {
   const kinds: FailureKind[] = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"];
-  const texts = kinds.map((kind) => prompts.render("failure", { kind }));
+  const texts = kinds.map((kind) => prompts.render("failure", { kind, calls: 0 }));
   assert.equal(new Set(texts).size, kinds.length);
   for (const text of texts) {
     assert.match(text, /^Sorry, .*[Pp]lease .*\.$/);
@@ -148,9 +148,14 @@ test("a failure is one or two plain sentences that say what to do, different for
   }
 });
 
+test("an answer that was stopped for its calls says how many there were", () => {
+  const text = prompts.render("failure", { kind: "too_many_calls", calls: 64 }).trim();
+  assert.match(text, /^I stopped here: this answer had taken 64 calls of the model, the most that are allowed\. Please /);
+});
+
 test("what may be spent today is spent: three sentences, by whose it is", () => {
   const kinds: FailureKind[] = ["spent_agent", "spent_channel", "spent_person"];
-  const texts = kinds.map((kind) => prompts.render("failure", { kind }));
+  const texts = kinds.map((kind) => prompts.render("failure", { kind, calls: 0 }));
   assert.equal(new Set(texts).size, kinds.length);
   for (const text of texts) assert.match(text.trim(), /^(?:I|What I) [^]* today[^]*; please ask again tomorrow\.$/);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
-import { type Connection, Database } from "../../src/store/database/database.ts";
+import { type Connection, Database, type DatabaseOptions } from "../../src/store/database/database.ts";
 import type { Appended } from "../../src/store/log/message-rows.ts";
 import type { TurnClaim } from "../../src/store/turns/turn-rows.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
@@ -29,8 +29,8 @@ export interface OpenStore extends AsyncDisposable {
   say(channel: ChannelId, text: string, overrides?: Partial<InboundMessage>): Promise<number>;
 }
 
-export function openStore(connection: Connection): OpenStore {
-  const db = new Database(connection, SILENT);
+export function openStore(connection: Connection, options: DatabaseOptions = {}): OpenStore {
+  const db = new Database(connection, SILENT, options);
   const store = createStore(db);
   let count = 0;
   const sql: OpenStore["sql"] = async (text, ...values) => db.query({ name: "", text }, values);

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after } from "node:test";
+import type { DatabaseOptions } from "../../src/store/database/database.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";
 import { type Home, openHome } from "./e2e.ts";
@@ -10,9 +11,11 @@ import { connectionUrl } from "./weir.ts";
  * A folder in which the program runs, with the store of its database, until the tests of the file are over. Nothing answers as
  * its model.
  */
-export async function openHomeWithStore(): Promise<{ readonly open: OpenStore; readonly home: Home }> {
+export async function openHomeWithStore(
+  options: DatabaseOptions = {},
+): Promise<{ readonly open: OpenStore; readonly home: Home }> {
   const database = await createTestDatabase();
-  const open = openStore(database.connection);
+  const open = openStore(database.connection, options);
   const home = await openHome({
     modelUrl: "http://127.0.0.1:9/v1",
     config: '[database]\nurl = "env:MEMORIES_URL"\n[[agents]]\nid = "main"\ntime_zone = "UTC"\n',

@@ -1,10 +1,11 @@
-import { outcomeOf } from "../../channel/approvals/question-text.ts";
+import { outcomeOf, shownName, shownTool } from "../../channel/approvals/question-text.ts";
+import { pagesOf, shownArguments, shownPart } from "../../channel/approvals/shown-arguments.ts";
 import { agentHere, agentsHere } from "../../channel/guests.ts";
 import { mayAskApprovals } from "../../channel/turns/turn-approvals.ts";
 import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform } from "../../platforms/platforms.ts";
 import type { Asker } from "../../platforms/platform.ts";
 import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
-import { displayable, displayableLine } from "../../text/displayable.ts";
+import { displayableLine } from "../../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../../text/text.ts";
 import { canonicalArguments } from "../../tools/approval.ts";
 import type { Agent } from "../../turn/agent.ts";
@@ -35,8 +36,8 @@ export const approvalsCommand: Command = {
   help: "calls that wait for an approval here, and what is allowed from now on (approvers only)",
   argument: {
     name: "what",
-    form: "NUMBER | forget NUMBER",
-    help: "one of them whole; end what is allowed",
+    form: "NUMBER [PAGE] | forget NUMBER",
+    help: "all of one; end what is allowed",
   },
   allowed: "everybody",
   isNamedFor: isApprover,
@@ -46,8 +47,10 @@ export const approvalsCommand: Command = {
 /** Longest line of arguments in a list. */
 const LONGEST_LINE = 200;
 const LONGEST_REASON = 500;
+/** In place of arguments that are not there any more. */
+const TAKEN_BACK = "(taken back)";
 /** More would not fit the messages of one answer. */
-const LONGEST_WHOLE = 12_000;
+const LONGEST_PAGE = 12_000;
 
 /** The people of a platform whom the agent names as approvers, as `discord:ID`; none: its owners are. */
 function namedOn({ config }: Agent, platform: string): readonly string[] {
@@ -163,7 +166,7 @@ function decidedBefore(approval: ApprovalRow): string {
   return state === "open" ? `#${id} has expired.` : `#${id} is decided already. ${outcomeOf(approval)}`;
 }
 
-/** `/approvals`, `/approvals 7`, `/approvals forget 3` */
+/** `/approvals`, `/approvals 7`, `/approvals 7 2`, `/approvals forget 3` */
 async function approvals(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
   const refused = refusal(agentsOf(parts, command), command, parts.owners);
@@ -176,12 +179,23 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
       ? `Ended: ${ended}. Such a call needs an approval again.`
       : `Nothing here has the number ${ended}.`;
   }
-  const [, id] = /^#?(\d{1,15})$/.exec(argument) ?? [];
+  const [, id, page] = /^#?(\d{1,15})(?:\s+(\d{1,4}))?$/.exec(argument) ?? [];
   if (id === undefined)
-    return `This is ${typed("approvals [NUMBER]")} or ${typed("approvals forget NUMBER")}.`;
+    return `This is ${typed("approvals [NUMBER [PAGE]]")} or ${typed("approvals forget NUMBER")}.`;
   const found = await findFor(parts, command, Number(id));
-  if (typeof found === "string") return found;
-  return `#${id}: ${outcomeOf(found)}\n${codeBlock(`tool: ${found.tool}\n${shown(parts, found.arguments, LONGEST_WHOLE)}`)}`;
+  return typeof found === "string" ? found : whole(parts, command, found, Number(page ?? 1));
+}
+
+/** All of one, where it is long on pages. */
+function whole(parts: CommandParts, { typed }: AskedCommand, found: ApprovalRow, page: number): string {
+  const { id, tool, arguments: json } = found;
+  const masked = (text: string): string => withoutSecrets(text, parts.secrets);
+  const pages = json === "" ? [TAKEN_BACK] : pagesOf(shownArguments(json, masked), LONGEST_PAGE);
+  const shown = pages[page - 1];
+  if (shown === undefined) return `#${id} has ${counted(pages.length, "page")}.`;
+  const next = page < pages.length ? `, and goes on: ${typed(`approvals ${id} ${page + 1}`)}` : "";
+  const where = pages.length === 1 ? "" : `\nThis is page ${page} of ${pages.length}${next}.`;
+  return `#${id}: ${outcomeOf(found)}\n${codeBlock(`tool: ${shownTool(tool)}\n${shown}`)}${where}`;
 }
 
 async function list(parts: CommandParts, command: AskedCommand): Promise<string> {
@@ -193,12 +207,17 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
   ]);
   const time = timeOf(parts, channel);
   const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
+  const masked = (text: string): string => withoutSecrets(text, parts.secrets);
+  const beginning = (json: string, id: number): string =>
+    json === ""
+      ? TAKEN_BACK
+      : shownPart(shownArguments(json, masked, "line"), LONGEST_LINE, typed(`approvals ${id}`)).text;
   const waiting = open.map(
     (one) =>
-      `#${one.id} ${one.tool} ${shown(parts, one.arguments, LONGEST_LINE)} (until ${time.minute(one.expiresAt)})`,
+      `#${one.id} ${shownTool(one.tool)} ${beginning(one.arguments, one.id)} (until ${time.minute(one.expiresAt)})`,
   );
-  const allowed = rules.map(({ id, tool, arguments: json, by }) => {
-    return `${id} ${tool} ${shown(parts, json, LONGEST_LINE)}${by === "" ? "" : ` (by ${displayableLine(by)})`}`;
+  const allowed = rules.map(({ id, tool, arguments: json, by, approval }) => {
+    return `${id} ${shownTool(tool)} ${beginning(json, approval)}${by === "" ? "" : ` (by ${shownName(by)})`}`;
   });
   const here = placeName(channel);
   return [
@@ -209,10 +228,4 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
       ? "Nothing is allowed from now on."
       : `Allowed from now on:\n${block(allowed)}\n${typed("approvals forget NUMBER")} ends one.`,
   ].join("\n");
-}
-
-function shown({ secrets }: CommandParts, json: string, limit: number): string {
-  const whole = displayable(withoutSecrets(json, secrets));
-  const text = sliceWhole(whole, 0, limit);
-  return json === "" ? "(taken back)" : text.length < whole.length ? `${text}…` : text;
 }

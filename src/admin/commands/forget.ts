@@ -19,7 +19,8 @@ import { readForgetMe } from "../../core/forget-me.ts";
 import { type MemoryId, memoryId } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
-import { counted, normalForm, plainDigits, withoutUnseen } from "../../text/text.ts";
+import { counted, normalForm, plainDigits } from "../../text/text.ts";
+import { withoutUnseen } from "../../text/unseen.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
@@ -39,14 +40,15 @@ export const forgetCommand: Command = {
 };
 
 /**
- * `/forget`, `/forget NUMBER`, `/forget L1`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes`
+ * `/forget`, `/forget NUMBER`, `/forget L1`, `/forget L1 me`, `/forget QUERY`, `/forget me`, `/forget me everywhere`; the last three with `yes`
  */
 async function forget(parts: CommandParts, command: AskedCommand): Promise<string> {
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));
-  const learned = /^l(\d{1,15})$/.exec(wanted)?.[1];
-  if (learned !== undefined) return endLearned(parts, command, Number(learned));
+  const [, learned, me] = /^l(\d{1,15})( me)?$/.exec(wanted) ?? [];
+  if (learned !== undefined)
+    return endLearned(parts, command, Number(learned), me === undefined ? "all" : "me");
   const aboutMe = readForgetMe(command.argument);
   if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
   const { isEverywhere, isConfirmed } = aboutMe;
@@ -258,7 +260,8 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId
 
 const usage = (typed: Typed): string =>
   `${typed("forget NUMBER")} forgets a memory by its number, with the messages that it comes from. ` +
-  `${typed("forget L1")} ends what ${typed("learned")} shows by that number. ` +
+  `${typed("forget L1")} ends what ${typed("learned")} shows by that number, for an owner for all and else for you; ` +
+  `${typed("forget L1 me")} for you alone. ` +
   `${typed("forget WORDS")} forgets what has these words. ` +
   `${typed("forget me")} forgets everything that you have said here, ${typed("forget me everywhere")} wherever I have heard you.`;
 

@@ -27,7 +27,7 @@ export const learnedCommand: Command = {
 /** `/learned` */
 async function describeLearned(
   parts: CommandParts,
-  { channel, typed, isNamedOwner }: AskedCommand,
+  { channel, typed, asker, isNamedOwner }: AskedCommand,
 ): Promise<string> {
   const { believed, doubted, rejections } = await parts.store.wishes.of(channel.id);
   const answeredAt = believed.length === 0 ? null : await parts.store.wishes.answeredAt(channel.id);
@@ -36,40 +36,54 @@ async function describeLearned(
     doubted: isNamedOwner ? doubted : [],
     place: placeName(channel),
     typed,
+    asker: asker.id,
+    isOwners: ownsPlace(parts, channel, asker),
   });
 }
 
 /**
- * `/forget L12`: ends what was learned, and leaves the messages.
+ * `/forget L12`, `/forget L12 me`: ends what was learned, and leaves the messages. What is for everybody an owner ends for all, and
+ * anybody for themselves.
  * @param number of the candidate
+ * @param whom `me`: an owner, too, means themselves alone
  */
 export async function endLearned(
   parts: CommandParts,
   { channel, asker, typed }: AskedCommand,
   number: number,
+  whom: "all" | "me",
 ): Promise<string> {
   const { believed } = await parts.store.wishes.of(channel.id);
   const candidate = candidatesOf(believed, parts.now()).find(({ id }) => id === number);
   if (candidate === undefined)
     return `There is no L${number} in ${placeName(channel)}. ${typed("learned")} shows what there is.`;
-  if (!mayEnd(parts, channel, asker, candidate)) {
+  const { person, wishes } = candidate;
+  const isOwners = ownsPlace(parts, channel, asker);
+  if (person !== null && person !== asker.id && !isOwners) {
     const who = `whoever asked for it (${namesOf(candidate)}) or an owner`;
     return `Only ${who} may end L${number}. ${howToOwn(channel.address.platform)}`;
   }
-  const ids = candidate.wishes.map(({ id }) => id);
-  await retryWrite(async () => parts.store.wishes.end(channel.id, ids));
+  const isForAll = person === null && isOwners && whom === "all";
+  const ids = wishes.map(({ id }) => id);
+  await retryWrite(async () =>
+    isForAll || person !== null
+      ? parts.store.wishes.end(channel.id, ids)
+      : parts.store.wishes.refuse(channel.id, ids, asker.id),
+  );
   await parts.waker.changed(channel.id, 0, null);
-  return `Ended: L${number}, "${displayableLine(candidate.wish)}". Nobody is answered by it any more; the messages stay.`;
+  const what = `L${number}, "${displayableLine(candidate.wish)}"`;
+  if (isForAll || person !== null)
+    return `Ended: ${what}. Nobody is answered by it any more; the messages stay.`;
+  const others = isOwners ? `${typed(`forget L${number}`)} ends it for all.` : "An owner may end it for all.";
+  return `Ended for you: ${what}. You are not answered by it any more, unless others are answered with you. ${others}`;
 }
 
-function mayEnd(
+function ownsPlace(
   { owners }: CommandParts,
   { address: { platform }, kind, workspace }: ChannelRow,
   asker: AskedCommand["asker"],
-  { wishes }: Candidate,
 ): boolean {
-  const hasAsked = wishes.some((wish) => wish.asker === asker.id);
-  return hasAsked || isOwner(asker, { platform, kind, workspace }, owners);
+  return isOwner(asker, { platform, kind, workspace }, owners);
 }
 
 /** Answers of `/learned`. Pure. */
@@ -91,13 +105,17 @@ interface LearnedFormat {
   readonly doubted: readonly DoubtedWish[];
   readonly place: string;
   readonly typed: Typed;
+  /** Id of the person to whom it is shown. */
+  readonly asker: string;
+  /** They may end for everybody what is for everybody. */
+  readonly isOwners: boolean;
 }
 
 /** @param candidates by their ids */
 function formatLearned(
   candidates: readonly Candidate[],
   time: TimeFormat,
-  { doubted, place, typed }: LearnedFormat,
+  { doubted, place, typed, asker, isOwners }: LearnedFormat,
 ): string {
   const shown = toShow(candidates);
   const [newest] = shown.slice(-1);
@@ -105,16 +123,19 @@ function formatLearned(
     newest === undefined
       ? [`Nothing is learned of how to answer in ${place} yet.`]
       : [
-          `Learned of how to answer in ${place}, the newest last. It is used once two messages say so.`,
-          ...shown.map((one) => learnedLines(one, time)),
-          `${typed(`forget L${newest.id}`)} ends one.`,
+          `Learned of how to answer in ${place}, the newest last. It is used for everybody once two people ask for it, and for one person once they ask twice.`,
+          ...shown.map((one) => learnedLines(one, time, asker)),
+          isOwners
+            ? `${typed(`forget L${newest.id}`)} ends one, ${typed(`forget L${newest.id} me`)} for you alone.`
+            : `${typed(`forget L${newest.id}`)} ends one for you.`,
         ];
   return [...lines, ...doubtedLines(doubted)].join("\n");
 }
 
 /** The newest; of those that are not used as many as leave room for those that are. */
 function toShow(candidates: readonly Candidate[]): Candidate[] {
-  const isUsed = ({ state }: Candidate): boolean => state === "promoted" || state === "in use";
+  const isUsed = ({ state, usedFor }: Candidate): boolean =>
+    state === "promoted" || state === "in use" || usedFor.size > 0;
   const others = candidates.filter((one) => one.state !== "archived" && !isUsed(one));
   const used = candidates.filter(isUsed).slice(-SHOWN);
   return [...used, ...others.slice(Math.max(0, others.length - SHOWN + used.length))].toSorted(
@@ -122,11 +143,26 @@ function toShow(candidates: readonly Candidate[]): Candidate[] {
   );
 }
 
-function learnedLines(candidate: Candidate, time: TimeFormat): string {
+function learnedLines(candidate: Candidate, time: TimeFormat, asker: string): string {
   const { id, wish, topic, person, state, score, evidence, corrections, failures, wishes } = candidate;
+  const { usedFor, refusedBy, wantedBy } = candidate;
   const whom = person === null ? "for everybody here" : `for ${namesOf(candidate)} alone`;
-  const proofs = `${counted(evidence, "message")}, score ${score.toFixed(2)}`;
-  const corrected = corrections === 0 ? "" : `, corrected ${counted(corrections, "time")}`;
+  const messages =
+    person === null
+      ? new Set(wishes.flatMap((one) => (wantedBy.has(one.asker) ? [one.message] : []))).size
+      : evidence;
+  const proofs = `${counted(messages, "message")}, score ${score.toFixed(2)}`;
+  const corrected =
+    corrections === 0
+      ? ""
+      : person === null
+        ? `, ${counted(corrections, "person", "people")} against it`
+        : `, corrected ${counted(corrections, "time")}`;
+  const meaning =
+    usedFor.size === 0
+      ? MEANING[state]
+      : `used for ${namesOf(candidate, new Set(usedFor.keys()))} alone, until somebody else asks for it`;
+  const ended = refusedBy.has(asker) ? " · ended for you" : "";
   const failed =
     failures === 0
       ? ""
@@ -134,7 +170,7 @@ function learnedLines(candidate: Candidate, time: TimeFormat): string {
   const said = wishes.slice(-2).map(({ askerName, at, quote }) => {
     return `\n  ${displayableLine(askerName)}, ${time.day(at)}: "${displayableLine(quote)}"`;
   });
-  return `- L${id} ${displayableLine(wish)}\n  ${MEANING[state]} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${said.join("")}`;
+  return `- L${id} ${displayableLine(wish)}\n  ${meaning} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${ended}${said.join("")}`;
 }
 
 /** Why rows are not used, one line for each reason; with their numbers, and without their words. */
@@ -155,7 +191,9 @@ const WHY_DOUBTED: Readonly<Record<DoubtedWish["why"], string>> = {
   unreadable: "not to be checked: the key in the data folder cannot be read",
 };
 
-function namesOf({ wishes }: Candidate): string {
-  const names = new Map<Author["id"], string>(wishes.map(({ asker, askerName }) => [asker, askerName]));
+/** @param of ids; default: all who have asked for it */
+function namesOf({ wishes }: Candidate, of?: ReadonlySet<Author["id"]>): string {
+  const asked = wishes.filter(({ asker }) => of?.has(asker) ?? true);
+  const names = new Map<Author["id"], string>(asked.map(({ asker, askerName }) => [asker, askerName]));
   return [...names.values()].map(displayableLine).join(", ");
 }

@@ -1,7 +1,7 @@
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
-import { describeCost } from "../reports/cost-format.ts";
+import { about, describeCost } from "../reports/cost-format.ts";
 import { formatUsage, parseSince, reportUsage, type UsageReport } from "../reports/usage-report.ts";
 
 export const usageCommand: Command = {
@@ -42,5 +42,5 @@ async function describeUsage(
 
 function inWords({ total: { calls, tokensIn, tokensOut, cost } }: UsageReport): string {
   if (calls === 0) return "no model was called.";
-  return `${counted(calls, "model call")}, ${formatNumber(tokensIn)} tokens in, ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
+  return `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(tokensIn)} tokens in, ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
 }

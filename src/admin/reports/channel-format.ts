@@ -8,7 +8,7 @@ import { displayableLine, firstWords } from "../../text/displayable.ts";
 import type { MemoryRecord } from "../../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { CompactionTotals } from "../../store/compaction/compactions.ts";
-import { describeCached, describeCost } from "./cost-format.ts";
+import { about, describeCached, describeCost } from "./cost-format.ts";
 import type { ContextReport, SectionReport } from "./context-report.ts";
 
 /** Memories shown on the screen; the JSON form has them all. */
@@ -142,11 +142,12 @@ export function segmentRows(segments: ContextReport["segments"]): string[] {
 function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]): string[] {
   const { calls, promptTokens, cachedTokens, completionTokens } = spent;
   const cached = describeCached(cachedTokens, promptTokens);
-  const tokens = `${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`;
+  const tokens = `${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`;
   const lines = [`  spent so far: ${counted(calls, "model call")}, ${tokens}`];
   if (calls > 0) lines.push(`  by today's prices: ${describeCost(cost)}`);
   if (compactions.calls > 0) {
-    const part = `${counted(compactions.calls, "model call")}, ${formatNumber(compactions.promptTokens)} tokens in`;
+    const inTokens = `${about(compactions.cost.uncounted)}${formatNumber(compactions.promptTokens)} tokens in`;
+    const part = `${counted(compactions.calls, "model call")}, ${inTokens}`;
     lines.push(
       `  of that for compactions: ${part}, ${formatNumber(compactions.completionTokens)} out; ${describeCost(compactions.cost)}`,
     );

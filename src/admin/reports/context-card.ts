@@ -19,7 +19,7 @@ import {
 } from "./channel-format.ts";
 import type { ChannelReport } from "./channel-report.ts";
 import type { ContextReport, SectionReport } from "./context-report.ts";
-import { describeCached, describeCost } from "./cost-format.ts";
+import { about, describeCached, describeCost } from "./cost-format.ts";
 
 const TONES: Readonly<Record<Pressure, Card["tone"]>> = {
   low: "calm",
@@ -117,7 +117,7 @@ function spentFields({ spent }: ContextReport): Field[] {
   return [
     {
       label: "Spent so far",
-      value: `${counted(calls, "model call")}, ${formatNumber(promptTokens)} tokens in, ${formatNumber(completionTokens)} out`,
+      value: `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in, ${formatNumber(completionTokens)} out`,
     },
     { label: "Of that from the cache", value: describeCached(cachedTokens, promptTokens) },
     { label: "By today's prices", value: describeCost(cost) },

@@ -3,15 +3,21 @@ import { displayableLine } from "../../text/displayable.ts";
 import { formatDollars, formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 
-/** `$0.0123`; `at least $0.0123 (no price is known of small)`; `cost unknown (…)`. Pure. */
+/** `$0.0123`; `about $0.0123 (1 call estimated)`; `at least $0.0123 (no price is known of small)`; `cost unknown (…)`. Pure. */
 export function describeCost({ dollars, unpriced, uncounted }: Cost): string {
   const gaps = [
     ...(unpriced.length === 0 ? [] : [`no price is known of ${unpriced.map(displayableLine).join(", ")}`]),
-    ...(uncounted === 0 ? [] : [`${counted(uncounted, "answer")} not counted by the provider`]),
+    ...(uncounted === 0 ? [] : [`${counted(uncounted, "call")} estimated`]),
   ];
   const why = gaps.length === 0 ? "" : ` (${gaps.join("; ")})`;
   if (dollars === null) return `cost unknown${why}`;
-  return `${gaps.length === 0 ? "" : "at least "}${formatDollars(dollars)}${why}`;
+  const more = unpriced.length > 0 ? "at least " : about(uncounted);
+  return `${more}${formatDollars(dollars)}${why}`;
+}
+
+/** What stands before numbers that are in part estimated. */
+export function about(uncounted: number): string {
+  return uncounted === 0 ? "" : "about ";
 }
 
 /** `3 model calls, 12,345 tokens in (9,000 cached, 73 %), 678 out; $0.0123`. Pure. */
@@ -19,8 +25,8 @@ export function describeSpending(
   spendings: readonly ModelSpending[],
   priceOf: (model: string) => ModelPrice | undefined,
 ): string {
-  const { calls, promptTokens, cachedTokens, completionTokens } = totalSpending(spendings);
-  const tokens = `${formatNumber(promptTokens)} tokens in (${describeCached(cachedTokens, promptTokens)}), ${formatNumber(completionTokens)} out`;
+  const { calls, uncounted, promptTokens, cachedTokens, completionTokens } = totalSpending(spendings);
+  const tokens = `${about(uncounted)}${formatNumber(promptTokens)} tokens in (${describeCached(cachedTokens, promptTokens)}), ${formatNumber(completionTokens)} out`;
   return `${counted(calls, "model call")}, ${tokens}; ${describeCost(costOf(spendings, priceOf))}`;
 }
 

@@ -103,9 +103,17 @@ function numbers({
   tokensOut,
   cost,
 }: Omit<UsageLine, "key" | "name">): string[] {
-  const isWhole = cost.unpriced.length + cost.uncounted === 0;
-  const dollars = cost.dollars === null ? "unknown" : `${isWhole ? "" : "≥ "}${formatDollars(cost.dollars)}`;
-  return [...[calls, tokensIn, tokensCached, tokensOut].map(formatNumber), dollars];
+  const estimated = cost.uncounted > 0 ? "~ " : "";
+  const mark = cost.unpriced.length > 0 ? "≥ " : estimated;
+  const dollars = cost.dollars === null ? "unknown" : `${mark}${formatDollars(cost.dollars)}`;
+  const tokens = [tokensIn, tokensCached, tokensOut].map(formatNumber);
+  return [
+    formatNumber(calls),
+    `${estimated}${tokens[0]}`,
+    tokens[1] ?? "",
+    `${estimated}${tokens[2]}`,
+    dollars,
+  ];
 }
 
 /** The longest time that is looked back. */

@@ -20,6 +20,7 @@ export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 10
 /**
  * Waits for a request's answer.
  * @param parse undefined: this version does not know the answer
+ * @param whereToLook for the error: what shows how it goes on
  * @returns null if nobody took it: it is withdrawn
  * @throws OperatorError if it was taken and is not answered in time
  */
@@ -29,6 +30,7 @@ export async function ask<Answer>(
   shutdown: AbortSignal,
   times: RequestTimes,
   parse: (value: unknown) => Answer | undefined,
+  whereToLook = "weir context and weir compactions show what comes of it",
 ): Promise<Answer | null> {
   const startedAt = performance.now();
   for (;;) {
@@ -42,9 +44,7 @@ export async function ask<Answer>(
       return null;
     }
     if (isTaken && (shutdown.aborted || waitedMs >= times.answerMs)) {
-      throw new OperatorError(
-        "The daemon is still at it. weir context and weir compactions show what comes of it.",
-      );
+      throw new OperatorError(`The daemon is still at it: ${whereToLook}.`);
     }
     await pause(times.pollMs, shutdown);
   }
@@ -67,7 +67,7 @@ export async function askDaemon<Answer>(
 ): Promise<Answer | null> {
   const id = await requests.addForDaemon(kind, { name, host: name === null ? hostname() : null });
   try {
-    return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse);
+    return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse, "weir logs shows what it does");
   } finally {
     await requests.remove(id);
   }

@@ -1,13 +1,20 @@
 import { z } from "zod";
+import { formatSpan } from "../../text/format.ts";
+
+const changes = {
+  /** What is in force from now on; empty: nothing has changed. */
+  live: z.array(z.string()),
+  /** Templates have changed, or what there is of agents' folders. */
+  prompts: z.boolean(),
+};
 
 /** What a reload has come to, by keys as the file has them. No value is told. */
 const reloadAnswer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("reloaded"),
-    /** What is in force from now on; empty: nothing has changed. */
-    live: z.array(z.string()),
-    /** Templates have changed, or what there is of agents' folders. */
-    prompts: z.boolean(),
+    ...changes,
+    /** Where nothing has changed: the last reload that changed something. A file that is saved is reloaded by itself. */
+    last: z.object({ ...changes, agoMs: z.number() }).optional(),
     /** What is in the file and takes effect at the next start. */
     atStart: z.array(z.string()),
     /** In a cluster, who has done it: the others read their own files. */
@@ -18,6 +25,7 @@ const reloadAnswer = z.discriminatedUnion("kind", [
 ]);
 
 export type ReloadAnswer = z.output<typeof reloadAnswer>;
+export type Reloaded = Extract<ReloadAnswer, { kind: "reloaded" }>;
 
 /** @returns undefined: a daemon of another version has written it */
 export function parseReloadAnswer(value: unknown): ReloadAnswer | undefined {
@@ -25,14 +33,17 @@ export function parseReloadAnswer(value: unknown): ReloadAnswer | undefined {
 }
 
 /** What has changed, for a person. Pure. */
-export function formatReloaded({
-  live,
-  prompts,
-  atStart,
-}: Extract<ReloadAnswer, { kind: "reloaded" }>): string {
-  const changed = [...live, ...(prompts ? ["templates, or the agents' folders"] : [])];
+export function formatReloaded({ last, atStart, ...changed }: Reloaded): string {
+  const nothing =
+    last === undefined
+      ? "Nothing has changed."
+      : `Nothing has changed since the reload ${formatSpan(last.agoMs)} ago, which took up: ${named(last)}`;
   return [
-    changed.length === 0 ? "Nothing has changed." : `Reloaded: ${changed.join(", ")}`,
+    named(changed) === "" ? nothing : `Reloaded: ${named(changed)}`,
     ...(atStart.length === 0 ? [] : [`Takes effect at the next start: ${atStart.join(", ")}`]),
   ].join("\n");
+}
+
+function named({ live, prompts }: Pick<Reloaded, "live" | "prompts">): string {
+  return [...live, ...(prompts ? ["templates, or the agents' folders"] : [])].join(", ");
 }

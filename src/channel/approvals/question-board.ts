@@ -2,7 +2,7 @@ import type { OutboundMessage } from "../../core/message.ts";
 import type { ApprovalToShow } from "../../store/turns/approvals.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { Insist, Outbox } from "../delivery/outbox.ts";
-import { questionActions, questionText } from "./question-text.ts";
+import { isShownWhole, questionActions, type QuestionStyle, questionText } from "./question-text.ts";
 
 type BoardParts = Pick<
   ActorParts,
@@ -63,20 +63,21 @@ export class QuestionBoard {
   #messageOf(question: ApprovalToShow): OutboundMessage {
     const { address, platform, agent, guests, masked = (text) => text } = this.#parts;
     const { capabilities } = platform;
-    const text = questionText(question, {
+    const style: QuestionStyle = {
       agent: guests.nameOf(question.agent),
       hasButtons: capabilities.drawsActions === true,
       typed: (command) => `${capabilities.commandPrefix ?? "/"}${command}`,
       time: (at) => agent.time.full(at),
       masked,
       maxLength: capabilities.maxTextLength,
-    });
+    };
+    const text = questionText(question, style);
     return {
       channel: address,
       idempotencyKey: `approval-${question.key}`,
       mayBeThere: question.mayBeThere,
       text: this.#outbox.split({ text, kind: "notice" }, {})[0] ?? text,
-      actions: questionActions(question),
+      actions: questionActions(question, isShownWhole(question, style)),
       final: true,
       // To reply to somebody would ping them.
       inReplyTo: [],

@@ -1,13 +1,15 @@
 import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
 import type { MessageAction } from "../../core/message.ts";
-import { displayable } from "../../text/displayable.ts";
-import { formatNumber } from "../../text/format.ts";
-import { codeBlock, displayName, sliceWhole } from "../../text/text.ts";
+import { codeBlock, displayName } from "../../text/text.ts";
+import { sliceVisible, visible, weightOf } from "../../text/visible.ts";
+import { shownArguments, type ShownPart, shownPart } from "./shown-arguments.ts";
 
-/** Longest arguments that a question shows, in UTF-16 units; a command shows all of them. */
+/** Longest arguments that a question shows, as `weightOf` counts; a command shows all of them. */
 const MOST_SHOWN = 1200;
-/** What stands beside them, at most. */
-const FRAME = 700;
+/** Fewest, where the rest of the question takes nearly all of a message. */
+const FEWEST_SHOWN = 100;
+/** Longest name of whoever asked, and of a tool. */
+const LONGEST_NAME = 80;
 
 /** How a question is told. */
 export interface QuestionStyle {
@@ -29,16 +31,29 @@ export interface QuestionStyle {
  * nothing of it is markup, and nobody is mentioned. Pure.
  */
 export function questionText(approval: ApprovalRow, style: QuestionStyle): string {
+  const call = describedCall(approval, style);
+  return call === null
+    ? around(approval, style, true)("")
+    : around(approval, style, call.isWhole)(blockOf(approval, call.text));
+}
+
+/** Whether a question shows all of the arguments. Pure. */
+export function isShownWhole(approval: ApprovalRow, style: QuestionStyle): boolean {
+  return describedCall(approval, style)?.isWhole !== false;
+}
+
+/** A question round the block of what is asked for. */
+function around(approval: ApprovalRow, style: QuestionStyle, isWhole: boolean): (block: string) => string {
   const { id, tool, state, expiresAt } = approval;
   const { hasButtons, typed, time, agent } = style;
-  if (state !== "open") return `#${id}: ${outcomeOf(approval)}${describedCall(approval, style)}`;
+  if (state !== "open") return (block) => `#${id}: ${outcomeOf(approval)}${block}`;
+  const unread = isWhole ? "" : `Not all of it is shown here: ${typed(`approvals ${id}`)} shows the rest. `;
   const how = hasButtons
     ? "The buttons are for approvers"
     : `Approvers type ${typed(`approve ${id}`)}, ${typed(`approve ${id} always`)} (from now on, with exactly these arguments) or ${typed(`deny ${id} REASON`)}`;
-  return (
-    `#${id}: ${plain(agent)} asks for an approval, to use the tool ${plain(tool)}.${describedCall(approval, style)}\n` +
-    `${how}. Without a decision by ${time(expiresAt)} it counts as denied.`
-  );
+  return (block) =>
+    `#${id}: ${plain(agent)} asks for an approval, to use the tool ${plain(tool)}.${block}\n` +
+    `${unread}${how}. Without a decision by ${time(expiresAt)} it counts as denied.`;
 }
 
 /** What became of an approval, in a sentence. Pure. */
@@ -60,35 +75,60 @@ export function outcomeOf({ state, decidedName }: Pick<ApprovalRow, "state" | "d
   }
 }
 
+/** The arguments, as far as a message has room for them; null: they are not there any more. */
+function describedCall(approval: ApprovalRow, style: QuestionStyle): ShownPart | null {
+  const { id, arguments: json } = approval;
+  if (json === "") return null;
+  const { masked, maxLength, typed } = style;
+  const more = typed(`approvals ${id}`);
+  const frame = weightOf(
+    around(approval, style, false)(blockOf(approval, `… and 000,000 characters more: ${more}`)),
+  );
+  const limit = Math.max(FEWEST_SHOWN, Math.min(MOST_SHOWN, maxLength - frame));
+  return shownPart(shownArguments(json, masked), limit, more);
+}
+
 /** The tool, whoever asked, and the arguments. */
-function describedCall(
-  { tool, askedBy, arguments: json, id }: ApprovalRow,
-  { masked, maxLength, typed }: Pick<QuestionStyle, "masked" | "maxLength" | "typed">,
-): string {
-  if (json === "") return "";
-  const whole = displayable(masked(json));
-  const limit = Math.max(100, Math.min(MOST_SHOWN, maxLength - FRAME));
-  const shown = sliceWhole(whole, 0, limit);
-  const left = whole.length - shown.length;
-  const more = left === 0 ? [] : [`… and ${formatNumber(left)} characters more: ${typed(`approvals ${id}`)}`];
-  const people = askedBy.slice(0, 5).map(displayName).join(", ");
-  const lines = [`tool: ${tool}`, ...(people === "" ? [] : [`asked by: ${people}`]), shown, ...more];
+function blockOf({ tool, askedBy }: ApprovalRow, shown: string): string {
+  const people = askedBy.slice(0, 5).map(shownName).join(", ");
+  const lines = [`tool: ${shownTool(tool)}`, ...(people === "" ? [] : [`asked by: ${people}`]), shown];
   return `\n${codeBlock(lines.join("\n"))}`;
+}
+
+/** A tool's name, as it is. */
+export function shownTool(tool: string): string {
+  return cut(visible(tool).replaceAll("`", String.raw`\u{60}`));
+}
+
+/** Somebody's name, in which nothing looks like something else. */
+export function shownName(name: string): string {
+  return cut(visible(displayName(name)));
+}
+
+function cut(name: string): string {
+  return weightOf(name) <= LONGEST_NAME ? name : `${sliceVisible(name, LONGEST_NAME)}…`;
 }
 
 /** A name that is no mention and no markup. */
 function plain(name: string): string {
-  return displayName(name)
+  return shownName(name)
     .replaceAll(/[@<>`*~|#&]/g, "")
     .trim();
 }
 
-/** What is drawn below a question. Pure. */
-export function questionActions({ id, state }: Pick<ApprovalRow, "id" | "state">): readonly MessageAction[] {
+/** What is drawn below a question. Nobody allows unawares what is not shown. Pure. */
+export function questionActions(
+  { id, state }: Pick<ApprovalRow, "id" | "state">,
+  isWhole = true,
+): readonly MessageAction[] {
   if (state !== "open") return [];
+  const unread = isWhole ? "" : " (not all is shown)";
   return [
-    { label: "Allow once", style: "primary", command: "approve", argument: String(id) },
-    { label: "Allow from now on", style: "plain", command: "approve", argument: `${id} always` },
+    ...(isWhole
+      ? []
+      : [{ label: "Show all", style: "plain", command: "approvals", argument: String(id) } as const]),
+    { label: `Allow once${unread}`, style: "primary", command: "approve", argument: String(id) },
+    { label: `Allow from now on${unread}`, style: "plain", command: "approve", argument: `${id} always` },
     { label: "Deny", style: "danger", command: "deny", argument: String(id) },
   ];
 }

@@ -14,7 +14,8 @@ import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn
 import type { ActorParts } from "../channel-context.ts";
 import type { DueWorkDesk } from "../wakes/due-work.ts";
 import { agentHere } from "../guests.ts";
-import { billLine, storeBillLine } from "../model-usage.ts";
+import { BoundedCalls } from "../call-bounds.ts";
+import { storeCalls, usedBy } from "../model-usage.ts";
 import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
 /** Of the channel in which subagents are at work; `agent`: its own. */
@@ -34,6 +35,7 @@ export interface SubagentHost extends Pick<
   | "log"
   | "now"
   | "budgets"
+  | "callCounts"
 > {
   /** Nothing from before it is found: a reset. */
   readonly searchFrom: Seq;
@@ -286,8 +288,24 @@ export class ChannelSubagents {
     return null;
   }
 
-  #channelOf({ id, turn, readTo, askedSeq, agent }: Subagent, spent: Spending): SubagentChannel {
+  /** Its calls are its agent's, of the question for which its turn was. */
+  #callsOf({ turn, question = turn, calls: stored = 0, steps, agent }: Subagent): BoundedCalls {
+    const host = { ...this.#host, agent: this.#agentOf(agent) ?? this.#host.agent };
+    const person = host.budgets?.askerOf(turn) ?? null;
+    const isUnderWay = steps.length > 0;
+    return new BoundedCalls(host, {
+      purpose: { turn, isSubagent: true },
+      question,
+      stored,
+      person,
+      isUnderWay,
+    });
+  }
+
+  #channelOf(subagent: Subagent, spent: Spending): SubagentChannel {
     const host = this.#host;
+    const { id, readTo, askedSeq, agent } = subagent;
+    const calls = this.#callsOf(subagent);
     const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = host;
     const { channel } = owner;
     const name = formatAddress(address);
@@ -318,10 +336,12 @@ export class ChannelSubagents {
         ),
       recallMemories: async (text, limit, signal) =>
         memories.find({ ...asking, text, askers: await askers(), limit, signal }),
+      onAttempt: (model, estimatedTokens) => calls.begin(model, estimatedTokens),
       onCall: (record, estimatedTokens) => {
-        spent.add(record.usage?.promptTokens ?? 0, record.usage?.completionTokens ?? 0);
-        const line = billLine(host, { turn, isSubagent: true }, record, estimatedTokens);
-        storeBillLine(host, line);
+        const row = calls.end(record, estimatedTokens);
+        const { tokensIn, tokensOut } = usedBy(row);
+        spent.add(tokensIn, tokensOut);
+        storeCalls(host, [row]);
       },
       onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel: name, tool, why }),
     };

@@ -1,7 +1,8 @@
 import { type Budget, partAt } from "../../context/usage.ts";
 import { dueMessages, type History } from "../../core/history.ts";
-import type { AgentId, Seq } from "../../core/ids.ts";
-import type { RunningTurn } from "../../store/turns/turn-rows.ts";
+import type { UserEntry } from "../../core/entry.ts";
+import { type AgentId, type Seq, turnId } from "../../core/ids.ts";
+import type { BegunBy, RunningTurn } from "../../store/turns/turn-rows.ts";
 
 /** Most messages that one turn answers. */
 const MAX_MESSAGES = 100;
@@ -46,6 +47,22 @@ export function nextTurn(
   }
   const chosen = { fromSeq: first.seq, toSeq };
   return agent === undefined ? chosen : { ...chosen, agent };
+}
+
+/**
+ * What of the program's own has begun a turn of these messages: a hand-off, or a subagent that has ended; the first of several. A person,
+ * a reminder and a decision about a call ask for something new. Pure.
+ * @returns undefined: one of these has asked
+ */
+export function begunBy(asked: readonly Pick<UserEntry, "messageId">[]): BegunBy | undefined {
+  const all = asked.map(({ messageId }) => ownWork(messageId));
+  return all.includes(undefined) ? undefined : all[0];
+}
+
+function ownWork(messageId: string): BegunBy | undefined {
+  const [, kind, number] = /^(handoff|subagent)\/(\d+)/.exec(messageId) ?? [];
+  if (kind === undefined) return undefined;
+  return kind === "handoff" ? { turn: turnId(Number(number)) } : { subagent: Number(number) };
 }
 
 /**

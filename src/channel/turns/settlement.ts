@@ -2,7 +2,7 @@ import type { TurnEntryDraft } from "../../core/entry.ts";
 import { UNSPACED_SCRIPTS } from "../../text/scripts.ts";
 import type { Settlement } from "../../store/turns/turns.ts";
 import type { FailureKind } from "../../prompts/load.ts";
-import type { TurnOutcome } from "../../turn/turn.ts";
+import type { TurnOutcome } from "../../turn/outcome.ts";
 
 /** Ends an answer that `/stop` cut off. */
 const STOPPED = " … (stopped)";
@@ -48,7 +48,7 @@ function wholeWords(text: string): string {
  */
 export function toSettlement(
   outcome: TurnOutcome,
-  failureText: (kind: FailureKind) => string,
+  failureText: (kind: FailureKind, calls?: number) => string,
   isEdited = false,
   missed: readonly string[] = [],
 ): Pick<Settlement, "state" | "reason"> & {
@@ -77,6 +77,13 @@ export function toSettlement(
         told: null,
         entry: text === "" ? null : { kind: "assistant", text, stopped: true },
       };
+    }
+    case "bounded": {
+      const sentence = failureText("too_many_calls", outcome.calls);
+      const ended = { state: "stopped", reason: outcome.why, told: outcome.why } as const;
+      if (outcome.text === "") return { ...ended, entry: { kind: "notice", text: sentence } };
+      const text = `${outcome.text}\n\n${sentence}`;
+      return { ...ended, entry: { kind: "assistant", text, stopped: true } };
     }
     case "failed":
       return {

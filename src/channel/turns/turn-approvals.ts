@@ -1,8 +1,12 @@
 import { approvalOf, approvedCallId } from "../../core/approval.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
-import { formatNumber } from "../../text/format.ts";
-import { canonicalArguments, fingerprintOf, needsApproval } from "../../tools/approval.ts";
+import {
+  canonicalArguments,
+  fingerprintOf,
+  needsApproval,
+  unreadableArguments,
+} from "../../tools/approval.ts";
 import { type Tool, ToolInputError } from "../../tools/tool.ts";
 import type { AskedApproval, TakenApproval } from "../../store/turns/approvals.ts";
 import type { HeldCalls, TurnApprovals } from "../../turn/approved-calls.ts";
@@ -12,8 +16,6 @@ import type { GuardedHistory } from "../guarded-history.ts";
 
 /** Calls of one channel that wait at a time: an approver is not to look through more. */
 const MOST_OPEN = 20;
-/** Nobody reads what is longer, and nobody is to allow what nobody has read. */
-const LONGEST_ARGUMENTS = 50_000;
 
 const NOTHING_HELD: HeldCalls = { told: new Map(), asked: [] };
 
@@ -50,7 +52,7 @@ async function hold({ store, owner, agent }: Parts, calls: readonly ToolCall[]):
     if (tool === undefined || !needsApproval(tool, config.approvals.tools)) continue;
     const canonical = canonicalOf(tool, call);
     if ("refusal" in canonical) told.set(call.id, `Error: ${canonical.refusal}`);
-    else gated.push({ call, fingerprint: fingerprintOf(call.name, canonical.json) });
+    else gated.push({ call, fingerprint: fingerprintOf(tool, canonical.json) });
   }
   if (gated.length === 0) return told.size === 0 ? NOTHING_HELD : { told, asked: [] };
   const look = await store.approvals.look(
@@ -86,11 +88,9 @@ async function hold({ store, owner, agent }: Parts, calls: readonly ToolCall[]):
 
 /** Nobody is asked about a call that could not run. */
 function canonicalOf(tool: Tool, call: ToolCall): { readonly json: string } | { readonly refusal: string } {
-  if (call.arguments.length > LONGEST_ARGUMENTS)
-    return {
-      refusal: `arguments of over ${formatNumber(LONGEST_ARGUMENTS)} characters are put before nobody.`,
-    };
   try {
+    const refusal = unreadableArguments(call.arguments);
+    if (refusal !== null) return { refusal };
     const json = canonicalArguments(call.arguments);
     tool.check?.(JSON.parse(json));
     return { json };

@@ -2,7 +2,7 @@ import { describePurse } from "../../budget/budget.ts";
 import type { NamedPurse } from "../../budget/budgets.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
-import type { TurnResult } from "../../turn/turn.ts";
+import type { TurnResult } from "../../turn/outcome.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sendNotice } from "../delivery/notice.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
@@ -12,7 +12,7 @@ type BudgetParts = Pick<ActorParts, "budgets" | "agent" | "owner" | "address"> &
 };
 
 /** Who has asked for a turn first, as `discord:1234`; null: no person has. Pure. */
-function askerOf(history: History, turn: TurnRange, platform: string): string | null {
+export function askerOf(history: History, turn: TurnRange, platform: string): string | null {
   const first = answeredMessages(history, turn).find(({ author }) => author.id !== OWN_AUTHOR);
   return first === undefined ? null : `${platform}:${first.author.id}`;
 }

@@ -5,7 +5,6 @@ import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress, type MemoryId, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
-import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import {
   type Attached,
   NOTHING_ATTACHED,
@@ -20,7 +19,7 @@ import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest } from "../model-usage.ts";
-import { billLine } from "../model-usage.ts";
+import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
@@ -45,8 +44,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly usage: UsageAnchor;
   readonly lastRequest: LastRequest;
   readonly sent: LastSent;
-  /** Takes the lines of its model calls; whoever runs the turn stores them. */
-  readonly bill: ModelCallRow[];
+  readonly calls: TurnCalls;
   /** Called before every model call: its request may be what makes a compaction due. */
   readonly onRequest: () => void;
   /** Called when what was written ahead has landed on the reply path, with how long that took, ms. */
@@ -77,6 +75,7 @@ export function sceneOf({
   return {
     platform,
     channel: titleOf(address, kind, place),
+    ...(kind === "dm" && { isDirect: true }),
     names: [
       ...ids.map((id) => `${platform}:${id}`),
       ...(isNamed ? [`${platform}:${workspace}/#${title}`] : []),
@@ -155,11 +154,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     extract: async (maxTokens) => omittedExtract(parts, history.current, maxTokens),
     ...lookUps(parts),
     showDraft: (text) => draft?.show(text),
-    onCall(record, estimatedTokens) {
-      parts.usage.note(record, estimatedTokens);
-      parts.sent.answered(record);
-      parts.bill.push(billLine(parts, { turn: turn.id }, record, estimatedTokens));
-    },
+    ...countCalls(parts),
     ...tellSteps(events, channel, turn.id),
   };
 }
@@ -173,6 +168,17 @@ function lookUps(
     recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
     seesElsewhere: () => recallableBy(parts).seesElsewhere,
     hasFoundAll: () => !recall.hasMissed,
+  };
+}
+
+function countCalls({ calls, usage, sent }: TurnChannelParts): Pick<TurnChannel, "onAttempt" | "onCall"> {
+  return {
+    onAttempt: (model, estimatedTokens) => calls.begin(model, estimatedTokens),
+    onCall(record, estimatedTokens) {
+      usage.note(record, estimatedTokens);
+      sent.answered(record);
+      calls.end(record, estimatedTokens);
+    },
   };
 }
 

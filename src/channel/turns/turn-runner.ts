@@ -3,13 +3,13 @@ import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
-import type { ModelCallRow } from "../../store/turns/model-calls.ts";
 import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
 import { storableText } from "../../text/text.ts";
 import { budgetOf } from "../../turn/agent.ts";
 import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
-import { runTurn, type TurnResult } from "../../turn/turn.ts";
+import type { TurnResult } from "../../turn/outcome.ts";
+import { runTurn } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { FrozenTools } from "../frozen-tools.ts";
 import { LastSent } from "./context-record.ts";
@@ -17,11 +17,12 @@ import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { askFresh } from "../delivery/fresh.ts";
-import { needsItsTools, nextTurn } from "./next-turn.ts";
+import { begunBy, needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import { type LastRequest, spentOn, storeBillLine, type UsageAnchor } from "../model-usage.ts";
+import { type LastRequest, spentOn, type UsageAnchor } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import { refusedForBudget, tellBudgets } from "./turn-budget.ts";
+import { TurnCalls } from "./turn-calls.ts";
+import { tellBudgets } from "./turn-budget.ts";
 import { type Asked, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
@@ -43,7 +44,7 @@ interface Opened {
 interface RunParts {
   readonly asked: Asked;
   readonly draft: Draft | null;
-  readonly bill: ModelCallRow[];
+  readonly calls: TurnCalls;
   readonly recall: TurnRecall;
   readonly sent: LastSent;
   readonly by: TurnParts;
@@ -208,7 +209,9 @@ export class TurnRunner {
       const wanted = firstRecall(history, range.toSeq, recallableBy(this.#parts));
       if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     }
-    return begun ?? (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent)) ?? "unknown";
+    if (begun !== null) return begun;
+    const by = begunBy(dueMessages(history).filter(({ seq }) => seq <= range.toSeq));
+    return (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent, by)) ?? "unknown";
   }
 
   /** Cancels the search that began ahead. */
@@ -259,7 +262,7 @@ export class TurnRunner {
     const idempotencyKey = randomUUID();
     await this.#history.renew();
     const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt);
-    const bill: ModelCallRow[] = [];
+    const calls = new TurnCalls({ ...by.parts, history: this.#history }, turn, asked);
     const sent = new LastSent();
     const draft = this.#outbox.openDraft(turn, idempotencyKey, asked.inReplyTo);
     using _ = showTyping(platform, address, asked.inReplyTo);
@@ -268,13 +271,13 @@ export class TurnRunner {
     const { id: agent, model } = by.parts.agent.config;
     events.emit({ type: "turn_started", channel, turn: turn.id, fromSeq, toSeq, attempt, agent, model });
     try {
-      const result = await this.#run(turn, { asked, draft, bill, recall, sent, by }, interrupt.signal);
+      const result = await this.#run(turn, { asked, draft, calls, recall, sent, by }, interrupt.signal);
       // Its message's id must be stored before the settlement reads it.
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
       const opened = { idempotencyKey, shown: draft?.messageId ?? null };
       // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
-      const told = { ...result, calls: bill.splice(0), recalled: recall.found };
+      const told = { ...result, calls: calls.take(), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
       if (asked.approvals.length > 0) {
@@ -288,7 +291,7 @@ export class TurnRunner {
       tellBudgets(this.#parts);
       return true;
     } finally {
-      for (const line of bill) storeBillLine(this.#parts, line);
+      calls.store();
       await draft?.close();
       this.#running = null;
     }
@@ -296,7 +299,7 @@ export class TurnRunner {
 
   async #run(
     turn: RunningTurn,
-    { asked, draft, bill, recall, sent, by }: RunParts,
+    { asked, draft, calls, recall, sent, by }: RunParts,
     signal: AbortSignal,
   ): Promise<TurnResult> {
     const { parts, request, view } = by;
@@ -305,8 +308,7 @@ export class TurnRunner {
       return { outcome: { kind: "skipped", reason: "every message was deleted" }, modelMs: 0 };
     const why = reasonToGiveUp(turn);
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
-    const isUnderWay = turn.attempts > 1 || asked.approvals.length > 0;
-    const refused = refusedForBudget({ ...parts, history: this.#history }, turn, isUnderWay);
+    const refused = calls.refused();
     if (refused !== null) return refused;
     await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
     const channel = createTurnChannel({
@@ -317,7 +319,7 @@ export class TurnRunner {
       history: this.#history,
       turn,
       draft,
-      bill,
+      calls,
       sent,
       usage: request.usage,
       lastRequest: request.last,
@@ -337,7 +339,7 @@ export class TurnRunner {
     const { agent } = this.#guests.partsOf(turn.agent);
     const { entry, told, ...end } = toSettlement(
       result.outcome,
-      (kind) => agent.texts.failure({ kind }),
+      (kind, calls = 0) => agent.texts.failure({ kind, calls }),
       isEditedSince(this.#history.current, turn),
       this.#guests.missed(turn),
     );

@@ -1,6 +1,6 @@
 import { OperatorError } from "../../core/errors.ts";
 import { formatAddress } from "../../core/ids.ts";
-import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
+import { assertWhole, type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { findChannel, timeFormatOf, withStore } from "../open.ts";
 import { readConfigToLook } from "../readable-config.ts";
 import type { Entry } from "../../core/entry.ts";
@@ -38,6 +38,7 @@ export async function showLog(io: Io, name: string, options: LogOptions): Promis
         else say(io, formatEntry(entry, channel, time));
       }
     }
+    assertWhole(io);
   });
 }
 

@@ -17,7 +17,7 @@ import { type Played, playLog } from "../../tune/play.ts";
 import { isTunable, settingOf, TUNABLE_KEYS, variantsOf } from "../../tune/settings.ts";
 import { type At, Simulation, type SimulationParts } from "../../tune/simulation.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
-import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
+import { assertWhole, type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { findChannel, onlyLooking, readConfig, withStore } from "../open.ts";
 import { Progress } from "../progress.ts";
 
@@ -76,7 +76,10 @@ export async function tune(io: Io, name: string, options: TuneOptions): Promise<
       { store, channel: channel.id, from, to, turns },
       keysOf(variants),
     );
-    if (columns === null) return;
+    if (columns === null) {
+      assertWhole(io, "nothing can be said");
+      return;
+    }
     if (options.at !== undefined && columns.every(({ visible }) => visible === null))
       throw new OperatorError(
         "That turn has sent no request of this agent: all that it was to answer is deleted, or another agent has answered it.",

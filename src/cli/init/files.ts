@@ -1,19 +1,10 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { randomUUID } from "node:crypto";
 import { loadConfig } from "../../config/load.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
+import { LONG, readBytes, readText } from "../../files/read-file.ts";
+import { replaceFile } from "../../files/write-file.ts";
 import { withKey, withVariables } from "./edit-text.ts";
 
 /** Where is set up. */
@@ -60,7 +51,7 @@ export function writeSettings(
   ].filter(({ is }) => is);
   const before = changed.map(({ target }) => ({
     target,
-    was: existsSync(target) ? { text: readFileSync(target), mode: modeOf(target) } : null,
+    was: existsSync(target) ? { text: readBytes(target, LONG), mode: modeOf(target) } : null,
   }));
   try {
     for (const { target, text, mode } of changed) replace(target, text, mode);
@@ -76,7 +67,12 @@ export function writeSettings(
 }
 
 function textOf(file: string): string {
-  return existsSync(file) ? readFileSync(file, "utf8") : "";
+  try {
+    return readText(file, LONG);
+  } catch (error) {
+    if (isMissingFile(error)) return "";
+    throw error;
+  }
 }
 
 function modeOf(file: string): number {
@@ -85,20 +81,9 @@ function modeOf(file: string): number {
 
 /** As a whole: a crash leaves the file that was there. A link stays one, and a file its owner's. */
 function replace(target: string, text: string | Buffer, mode: number): void {
-  const isThere = existsSync(target);
-  const real = isThere ? realpathSync(target) : target;
-  const draft = `${real}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
-    // Only root can make it somebody else's, and only root needs to.
-    if (isThere && process.getuid?.() === 0) {
-      const { uid, gid } = statSync(real);
-      chownSync(draft, uid, gid);
-    }
-    chmodSync(draft, mode);
-    renameSync(draft, real);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  if (!existsSync(target)) return replaceFile(target, text, { mode });
+  const real = realpathSync(target);
+  const { uid, gid } = statSync(real);
+  // Only root can make it somebody else's, and only root needs to.
+  replaceFile(real, text, process.getuid?.() === 0 ? { mode, owner: { uid, gid } } : { mode });
 }

@@ -6,7 +6,7 @@ import { isPresent, type Member } from "../../store/channels/members.ts";
 import type { Store } from "../../store/store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
-import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
+import { assertWhole, type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "../open.ts";
 import { Spinner } from "../progress.ts";
 import { readConfigToLook } from "../readable-config.ts";
@@ -73,6 +73,7 @@ async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
       return say(io, `${name} is home of nothing any more, and takes nothing.`);
     await pause(LOOK_MS, io.shutdown);
   }
+  assertWhole(io, `${name} is asked, and still has something. weir cluster shows how far it is`);
 }
 
 function isResting({ vitals }: Member): boolean {

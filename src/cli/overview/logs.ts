@@ -1,10 +1,11 @@
-import { statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
 import { pause } from "../../async/clock.ts";
 import { isColourUnwanted } from "../../config/load.ts";
 import { LOG_LEVELS } from "../../core/listings.ts";
-import { OperatorError } from "../../core/errors.ts";
+import { isMissingFile, OperatorError } from "../../core/errors.ts";
 import { formatAddress, parseAddress } from "../../core/ids.ts";
+import { openToRead } from "../../files/read-file.ts";
 import { logFiles } from "../../telemetry/log-file.ts";
 import { formatLogLine, levelName, type LogRecord, parseLogLine } from "../../telemetry/log-line.ts";
 import { LogTail } from "../../telemetry/log-tail.ts";
@@ -79,8 +80,13 @@ function chooser({ channel, level }: LogsOptions): (line: string) => Meant | nul
 
 /** @returns false: there is no such file */
 async function readLines(file: string, take: (line: string) => void): Promise<boolean> {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return false;
-  const handle = await open(file);
-  for await (const line of handle.readLines()) take(line);
+  let fd: number;
+  try {
+    fd = openToRead(file);
+  } catch (error) {
+    if (isMissingFile(error)) return false;
+    throw error;
+  }
+  for await (const line of createInterface({ input: createReadStream(file, { fd }) })) take(line);
   return true;
 }

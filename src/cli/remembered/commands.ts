@@ -60,6 +60,8 @@ function addPair(program: Command, io: Io): void {
     .description(
       "let somebody in whose direct messages are not answered yet, or list who waits and who was let in",
     )
+    .option("--user <id>", "let in who has this id on the platform, without a code")
+    .option("--platform <name>", "of --user, where several platforms are set up")
     .option("--remove <id>", "platform:id, as discord:1234: their direct messages are answered no longer")
     .option("--json", "the list as JSON")
     .action(async (code: string | undefined, options: PairOptions) => {

@@ -22,7 +22,7 @@ export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 /** Channels that are listed. */
 const SHOWN = 40;
 /** People among whom a misspelt one is looked for. */
-const MOST_PEOPLE = 5000;
+export const MOST_PEOPLE = 5000;
 const SUGGESTED = 5;
 
 /** A person as an operator names one. */
@@ -185,7 +185,8 @@ async function askDaemon(
     // One after the other: each holds its channel's row for a moment.
     for (const { channel } of await people.places(platform, id)) {
       const request = await requests.add(channel.id, { kind: "forget", person: id });
-      const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer);
+      const again = "run this again later, and it says what is left";
+      const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer, again);
       if (answer === null) {
         await assertNoCluster(store, `forget in ${formatAddress(channel.address)}`);
         return { isTaken: false, forgotten };

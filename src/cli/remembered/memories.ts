@@ -1,5 +1,7 @@
 import { formatMemoryCard } from "../../admin/commands/memory.ts";
 import { formatAddress } from "../../core/ids.ts";
+import type { Store } from "../../store/store.ts";
+import { formatNumber } from "../../text/format.ts";
 import type { RejectedMemories } from "../../store/memory/memories.ts";
 import { counted } from "../../text/text.ts";
 import { displayableLine } from "../../text/displayable.ts";
@@ -27,7 +29,9 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
       showRejected(io, await store.memories.rejected(filter), options.json === true);
       return;
     }
-    const memories = await store.memories.list(filter, LIMIT);
+    const [memories, isMore] = await listed(store, filter);
+    if (isMore)
+      io.stderr.write(`Only ${formatNumber(LIMIT)} are listed: weir memories export - writes all of them.\n`);
     if (options.json === true) {
       for (const memory of memories) sayJson(io, { ...memory, channel: formatAddress(memory.channel) });
       return;
@@ -40,6 +44,15 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
       say(io, formatMemoryCard(memory, time));
     }
   });
+}
+
+/** @returns also whether there are more */
+async function listed(
+  { memories }: Store,
+  filter: Parameters<Store["memories"]["list"]>[0],
+): Promise<[Awaited<ReturnType<Store["memories"]["list"]>>, boolean]> {
+  const found = await memories.list(filter, LIMIT + 1);
+  return [found.slice(0, LIMIT), found.length > LIMIT];
 }
 
 /** How many were refused, by channel and reason; what they said is kept nowhere. */

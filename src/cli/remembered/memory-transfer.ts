@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { createWriteStream, readFileSync } from "node:fs";
 import { text as readText } from "node:stream/consumers";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError, WeirError } from "../../core/errors.ts";
 import { formatAddress, parseAddress } from "../../core/ids.ts";
 import {
   checkMemoryLine,
@@ -11,13 +9,15 @@ import {
   type MemoryLine,
   parseMemoryLine,
 } from "../../memory/memory-file.ts";
+import { LONG, readText as readFileText } from "../../files/read-file.ts";
+import { writeNewFile } from "../../files/write-file.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { PortableMemory } from "../../store/memory/memory-transfer.ts";
 import type { Store } from "../../store/store.ts";
 import { displayableJson, displayableLine } from "../../text/displayable.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import { counted } from "../../text/text.ts";
-import { type CommonOptions, type Io, say } from "../io.ts";
+import { aborted, type CommonOptions, type Io, say, writeOut } from "../io.ts";
 import { findChannel, readConfig, withStore } from "../open.ts";
 import { readConfigToLook } from "../readable-config.ts";
 
@@ -29,40 +29,44 @@ const SHOWN = 10;
 export type ExportOptions = CommonOptions & { readonly channel?: string };
 
 /**
- * `weir memories export FILE|-`: every memory as a line of JSON, for `import`.
- * @throws OperatorError if the file is there already, or cannot be written
+ * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written whole or not at all.
+ * @throws OperatorError if the file is there already or cannot be written, or the export was interrupted
  */
 export async function exportMemories(io: Io, file: string, options: ExportOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
     const channel = options.channel === undefined ? undefined : await findChannel(store, options.channel);
-    const out = file === "-" ? io.stdout : await createFile(file);
-    let [count, last] = [0, 0];
-    for (let isMore = true; isMore && !io.shutdown.aborted;) {
-      const page = await store.transfer.page(last, PAGE, channel?.id);
-      for (const memory of page) {
-        if (!out.write(`${displayableJson(toLine(memory, new Date()))}\n`)) await once(out, "drain");
-      }
-      count += page.length;
-      last = page.at(-1)?.id ?? last;
-      isMore = page.length === PAGE;
+    const writeAll = async (write: (text: string) => Promise<void>): Promise<number> =>
+      writeMemories(io, store, channel, write);
+    if (file === "-") {
+      await writeAll(async (text) => writeOut(io, text));
+      return;
     }
-    if (out === io.stdout) return;
-    out.end();
-    await once(out, "finish");
+    const count = await writeNewFile(file, async (handle) =>
+      writeAll(async (text) => handle.writeFile(text)),
+    );
     say(io, `${counted(count, "memory", "memories")} written to ${file}. No deletion reaches this file.`);
   });
 }
 
-/** For its owner's eyes alone, and never over another one. */
-async function createFile(file: string): Promise<NodeJS.WritableStream> {
-  const out = createWriteStream(file, { flags: "wx", mode: 0o600 });
-  try {
-    await once(out, "open");
-  } catch (error) {
-    throw new OperatorError(`${file} cannot be written: ${errorMessage(error)}.`);
+/** @returns how many */
+async function writeMemories(
+  io: Io,
+  store: Store,
+  channel: ChannelRow | undefined,
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  let [count, last] = [0, 0];
+  for (let isMore = true; isMore;) {
+    const page = await store.transfer.page(last, PAGE, channel?.id);
+    const lines = page.map((memory) => `${displayableJson(toLine(memory, new Date()))}\n`);
+    if (lines.length > 0) await write(lines.join(""));
+    if (io.shutdown.aborted) throw new OperatorError("Interrupted: the export is not complete.");
+    count += page.length;
+    last = page.at(-1)?.id ?? last;
+    isMore = page.length === PAGE;
   }
-  return out;
+  return count;
 }
 
 function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
@@ -91,16 +95,15 @@ function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
  */
 export async function importMemories(io: Io, file: string, options: CommonOptions): Promise<void> {
   const config = readConfig(io, options);
-  const lines = parseLines(await readLines(io, file), file);
+  const texts = await Promise.race([readLines(io, file), aborted(io.shutdown)]);
+  if (texts === undefined) throw new OperatorError("Interrupted: nothing was added.");
+  const lines = parseLines(texts, file);
   await withStore(
     io,
     config,
     async (store) => {
       const importer = new Importer(store, config);
-      for (const { line, memory } of lines) {
-        if (io.shutdown.aborted) throw new OperatorError(`Interrupted before line ${line}: run this again.`);
-        await importer.take(line, memory);
-      }
+      for (const { line, memory } of lines) await importer.take(line, memory, io.shutdown);
       say(io, importer.told());
     },
     "asker",
@@ -110,9 +113,10 @@ export async function importMemories(io: Io, file: string, options: CommonOption
 async function readLines(io: Io, file: string): Promise<string[]> {
   if (file === "-") return (await readText(io.stdin)).split("\n");
   try {
-    return readFileSync(file, "utf8").split("\n");
+    return readFileText(file, LONG).split("\n");
   } catch (error) {
-    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`);
+    if (!isMissingFile(error)) throw error;
+    throw new OperatorError(`${file} cannot be read: ${errorMessage(error)}.`, { cause: error });
   }
 }
 
@@ -154,12 +158,24 @@ class Importer {
     this.#config = config;
   }
 
-  async take(line: number, memory: MemoryLine): Promise<void> {
-    const outcome = await this.#add(memory);
+  /** @throws OperatorError if it cannot go on, with how far it came */
+  async take(line: number, memory: MemoryLine, shutdown: AbortSignal): Promise<void> {
+    if (shutdown.aborted) throw this.#halt(line, "Interrupted");
+    const outcome = await this.#add(memory).catch((error: unknown) => {
+      throw error instanceof WeirError ? this.#halt(line, errorMessage(error), error) : error;
+    });
     if ("refused" in outcome)
       this.#refused.set(outcome.refused, [...(this.#refused.get(outcome.refused) ?? []), line]);
     else if (outcome.id === null) this.#known++;
     else this.#added++;
+  }
+
+  #halt(line: number, why: string, cause?: unknown): OperatorError {
+    return new OperatorError(
+      `${why.replace(/\.$/, "")}: the lines before ${line} are done, ${counted(this.#added, "memory", "memories")} added. ` +
+        "Run this again: what is known is not added twice.",
+      { cause },
+    );
   }
 
   async #add(memory: MemoryLine): Promise<{ id: number | null } | { refused: ImportRefusal }> {

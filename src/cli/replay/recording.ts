@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import type { InboundMessage } from "../../core/message.ts";
+import { LONG, readText } from "../../files/read-file.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { ZONED_TIME } from "../../text/time.ts";
 
@@ -62,13 +62,14 @@ export function readRecording(
 
 function readLines(file: string): string[] {
   try {
-    const lines = readFileSync(file, "utf8")
+    const lines = readText(file, LONG)
       .replace(/^\uFEFF/, "")
       .split("\n");
     // The last line break ends a line and begins none.
     return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
   } catch (cause) {
-    throw new OperatorError(`The recording cannot be read: ${errorMessage(cause)}`, { cause });
+    const why = isMissingFile(cause) ? `there is no file ${file}.` : errorMessage(cause);
+    throw new OperatorError(`The recording cannot be read: ${why}`, { cause });
   }
 }
 

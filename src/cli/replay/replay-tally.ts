@@ -43,7 +43,7 @@ export class ReplayTally {
         return;
       case "model_call":
         this.#modelCalls++;
-        this.#promptTokens += event.promptTokens ?? 0;
+        this.#promptTokens += (event.promptTokens ?? 0) + (event.assumedPromptTokens ?? 0);
         return;
       default:
     }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { besideCluster } from "../../compose/cluster.ts";
 import { buildDaemon, type Daemon } from "../../daemon.ts";
 import type { Receipt } from "../../core/message.ts";
-import { aborted, type CommonOptions, type Io, say } from "../io.ts";
+import { aborted, assertWhole, type CommonOptions, type Io, say } from "../io.ts";
 import { openLog, readConfig } from "../open.ts";
 import { Progress, Spinner } from "../progress.ts";
 import { type Recording, readRecording } from "./recording.ts";
@@ -61,6 +61,7 @@ export async function replay(io: Io, file: string, options: ReplayOptions): Prom
   await untilCompacted({ ...io, shutdown }, daemon);
   daemon.lost.throwIfAborted();
   say(io, tally.table({ stopped: io.shutdown.aborted, skippedLines: recording.skipped }));
+  assertWhole(io, "run this again, and it goes on from here");
 }
 
 interface Run {

@@ -1,7 +1,9 @@
-import { chmod, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { isMissingFile } from "../../core/errors.ts";
-import { CHAT_FOLDER, makePrivateFolder, PRIVATE_FILE } from "../../store/database/data-folder.ts";
+import { readText, SHORT } from "../../files/read-file.ts";
+import { replaceFile } from "../../files/write-file.ts";
+import { CHAT_FOLDER, makePrivateFolder } from "../../store/database/data-folder.ts";
 import { makeSocketFolder, socketFolderOf } from "../../store/database/socket-place.ts";
 
 /** The socket itself. While it is made, its name ends with a point and eight digits. */
@@ -27,9 +29,7 @@ export async function prepareChatSocket(dataDir: string): Promise<string> {
     return socket;
   }
   await ownFolder(folder);
-  const unfinished = `${place}.${process.pid}`;
-  await writeFile(unfinished, `${socket}\n`, { mode: PRIVATE_FILE });
-  await rename(unfinished, place);
+  replaceFile(place, `${socket}\n`);
   return socket;
 }
 
@@ -39,7 +39,7 @@ export async function findChatSocket(dataDir: string): Promise<string | null> {
     const { inside, folder } = await foldersOf(dataDir);
     const socket = path.join(inside, SOCKET);
     if (folder === inside) return (await stat(socket)).isSocket() ? socket : null;
-    return (await readFile(path.join(inside, PLACE_FILE), "utf8")).trim();
+    return readText(path.join(inside, PLACE_FILE), SHORT).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
     throw error;

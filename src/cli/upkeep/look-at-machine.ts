@@ -82,7 +82,7 @@ async function lookAtRoom(dataDir: string): Promise<Finding[]> {
 }
 
 /** Of the disk on which the folder is, or would be. @returns null: nobody says */
-async function freeBytes(folder: string): Promise<number | null> {
+export async function freeBytes(folder: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize;

@@ -14,7 +14,7 @@ import {
   wantedTokens,
   type WriterTexts,
 } from "./writer.ts";
-import type { TranscriptLine } from "./transcript.ts";
+import { besidePeople, type TranscriptLine } from "./transcript.ts";
 
 /** The prompt texts of a summariser; the templates are in `prompts/`. */
 export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
@@ -81,6 +81,12 @@ export class RequestBuilder {
   constructor(agent: WorkerAgent, options: RequestOptions) {
     this.#agent = agent;
     this.#options = options;
+  }
+
+  /** What a transcript's request says beside what people do in these lines. */
+  beside(lines: readonly TranscriptLine[]): string[] {
+    const { background, focus = "" } = this.#options;
+    return [background?.text ?? "", focus, ...besidePeople(lines)];
   }
 
   transcript(

@@ -2,10 +2,9 @@ import type { JobKind, JobResult, SummaryPart } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import type { MemoryRejection } from "../../core/memory.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import { type Model, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import { type Model, ModelError } from "../../llm/model.ts";
 import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-call.ts";
 import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
@@ -24,6 +23,7 @@ import {
   type Limits,
   TEXT_CALLS,
   writeSummary,
+  type WriterOptions,
   type WritingTask,
   type Written,
 } from "./writer.ts";
@@ -40,7 +40,8 @@ export interface Material {
   readonly neighbour: Summary | null;
 }
 
-export interface AttemptOptions extends RequestLimits {
+export interface AttemptOptions
+  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected"> {
   readonly model: Model;
   readonly modelName: string;
   /** Longest summary, estimated tokens. */
@@ -56,9 +57,6 @@ export interface AttemptOptions extends RequestLimits {
   readonly signal: AbortSignal;
   /** Called after each finished part of a long transcript, before the next call. */
   readonly onProgress: (result: JobResult) => Promise<void>;
-  readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
-  /** Why memories were refused. Default: nobody counts. */
-  readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
 }
 
 export type AttemptOutcome =
@@ -339,8 +337,8 @@ class SummaryAttempt {
     place: { readonly part: number; readonly parts: number },
   ): Promise<Written> {
     const messages = this.#requests.transcript(text, lines, limits, place);
-    const sources = this.#isMemory ? sourcesOf(lines) : null;
-    return this.#ask({ ...limits, messages, sources, sample: text });
+    const [sources, beside] = [this.#isMemory ? sourcesOf(lines) : null, this.#requests.beside(lines)];
+    return this.#ask({ ...limits, messages, sources, beside, sample: text });
   }
 
   #fitsRequest(summaries: readonly SummaryText[]): boolean {

@@ -66,6 +66,12 @@ export function sourcesOf(lines: readonly TranscriptLine[]): ReadonlyMap<number,
   return new Map(lines.map(({ number, entry }) => [number, entry]));
 }
 
+/** What the lines say that are no person's. */
+export function besidePeople(lines: readonly TranscriptLine[]): string[] {
+  const isOfPerson = ({ entry }: TranscriptLine): boolean => entry.kind === "user" && !entry.author.isBot;
+  return lines.filter((line) => !isOfPerson(line)).map(({ body }) => body);
+}
+
 /** The newest edit note of each edited entry. */
 function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   const newest = new Map<Seq, NoticeEntry>();

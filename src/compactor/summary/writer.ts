@@ -64,6 +64,8 @@ export interface WriterOptions {
   readonly texts: WriterTexts;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
+  /** Called before each attempt at a model. Default: nobody counts. */
+  readonly onAttempt?: (model: string, estimatedTokens: number) => void;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
   /** Why memories were refused. Default: nobody counts. */
   readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
@@ -79,6 +81,8 @@ export interface WritingTask {
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
+  /** What the messages say beside what people do in these lines. Default: nothing. */
+  readonly beside?: readonly string[];
   /** A text in the language of the summary. */
   readonly sample: string;
   /** Calls of the attempt that are reserved for later summaries. */
@@ -253,7 +257,11 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
         task: "summarise",
         textLimit: wantedTokens(task),
       },
-      { signal: AbortSignal.any([signal, spent.signal]), onCall },
+      {
+        signal: AbortSignal.any([signal, spent.signal]),
+        onAttempt: (model) => options.onAttempt?.(model, estimated),
+        onCall,
+      },
     );
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -296,6 +304,7 @@ function checkCall(call: ToolCall, task: WritingTask, { agentName, time }: Write
   return checkSave(input, {
     sources: task.sources ?? new Map(),
     promptText,
+    beside: task.beside ?? [],
     agentName,
     dayOf: (at) => time.day(at),
   });

@@ -129,7 +129,7 @@ const memory = table(
       oneOf(MEMORY_SHARES),
       "channel",
       '"workspace": what is remembered of a public channel is recalled in all channels of its server (team). "channel": in that ' +
-        "channel and its threads. What was said in private channels, threads and direct messages is never shared.",
+        "channel and its threads. What was said while a channel was private, in threads and in direct messages is never shared.",
     ),
     recall: option(
       oneOf(RECALLS),
@@ -278,6 +278,12 @@ export const agentOptions = {
     whole(1, 100, "iterations"),
     8,
     "How many times in one answer the model may use tools before it has to speak.",
+  ),
+  max_calls_per_turn: option(
+    whole(1, 1000, "calls"),
+    64,
+    "How many times models may be called for one message in all: for its answer, its subagents, other agents that it is handed to, and " +
+      "each attempt again. Then the answer ends with a sentence that says so.",
   ),
   tool_timeout_ms: option(
     whole(1, HOUR_MS, "milliseconds"),

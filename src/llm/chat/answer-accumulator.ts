@@ -1,8 +1,9 @@
 import type { ToolCall } from "../../core/entry.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import { CallAccumulator } from "./call-accumulator.ts";
-import { deltaText } from "./chat-chunk.ts";
-import type { ChatChunk, ChatDelta } from "./chat-chunk.ts";
+import { deltaText, receivedText } from "./chat-chunk.ts";
+import type { ChatChunk, ChatDelta, ReportedUsage } from "./chat-chunk.ts";
 import type { ModelAnswer, ModelRequest, TokenUsage } from "../model.ts";
 import { ThinkingFilter } from "./thinking-filter.ts";
 import type { Visible } from "./thinking-filter.ts";
@@ -34,6 +35,9 @@ export class AnswerAccumulator {
   #half = "";
   #finish: string | undefined;
   #usage: TokenUsage | undefined;
+  /** What has come, thinking and calls included: a sample of it, and its length. */
+  #sample = "";
+  #length = 0;
 
   constructor({ maxOutputTokens, toolChoice, tools }: ModelRequest) {
     this.#maxLength = MAX_CHARACTERS_PER_TOKEN * maxOutputTokens;
@@ -60,12 +64,19 @@ export class AnswerAccumulator {
     return this.#usage;
   }
 
+  /** Estimated tokens of what has come, thinking and calls included. */
+  get receivedTokens(): number {
+    if (this.#length === 0) return 0;
+    return Math.round((estimateTokens(this.#sample) * this.#length) / this.#sample.length);
+  }
+
   add(chunk: ChatChunk): Progress {
-    this.#usage = usageOf(chunk) ?? this.#usage;
+    this.#usage = tokenUsage(chunk.usage) ?? this.#usage;
     const choice = chunk.choices?.[0];
     const delta = choice?.delta ?? choice?.message;
     if (choice?.finish_reason) this.#finish = choice.finish_reason;
     if (!delta) return { isAlive: false, isAnswer: false, text: "", voided: false };
+    this.#note(receivedText(delta));
     for (const piece of delta.tool_calls ?? []) this.#calls.add(piece);
     const visible = this.#append(deltaText(delta));
     const isAnswer = visible.text !== "" || (delta.tool_calls ?? []).length > 0;
@@ -87,6 +98,12 @@ export class AnswerAccumulator {
     const calls = all.filter((call) => call.arguments.length <= this.#maxLength);
     if (this.#text.trim() === "" && calls.length === 0) return undefined;
     return { model, text: this.#text, calls, finish: this.#finishOf(calls), usage: this.#usage };
+  }
+
+  #note(received: string): void {
+    this.#length += received.length;
+    // Thinking has no limit.
+    if (this.#sample.length < this.#maxLength) this.#sample += received;
   }
 
   #append(piece: string): Visible {
@@ -122,7 +139,8 @@ function isFilled(delta: ChatDelta): boolean {
   return Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
 }
 
-function usageOf({ usage }: ChatChunk): TokenUsage | undefined {
+/** @returns undefined if the server sent none that says anything */
+export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
   if (typeof usage?.prompt_tokens !== "number") return undefined;
   return {
     promptTokens: usage.prompt_tokens,

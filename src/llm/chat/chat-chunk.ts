@@ -16,7 +16,7 @@ const callPiece = z.object({
     .nullish(),
 });
 
-const contentPart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
+const contentPart = z.looseObject({ type: z.string().nullish(), text: z.string().nullish() });
 
 // Loose: the name of thinking varies (`reasoning_content`, `reasoning`, …), and only its presence matters.
 const delta = z.looseObject({
@@ -36,7 +36,7 @@ const count = z
   .catch(undefined);
 
 // Invalid usage must not void the answer: the usage may be in the chunk that ends it.
-const usage = z
+export const reportedUsage = z
   .object({
     prompt_tokens: count,
     completion_tokens: count,
@@ -53,15 +53,46 @@ export const chatChunk = z.object({
       z.object({ delta: delta.nullish(), message: delta.nullish(), finish_reason: z.string().nullish() }),
     )
     .nullish(),
-  usage,
+  usage: reportedUsage,
   // vLLM's in-stream error has no `error` field.
   object: z.string().nullish().catch(undefined),
   message: z.string().nullish().catch(undefined),
 });
 
+export type ReportedUsage = z.infer<typeof reportedUsage>;
 export type ChatChunk = z.infer<typeof chatChunk>;
 export type CallPiece = z.infer<typeof callPiece>;
 export type ChatDelta = z.infer<typeof delta>;
+
+/**
+ * All that a delta holds of an answer: text, names and arguments of calls, thinking. Servers send the same thinking under two names, and
+ * as a list beside it: it counts once.
+ */
+export function receivedText({ content, refusal, tool_calls: calls, ...others }: ChatDelta): string {
+  const ofCalls = (calls ?? []).map(({ function: called }) => {
+    const given = called?.arguments ?? "";
+    return (called?.name ?? "") + (typeof given === "string" ? given : JSON.stringify(given));
+  });
+  let thinking = "";
+  for (const [key, value] of Object.entries(others)) {
+    const text = key === "role" ? "" : textIn(value);
+    if (text.length > thinking.length) thinking = text;
+  }
+  return textIn(content) + (refusal ?? "") + ofCalls.join("") + thinking;
+}
+
+/** A text, or the texts of a list of parts. */
+function textIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return "";
+  return value.map((part: unknown) => textIn(partIn(part))).join("");
+}
+
+function partIn(part: unknown): unknown {
+  if (typeof part !== "object" || part === null) return part;
+  if ("text" in part && part.text != null) return part.text;
+  return "thinking" in part ? part.thinking : undefined;
+}
 
 /** The text of a delta. Mistral's reasoning models send parts; only parts of type `text` are visible. */
 export function deltaText({ content, refusal }: ChatDelta): string {

@@ -97,7 +97,11 @@ function errorIn(event: unknown, name: string): object | undefined {
   const inner = "error" in event ? event.error : undefined;
   if (name === "error") return typeof inner === "object" && inner !== null ? inner : event;
   if (typeof inner === "string" && inner !== "") return { message: inner };
-  return typeof inner === "object" && inner !== null ? inner : undefined;
+  return typeof inner === "object" && inner !== null ? { usage: usageIn(event), ...inner } : undefined;
+}
+
+function usageIn(event: object): unknown {
+  return "usage" in event ? event.usage : undefined;
 }
 
 interface ServerSentEvent {

@@ -1,14 +1,16 @@
-import { OpenAI } from "openai";
+import { APIError, OpenAI } from "openai";
 
-import { AnswerAccumulator } from "./answer-accumulator.ts";
+import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
-import { chatChunk } from "./chat-chunk.ts";
+import { chatChunk, reportedUsage } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
 import type { ChatServer, Dialect } from "./chat-request.ts";
-import { classifyFailure } from "../http/model-failure.ts";
+import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
+import { whenSent } from "../http/node-fetch.ts";
 import { ModelError } from "../model.ts";
+import type { AttemptProgress } from "../http/model-failure.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
@@ -65,6 +67,7 @@ async function attempt(
   dialect: Dialect,
   options: ModelCallOptions,
 ): Promise<ModelAnswer> {
+  options.onAttempt?.(request.model);
   const startedAt = performance.now();
   const call = new Attempt(request, options, startedAt);
   using watchdog = new Watchdog(options.signal, server.timeouts);
@@ -79,6 +82,8 @@ async function attempt(
       model: request.model,
       outcome: failure?.kind ?? "answered",
       usage: call.usage,
+      isPaid: failure === undefined || isPaidFailure(failure, call.progress),
+      receivedTokens: failure === undefined && call.usage !== undefined ? 0 : call.receivedTokens,
       firstTokenMs: call.firstTokenMs,
       totalMs: performance.now() - startedAt,
     });
@@ -107,6 +112,8 @@ class Attempt {
   readonly #startedAt: number;
   readonly #answer: AnswerAccumulator;
   #events = 0;
+  #progress: AttemptProgress = "begun";
+  #usageOfError: TokenUsage | undefined;
 
   constructor(request: ModelRequest, options: ModelCallOptions, startedAt: number) {
     this.#request = request;
@@ -116,7 +123,15 @@ class Attempt {
   }
 
   get usage(): TokenUsage | undefined {
-    return this.#answer.usage;
+    return this.#usageOfError ?? this.#answer.usage;
+  }
+
+  get receivedTokens(): number {
+    return this.#answer.receivedTokens;
+  }
+
+  get progress(): AttemptProgress {
+    return this.receivedTokens > 0 ? "answering" : this.#progress;
   }
 
   async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
@@ -126,11 +141,19 @@ class Attempt {
       const { signal } = watchdog;
       // A text: the client's encoder would go over an object several times.
       const response = await client
-        .post("/chat/completions", { body, headers: JSON_BODY, signal, stream: true })
+        .post("/chat/completions", {
+          body,
+          headers: JSON_BODY,
+          signal,
+          stream: true,
+          fetchOptions: whenSent(() => (this.#progress = "sent")),
+        })
         .asResponse();
+      this.#progress = "accepted";
       const budget = new StreamBudget();
       await this.#read(chatEvents(response, budget), budget, watchdog);
     } catch (error) {
+      if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
     }
@@ -192,4 +215,12 @@ class Attempt {
       ? "the server's answer holds no events: does base_url point at an OpenAI-compatible API (most end in /v1)?"
       : "the stream ended before the answer did";
   }
+}
+
+/** What a server reports with an error. */
+function usageIn({ error }: APIError): TokenUsage | undefined {
+  const told: unknown = error;
+  return typeof told === "object" && told !== null && "usage" in told
+    ? tokenUsage(reportedUsage.parse(told.usage))
+    : undefined;
 }

@@ -45,7 +45,15 @@ function withErrorKey(text: string): string {
   const first: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof first !== "object" || first === null) return JSON.stringify({ error: { message: text } });
   if (!("error" in first)) return JSON.stringify({ error: first });
-  return JSON.stringify(typeof first.error === "string" ? { error: { message: first.error } } : first);
+  const error = typeof first.error === "string" ? { message: first.error } : first.error;
+  return JSON.stringify({ error: withUsage(error, first) });
+}
+
+/** The client hands on the error alone: what a server reports beside it goes along. */
+function withUsage(error: unknown, beside: object): unknown {
+  return "usage" in beside && typeof error === "object" && error !== null
+    ? { ...error, usage: beside.usage }
+    : error;
 }
 
 async function asEventStream(response: Response): Promise<Response> {

@@ -65,6 +65,40 @@ function withoutKey(text: string, apiKey: string | undefined): string {
   return text.replaceAll(apiKey, "[key]").replaceAll(apiKey.toLowerCase(), "[key]");
 }
 
+/** How far an attempt came: its request was handed over whole; a server opened its answer; something of that came. */
+export type AttemptProgress = "begun" | "sent" | "accepted" | "answering";
+
+/** Statuses of gateways that have waited in vain for a model that was at work. */
+const WAITED_IN_VAIN: ReadonlySet<number> = new Set([504, 524]);
+/** Outcomes of a request that no model has worked on, where nothing of an answer came. */
+const TURNED_AWAY: ReadonlySet<ModelErrorKind> = new Set([
+  "rate_limited",
+  "rejected",
+  "unauthorized",
+  "redirected",
+  "context_length",
+]);
+
+/**
+ * Whether a failed attempt is billed. A refusal is not, whatever its status: no model has worked on it, and providers take nothing for
+ * their own errors (5xx) either. But whoever ends a request that was sent, or waits for it in vain, pays for what the model had done by then.
+ */
+export function isPaidFailure(
+  { kind, status }: Pick<ModelError, "kind" | "status">,
+  progress: AttemptProgress,
+): boolean {
+  switch (progress) {
+    case "begun":
+      return false;
+    case "sent":
+      return status === undefined || WAITED_IN_VAIN.has(status);
+    case "accepted":
+      return !TURNED_AWAY.has(kind);
+    case "answering":
+      return true;
+  }
+}
+
 function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
   if (isTooLong && status !== 401 && status !== 403) return "context_length";
   if (status === undefined) return kindInStream(text);

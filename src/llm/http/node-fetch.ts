@@ -1,6 +1,16 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 
+/** Options of a request, with who wants to know when the whole of it was handed to its connection. */
+interface SentInit extends RequestInit {
+  readonly onSent?: () => void;
+}
+
+/** Options that have a request say when the whole of it was handed to its connection. */
+export function whenSent(onSent: () => void): object {
+  return { onSent } satisfies SentInit;
+}
+
 /** The streams of responses without a body of their own. */
 const streams = new WeakMap<Response, IncomingMessage>();
 
@@ -46,12 +56,13 @@ export function abandon(response: Response): void {
   void response.body?.cancel().catch(() => undefined);
 }
 
-async function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
+async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     method: init.method ?? "GET",
     headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
   });
+  request.once("finish", () => init.onSent?.());
   let response: IncomingMessage | undefined;
   request.on("response", (incoming) => {
     response = incoming;

@@ -43,6 +43,7 @@ const SAVE_TOOL = "memory_save";
 export function createOfflineModel(): Model {
   return {
     async answer(request, options) {
+      options.onAttempt?.(OFFLINE_MODEL);
       const startedAt = performance.now();
       let outcome: "answered" | ModelError["kind"] = "answered";
       try {
@@ -56,6 +57,8 @@ export function createOfflineModel(): Model {
           model: OFFLINE_MODEL,
           outcome,
           usage: undefined,
+          isPaid: outcome === "answered",
+          receivedTokens: 0,
           firstTokenMs: totalMs,
           totalMs,
         });

@@ -49,7 +49,7 @@ const NOT_TAKEN: Taking = { receipt: Promise.resolve(undefined) };
 const HOLD_MS = 10_000;
 /** Maximum remembered threads fetched separately from their parent. */
 const MAX_FETCHED_SEPARATELY = 10_000;
-/** Maximum waiting messages. Further messages are fetched later, as after an interruption. */
+/** Maximum waiting messages, half of them of one channel. Further messages are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** Maximum waiting events of all kinds. Higher, since changes are small and some cannot be fetched later. */
 const MAX_WAITING_CHANGES = 20_000;
@@ -78,6 +78,8 @@ export class Intake {
   /** Which gaps the running search is for. */
   #sought: "all" | "recorded" = "all";
   #isConnected = false;
+  /** Since when this connection hears everything; null: the platform replays what came before it. */
+  #heardFrom: Date | null = null;
   #waiting = 0;
   #isOverflowing = false;
 
@@ -124,6 +126,7 @@ export class Intake {
    */
   resume(sought: "all" | "recorded" = "all"): void {
     this.#isConnected = true;
+    this.#heardFrom = sought === "all" ? beginOfSecond(this.#parts.now()) : null;
     this.#findGaps(sought);
     this.#watermark.start();
   }
@@ -154,8 +157,7 @@ export class Intake {
   /** Notes an event that is left out because too many wait, and says so once. See {@link miss}. */
   leave(name: string, where: FindActiveChannels): void {
     const { platform, log } = this.#parts;
-    if (!this.#isOverflowing)
-      log.error({ platform, channel: name, waiting: this.#waiting }, "events_overflow");
+    if (!this.#isOverflowing) log.error({ platform, channel: name }, "events_overflow");
     this.#isOverflowing = true;
     this.miss(name, where);
   }
@@ -166,13 +168,15 @@ export class Intake {
    * @returns the receipt, once the event is durable; undefined if the event must be fetched later
    */
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    if (this.#waiting >= (event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
+    const most = event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES;
+    if (this.#waiting >= most || this.#channels.isFull(home.channel.name, most)) {
       this.leave(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
     this.#waiting += 1;
     try {
-      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(event, home));
+      const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
+      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
       return await receipt;
     } finally {
       this.#waiting -= 1;
@@ -329,7 +333,7 @@ export class Intake {
   /** Skips an event that can never be stored: it blocks no others. Otherwise throws as the inbox does. */
   async #receiveOrLeave(event: InboundEvent, where: ChannelOnPlatform): Promise<void> {
     try {
-      await this.#pendingChanges.receive(event);
+      await this.#pendingChanges.receive(asLate(event));
     } catch (error) {
       if (!(error instanceof UnstorableError)) throw error;
       this.#warn("event_refused", event, where, error);
@@ -350,6 +354,16 @@ export class Intake {
       log.debug({ platform, why: errorMessage(error) }, "mark_not_moved");
     }
   }
+}
+
+/** Platforms may tell times in whole seconds. */
+function beginOfSecond(at: Date): Date {
+  return new Date(at.getTime() - at.getUTCMilliseconds());
+}
+
+/** Nobody knows who could read the channel when it was said: a change of that may have been missed as well. */
+function asLate(event: InboundEvent): InboundEvent {
+  return event.type === "message" || event.type === "edit" ? { ...event, isLate: true } : event;
 }
 
 function taken(receipt: Receipt): Taking {

@@ -2,12 +2,11 @@ import { pause } from "../../async/clock.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
-import { z } from "zod";
+import type { z } from "zod";
 import { unreachable } from "../../core/errors.ts";
 import type { JournalLine, LoopbackChat } from "./chat.ts";
 import type { FaultScript } from "./faults.ts";
-import { waitOf } from "./people-routes.ts";
-import { commandAnswer, type Fault, reply } from "./protocol.ts";
+import { commandAnswer, durablePost, eventRequest, type Fault, reply } from "./protocol.ts";
 import { readBody } from "./request-body.ts";
 
 const MAX_KEY_LENGTH = 500;
@@ -19,19 +18,16 @@ type Done = Pick<JournalLine, "id" | "outcome">;
 /** What the bot does: fetch events, send, revise, answer commands. Faults happen here. */
 export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSignal): Hono<Env> {
   const app = new Hono<Env>();
-  app.get("/events", (c) =>
-    withFault(c, faults.take("events"), shutdown, async () => {
-      const number = z.coerce.number().int().min(0).optional().catch(undefined).parse(c.req.query("after"));
-      // A number that an earlier service gave means nothing here.
-      const after = (c.req.query("server") ?? chat.server) === chat.server ? number : undefined;
-      let page = chat.page(after);
-      if (page.events.length === 0) {
-        await chat.nextEvent(waitOf(c.req.query("waitMs")), AbortSignal.any([shutdown, c.req.raw.signal]));
-        page = chat.page(after);
-      }
-      return c.json(page);
-    }),
-  );
+  app.post("/events", async (c) => {
+    const request = await readBody(c, eventRequest);
+    return await withFault(c, faults.take("events"), shutdown, async () =>
+      c.json(await chat.events.take(request, AbortSignal.any([shutdown, c.req.raw.signal]))),
+    );
+  });
+  app.post("/events/durable", async (c) => {
+    chat.events.acknowledge(await readBody(c, durablePost));
+    return c.json({});
+  });
   app.post("/channels/:channel/replies", async (c) => {
     const channel = c.req.param("channel");
     const key = c.req.header("Idempotency-Key");

@@ -1,18 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type {
-  CommandPost,
-  EventPage,
-  LoopbackAnswer,
-  LoopbackEvent,
-  MessagePost,
-  Reply,
-} from "./protocol.ts";
+import { type EventBody, EventQueue } from "./event-queue.ts";
+import type { CommandPost, LoopbackAnswer, MessagePost, Reply } from "./protocol.ts";
+import { Waiters } from "./waiters.ts";
 
 /** The service keeps everything in memory, so there is an end to it. */
 const MAX_EVENTS = 1_000_000;
 const MAX_JOURNAL = 1_000_000;
-const MAX_PAGE_EVENTS = 500;
-const MAX_PAGE_TEXT = 8 * 1024 * 1024;
 
 /** One message of a conversation, as `GET /channels/:channel` shows it. */
 export interface ChatMessage {
@@ -43,32 +36,25 @@ export interface JournalLine {
   readonly outcome: string;
 }
 
-type EventBody = LoopbackEvent extends infer Event
-  ? Event extends unknown
-    ? Omit<Event, "number" | "at">
-    : never
-  : never;
-
 /** The conversations of the loopback service, in memory. Knows nothing of HTTP. */
 export class LoopbackChat {
-  readonly server = randomUUID();
+  readonly events = new EventQueue(
+    randomUUID(),
+    (event) => event.type === "command" && (this.#answers.get(event.id) ?? null) !== null,
+  );
   readonly journal: JournalLine[] = [];
   readonly #now: () => Date;
   readonly #channels = new Map<string, Map<string, ChatMessage>>();
-  readonly #events: LoopbackEvent[] = [];
   readonly #replyIdOfKey = new Map<string, string>();
   readonly #answers = new Map<string, LoopbackAnswer | null>();
-  readonly #eventWaiters = new Set<() => void>();
-  readonly #answerWaiters = new Set<() => void>();
-  /** The last event of which a client has said, by asking for what comes after it, that it is in safe hands. */
-  #acknowledged = 0;
+  readonly #answered = new Waiters();
 
   constructor(now: () => Date) {
     this.#now = now;
   }
 
   get isFull(): boolean {
-    return this.#events.length >= MAX_EVENTS || this.journal.length >= MAX_JOURNAL;
+    return this.events.size >= MAX_EVENTS || this.journal.length >= MAX_JOURNAL;
   }
 
   say(channel: string, post: MessagePost): ChatMessage {
@@ -124,7 +110,7 @@ export class LoopbackChat {
   answerCommand(id: string, answer: LoopbackAnswer): boolean {
     if (!this.#answers.has(id)) return false;
     this.#answers.set(id, answer);
-    wake(this.#answerWaiters);
+    this.#answered.wake();
     return true;
   }
 
@@ -177,33 +163,9 @@ export class LoopbackChat {
     this.journal.push({ at: this.#now().toISOString(), ...line });
   }
 
-  /**
-   * The events after `after`, which acknowledges those before; without it, after the last one acknowledged. A
-   * command that was answered is not delivered again.
-   */
-  page(after: number | undefined): EventPage {
-    if (after !== undefined)
-      this.#acknowledged = Math.max(this.#acknowledged, Math.min(after, this.#events.length));
-    const events: LoopbackEvent[] = [];
-    let size = 0;
-    for (let index = after ?? this.#acknowledged; index < this.#events.length; index += 1) {
-      const event = this.#events[index];
-      if (event === undefined || events.length >= MAX_PAGE_EVENTS || size > MAX_PAGE_TEXT) break;
-      if (event.type === "command" && (this.#answers.get(event.id) ?? null) !== null) continue;
-      size += "text" in event ? event.text.length : 0;
-      events.push(event);
-    }
-    return { server: this.server, events };
-  }
-
-  /** Resolves at the next event, after `waitMs`, or when the signal says so. */
-  async nextEvent(waitMs: number, signal: AbortSignal): Promise<void> {
-    await waitIn(this.#eventWaiters, waitMs, signal);
-  }
-
   /** Resolves when the next command is answered, after `waitMs`, or when the signal says so. */
   async nextAnswer(waitMs: number, signal: AbortSignal): Promise<void> {
-    await waitIn(this.#answerWaiters, waitMs, signal);
+    await this.#answered.wait(waitMs, signal);
   }
 
   #messages(channel: string): Map<string, ChatMessage> {
@@ -216,26 +178,6 @@ export class LoopbackChat {
   }
 
   #emit(body: EventBody, at: string = this.#now().toISOString()): void {
-    this.#events.push({ ...body, at, number: this.#events.length + 1 });
-    wake(this.#eventWaiters);
+    this.events.emit(body, at);
   }
-}
-
-function wake(waiters: ReadonlySet<() => void>): void {
-  for (const done of waiters) done();
-}
-
-async function waitIn(waiters: Set<() => void>, waitMs: number, signal: AbortSignal): Promise<void> {
-  if (waitMs <= 0 || signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      waiters.delete(done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, waitMs);
-    waiters.add(done);
-    signal.addEventListener("abort", done);
-  });
 }

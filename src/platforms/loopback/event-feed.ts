@@ -1,5 +1,6 @@
 import { type Backoff, backoffMs } from "../../async/backoff.ts";
 import { pause } from "../../async/clock.ts";
+import { KeyedQueue } from "../../async/keyed-queue.ts";
 import { z } from "zod";
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
@@ -13,7 +14,8 @@ import {
   type PlatformInbox,
 } from "../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
-import { eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
+import { EventsUnderWay } from "./events-under-way.ts";
+import { type DurablePost, eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
 
 /** The part of a logger that the feed needs. */
 export interface FeedLog {
@@ -33,20 +35,22 @@ export interface EventFeedOptions {
 }
 
 /**
- * Brings the service's events to the inbox, in order within each channel.
+ * Brings the service's events to the inbox, in order within each channel. It fetches on while channels are at work: the
+ * service keeps the rest of a channel that has its share under way, and delivers those of the others.
  *
- * Asking for what comes after event N tells the service that all up to N are durable, so it asks only then. After a
- * restart it asks without a number, and the service goes on after the last one acknowledged: what was in between comes
- * again, which is harmless, since inbound is idempotent by message id.
+ * An event is acknowledged once it and all before it of its channel are durable. After a restart the service delivers
+ * again what was not acknowledged, which is harmless, since inbound is idempotent by message id.
  */
 export class EventFeed {
   readonly #options: EventFeedOptions;
   readonly #stopped = new AbortController();
+  readonly #channels = new KeyedQueue();
   readonly #commands = new Set<Promise<void>>();
   #loop: Promise<void> = Promise.resolve();
-  #server: string | undefined;
-  /** The last event that is durable here; undefined: the service knows. */
-  #last: number | undefined;
+  /** Of the service that answered last; null: none has. */
+  #underWay: EventsUnderWay | null = null;
+  #acknowledging: Promise<void> = Promise.resolve();
+  #isAcknowledging = false;
   #state: ConnectionState = notConnectedYet();
 
   constructor(options: EventFeedOptions) {
@@ -68,6 +72,8 @@ export class EventFeed {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop;
+    await this.#channels.settled();
+    await this.#acknowledging;
   }
 
   /** Resolves once every command was answered. */
@@ -76,26 +82,28 @@ export class EventFeed {
   }
 
   async #run(inbox: PlatformInbox, onAttempt: () => void): Promise<void> {
+    const { signal } = this.#stopped;
     let failures = 0;
-    while (!this.#stopped.signal.aborted) {
+    while (!signal.aborted) {
       // The first request only finds out whether somebody is there.
       const events = await this.#poll(this.#state.kind === "connected" ? this.#options.pollMs : 0);
       onAttempt();
       failures = events === null ? failures + 1 : 0;
       if (events === null) await this.#backOff(failures);
-      else if (!(await this.#deliver(events, inbox))) return;
+      for (const event of events ?? []) this.#take(event, inbox);
+      await this.#underWay?.untilRoom(signal);
     }
   }
 
   /** The next events; null if they could not be had. */
   async #poll(waitMs: number): Promise<readonly LoopbackEvent[] | null> {
     const { client, timeoutMs, url, log } = this.#options;
-    const after = this.#last === undefined ? "" : `&after=${this.#last}&server=${this.#server}`;
     try {
       const page = await client.call(
         {
-          method: "GET",
-          path: `/events?waitMs=${waitMs}${after}`,
+          method: "POST",
+          path: "/events",
+          body: { ...this.#underWay?.request(), waitMs },
           timeoutMs: waitMs + timeoutMs,
           signal: this.#stopped.signal,
         },
@@ -121,29 +129,56 @@ export class EventFeed {
     this.#state = { kind, since: new Date(), why, isOperators: false };
   }
 
-  /** A service that was started anew counts its events anew, and has answered as if nothing were known of it. */
+  /** A service that has started again numbers its events from one, and knows of none that was taken. */
   #meet(server: string): void {
-    if (this.#server !== server) this.#last = undefined;
-    this.#server = server;
+    if (this.#underWay?.server !== server) this.#underWay = new EventsUnderWay(server);
   }
 
-  /** @returns false if the intake was stopped before all were durable */
-  async #deliver(events: readonly LoopbackEvent[], inbox: PlatformInbox): Promise<boolean> {
-    const channels = Map.groupBy(events, (event) => event.channel);
-    const results = await Promise.all(
-      [...channels.values()].map((ofChannel) => this.#deliverInOrder(ofChannel, inbox)),
-    );
-    if (results.includes(false)) return false;
-    this.#last = events.at(-1)?.number ?? this.#last;
+  /** Hands an event over after those of its channel. */
+  #take(event: LoopbackEvent, inbox: PlatformInbox): void {
+    const underWay = this.#underWay;
+    underWay?.take(event);
+    void this.#channels.add(event.channel, async () => {
+      const isDurable = await this.#handOver(event, inbox);
+      underWay?.end(event, isDurable);
+      if (!this.#isAcknowledging) this.#acknowledging = this.#acknowledge();
+    });
+  }
+
+  /** @returns false if the intake was stopped before the event was durable. Must not throw */
+  async #handOver(event: LoopbackEvent, inbox: PlatformInbox): Promise<boolean> {
+    if (this.#stopped.signal.aborted) return false;
+    if (event.type !== "command") return await this.#receive(toInbound(event), inbox);
+    this.#command(event, inbox);
     return true;
   }
 
-  async #deliverInOrder(events: readonly LoopbackEvent[], inbox: PlatformInbox): Promise<boolean> {
-    for (const event of events) {
-      if (this.#stopped.signal.aborted) return false;
-      if (event.type === "command") this.#command(event, inbox);
-      else if (!(await this.#receive(toInbound(event), inbox))) return false;
+  /** One request at a time: what becomes durable meanwhile goes with the next one. Must not throw. */
+  async #acknowledge(): Promise<void> {
+    const { signal } = this.#stopped;
+    this.#isAcknowledging = true;
+    for (let failures = 0; !signal.aborted;) {
+      const underWay = this.#underWay;
+      if (underWay === null || !underWay.isAcknowledgementDue) break;
+      if (await this.#sendDurable(underWay)) failures = 0;
+      else await this.#backOff((failures += 1));
     }
+    // Right after the look: what becomes due from now on begins anew.
+    this.#isAcknowledging = false;
+  }
+
+  /** @returns false if the service did not answer, which the poll reports */
+  async #sendDurable(underWay: EventsUnderWay): Promise<boolean> {
+    const { client, timeoutMs } = this.#options;
+    const channels = underWay.unacknowledged();
+    const body: DurablePost = { server: underWay.server, channels };
+    const signal = this.#stopped.signal;
+    try {
+      await client.call({ method: "POST", path: "/events/durable", body, timeoutMs, signal }, z.object({}));
+    } catch {
+      return false;
+    }
+    underWay.acknowledged(channels);
     return true;
   }
 

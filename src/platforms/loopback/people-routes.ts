@@ -54,6 +54,6 @@ export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: 
 }
 
 /** Milliseconds of `?waitMs=`; 0 where it is missing or no number. */
-export function waitOf(query: string | undefined): number {
+function waitOf(query: string | undefined): number {
   return z.coerce.number().min(0).max(MAX_WAIT_MS).catch(0).parse(query);
 }

@@ -9,7 +9,7 @@ import { z } from "zod";
 export const MAX_TEXT_LENGTH = 1_000_000;
 /** Largest request, in bytes. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
-/** Longest time that `GET /events` may be asked to wait. */
+/** Longest time that `POST /events` may be asked to wait. */
 export const MAX_WAIT_MS = 60_000;
 
 const name = z
@@ -105,7 +105,31 @@ const loopbackEvent = z.discriminatedUnion("type", [
 ]);
 export type LoopbackEvent = z.output<typeof loopbackEvent>;
 
-/** Answer of `GET /events`. */
+/** An event, by its number. */
+const position = z.strictObject({ channel: z.string(), number: z.int().min(0) });
+export type Position = z.output<typeof position>;
+
+/** Most events of one answer of `POST /events`. */
+export const MAX_PAGE_EVENTS = 500;
+
+/** `POST /events`: the bot asks for events that it has not taken yet. */
+export const eventRequest = z.strictObject({
+  /** The service whose events `underWay` names. Those of an earlier service count for nothing. */
+  server: z.string().optional(),
+  /** The last event taken of each channel; unnecessary where that event was acknowledged. */
+  underWay: z.array(position).default([]),
+  /** At most so many events. */
+  room: z.int().min(1).max(MAX_PAGE_EVENTS).default(MAX_PAGE_EVENTS),
+  /** How long to wait for an event. */
+  waitMs: z.number().min(0).max(MAX_WAIT_MS).default(0),
+});
+export type EventRequest = z.output<typeof eventRequest>;
+
+/** `POST /events/durable`: of each channel, all events up to this one are durable, and are not delivered again. */
+export const durablePost = z.strictObject({ server: z.string(), channels: z.array(position) });
+export type DurablePost = z.output<typeof durablePost>;
+
+/** Answer of `POST /events`. */
 export const eventPage = z.object({
   /** Changes when the service starts anew, and with it the numbers. */
   server: z.string(),

@@ -68,7 +68,8 @@ function createApp(chat: LoopbackChat, hosts: () => readonly string[], shutdown:
     bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json({ error: "the body is too large" }, 413) }),
   );
   app.use(async (c, next) => {
-    if (c.req.method === "POST" && chat.isFull)
+    // What is in it already can be taken.
+    if (c.req.method === "POST" && !c.req.path.startsWith("/events") && chat.isFull)
       return c.json({ error: "the service is full: start it anew" }, 507);
     await next();
     return undefined;

@@ -90,7 +90,8 @@ export class Screen {
     // Its entries are single lines; what was said may have several.
     this.#readline.on("history", (lines) => lines.shift());
     this.#input.on("keypress", this.#onKeypress);
-    options.stream.on("resize", this.#onResize);
+    // Before readline's own listener, which draws the line again.
+    options.stream.prependListener("resize", this.#onResize);
   }
 
   /** Where the text above the input ends, in cells from the left; 0: in a row of its own. */
@@ -237,9 +238,14 @@ export class Screen {
     Reflect.set(this.#readline, "prevRows", rows);
   }
 
-  /** The terminal has wrapped its rows anew: where the text ended is unknown, so it goes on in a new row. */
+  /**
+   * The terminal has wrapped its rows again: where the text ended is unknown, so it goes on in a new row. readline goes up by the rows
+   * that its line had before, which would erase the text above a line that has fewer rows now. A terminal that does not wrap again
+   * keeps a piece of the old line instead.
+   */
   readonly #onResize = (): void => {
     this.#column = 0;
+    Reflect.set(this.#readline, "prevRows", this.#readline.getCursorPos().rows);
   };
 
   readonly #onClose = (): void => {

@@ -3,11 +3,12 @@ import { BoundedMap } from "../../async/bounded-map.ts";
 import { steadyNow } from "../../async/clock.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { type ChannelAddress, formatAddress, personKey } from "../../core/ids.ts";
+import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import { type InboundMessage, REACTION_PREFIX } from "../../core/message.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "../../store/channels/pairing.ts";
 import { displayableLine } from "../../text/displayable.ts";
+import { splitText } from "../../text/split-message.ts";
 import type { Notices } from "../notices.ts";
 import type { PairedPeople } from "./paired-people.ts";
 import { isPairingCode, newPairingCode } from "./pairing-code.ts";
@@ -34,10 +35,9 @@ const HOUR_MS = 3_600_000;
 /** Owners who are told of a stranger. */
 const MOST_OWNERS = 10;
 const REMEMBERED = 1000;
+/** How long after nobody could be told of a stranger it is tried again, ms. */
+const AGAIN_MS = 60_000;
 
-const NOBODY_FREE =
-  "I answer only people whom whoever runs me has let in, and just now too many wait for that. Please write again in an hour. " +
-  "What you write until then is not kept.";
 /** The answer to a stranger's command. */
 export const STRANGERS_COMMAND =
   "I answer only people whom whoever runs me has let in. Write me a message here, and I tell you how to be one of them.";
@@ -50,10 +50,15 @@ const WELCOME =
  */
 export class PairingDesk {
   readonly #parts: PairingDeskParts;
-  /** When strangers without a code were told so. */
-  readonly #turnedAway = new BoundedMap<number>(REMEMBERED);
   /** When each person has typed wrong codes. */
   readonly #wrong = new BoundedMap<readonly number[]>(REMEMBERED);
+  /** By platform: when its owners are told of who has asked meanwhile. */
+  readonly #nextNews = new Map<string, NodeJS.Timeout>();
+  /** One after the other: each takes what is new. */
+  #telling: Promise<void> = Promise.resolve();
+  /** It will be looked for what is new. */
+  #isAsked = false;
+  #isOver = false;
 
   constructor(parts: PairingDeskParts) {
     this.#parts = parts;
@@ -80,10 +85,8 @@ export class PairingDesk {
     if (state === "asked") {
       log.info({ platform: channel.platform, person: author.id }, "stranger_asked");
       notices.tell(channel, id, strangerText(code));
-      void this.#tellOwners({ ...person, code, askedAt: new Date() });
+      this.tellOwners();
     }
-    if (state === "full" && this.#mayTurnAway(personKey(channel.platform, author.id)))
-      notices.tell(channel, id, NOBODY_FREE);
     return false;
   }
 
@@ -131,27 +134,81 @@ export class PairingDesk {
     }
   }
 
-  #mayTurnAway(key: string): boolean {
-    const last = this.#turnedAway.get(key);
-    if (last !== undefined && steadyNow() - last < HOUR_MS) return false;
-    this.#turnedAway.set(key, steadyNow());
-    return true;
+  /**
+   * Tells owners who has asked to be let in, at most once a minute: who asks meanwhile is told of together. A request is new until
+   * an owner was told of it, by whichever daemon. Returns at once.
+   */
+  tellOwners(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    void this.news();
   }
 
-  /** Where the platform lets the bot write to them. Must not throw. */
-  async #tellOwners(request: PairingRequest): Promise<void> {
-    const { platforms, ownersOf, log } = this.#parts;
-    const { platform: name, code, person } = request;
-    const platform = platforms.find((one) => one.name === name);
-    if (platform?.directChannel === undefined) return;
-    const text = ownerText(request, platform);
-    for (const owner of ownersOf(name).slice(0, MOST_OWNERS)) {
-      try {
-        const channel = await platform.directChannel(owner);
-        await this.#say(channel, `pairing-${person}-${code}-${owner}`, text, code);
-      } catch (error) {
-        log.warn({ platform: name, owner, why: errorMessage(error) }, "owner_not_told");
-      }
+  /** As {@link tellOwners}; resolves when those that may be told of now are. Must not throw. */
+  async news(): Promise<void> {
+    const before = this.#telling;
+    this.#telling = (async () => {
+      await before;
+      this.#isAsked = false;
+      for (const platform of this.#parts.platforms)
+        this.#tellAgain(platform.name, await this.#tryNewsOf(platform));
+    })();
+    await this.#telling;
+  }
+
+  /** Ends the reports to owners: another daemon sends what is new, or this one after its next start. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const timer of this.#nextNews.values()) clearTimeout(timer);
+  }
+
+  #tellAgain(platform: string, inMs: number): void {
+    clearTimeout(this.#nextNews.get(platform));
+    this.#nextNews.delete(platform);
+    if (inMs <= 0 || this.#isOver) return;
+    const timer = setTimeout(() => this.tellOwners(), Math.ceil(inMs));
+    this.#nextNews.set(platform, timer.unref());
+  }
+
+  /** As {@link #newsOf}. Must not throw. */
+  async #tryNewsOf(platform: Platform): Promise<number> {
+    try {
+      return await this.#newsOf(platform);
+    } catch (error) {
+      this.#parts.log.warn({ platform: platform.name, why: errorMessage(error) }, "owners_not_told");
+      return AGAIN_MS;
+    }
+  }
+
+  /** @returns after how long it is to be asked again, ms; 0: not before somebody else asks to be let in */
+  async #newsOf(platform: Platform): Promise<number> {
+    const { store, ownersOf } = this.#parts;
+    if (this.#isOver) return 0;
+    const { requests, waitMs } = await store.takeNews(platform.name);
+    if (requests.length === 0) return waitMs;
+    const owners = platform.directChannel === undefined ? [] : ownersOf(platform.name).slice(0, MOST_OWNERS);
+    const told = await Promise.all(owners.map(async (owner) => this.#tellOwner(owner, requests, platform)));
+    if (owners.length > 0 && !told.includes(true)) return AGAIN_MS;
+    await retryWrite(async () => store.ownersKnow(platform.name, requests));
+    return 0;
+  }
+
+  /** Where the platform lets the bot write to them. Must not throw. @returns whether it does */
+  async #tellOwner(owner: string, requests: readonly PairingRequest[], platform: Platform): Promise<boolean> {
+    const [first] = requests;
+    const { commandPrefix = "/", maxTextLength } = platform.capabilities;
+    try {
+      const channel = await platform.directChannel?.(owner);
+      if (channel === undefined || first === undefined) return false;
+      const key = `pairing-${first.person}-${first.code}-${owner}`;
+      if (requests.length === 1) await this.#say(channel, key, ownerText(first, platform), first.code);
+      else
+        for (const [index, part] of splitText(ownersText(requests, commandPrefix), maxTextLength).entries())
+          await this.#say(channel, `${key}-${index}`, part);
+      return true;
+    } catch (error) {
+      this.#parts.log.warn({ platform: platform.name, owner, why: errorMessage(error) }, "owner_not_told");
+      return false;
     }
   }
 
@@ -210,4 +267,14 @@ function ownerText(request: PairingRequest, { capabilities }: Platform): string 
     `${describeStranger(request)} wants to write to me in direct messages, and was told the code ${request.code}. ` +
     `${how}, within ${CODE_VALID_MS / 60_000} minutes, to let them in. Otherwise nothing happens.`
   );
+}
+
+/** Of several who have asked meanwhile, a line each. */
+function ownersText(requests: readonly PairingRequest[], commandPrefix: string): string {
+  const lines = requests.map((one) => `- ${describeStranger(one)}: ${commandPrefix}pair ${one.code}`);
+  return [
+    `${requests.length} people ask to be let in: they want to write to me in direct messages, and were told these codes. ` +
+      `What stands behind a name lets that person in, within ${CODE_VALID_MS / 60_000} minutes. Otherwise nothing happens.`,
+    ...lines,
+  ].join("\n");
 }

@@ -32,7 +32,14 @@ export interface Pairing extends AsyncDisposable {
 export function createPairing({ setup, log, platforms, ...parts }: PairingParts): Pairing {
   const store = parts.store.pairing;
   const notices = new Notices(parts.platformOf, log);
-  const people = new PairedPeople({ store, log, onChanged: () => desk.greet() });
+  const people = new PairedPeople({
+    store,
+    log,
+    onChanged() {
+      desk.greet();
+      desk.tellOwners();
+    },
+  });
   const ownersOf = (name: string): readonly string[] => {
     const chat = chatPlatform(name);
     return chat === undefined ? [] : (setup().config.platforms[chat]?.owners ?? []);
@@ -49,6 +56,9 @@ export function createPairing({ setup, log, platforms, ...parts }: PairingParts)
       isOpen = true;
       log.info({ people: people.size }, "direct_messages_by_pairing");
     },
-    [Symbol.asyncDispose]: async () => people[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      desk[Symbol.dispose]();
+      await people[Symbol.asyncDispose]();
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
-import { OperatorError } from "../../core/errors.ts";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
+import { KEY_TEXT } from "../database/signing-key.ts";
 
 /*
  * The file of a backup, compressed with gzip: a line of JSON that says what is in it; of each table its rows as `copy` writes them,
@@ -11,33 +12,50 @@ const FORMAT = 1;
 /** Ends a table's rows: in them a backslash is written twice. */
 export const END_OF_ROWS = "\\.\n";
 const LINE_FEED = 0x0a;
-/** Longest line of JSON, in bytes. */
-const LONGEST_LINE = 16 * 1024 * 1024;
+/** Longest line of JSON, in bytes: a head names some hundred tables with their columns. */
+const LONGEST_LINE = 1024 * 1024;
 
 const name = z.string().regex(/^[a-z_][a-z0-9_]*$/);
-const headSchema = z.object({
-  weir: z.literal("backup"),
+const tableSchema = z.object({
+  name,
+  columns: z.array(name).min(1).refine(areDistinct),
+  /** What numbers its rows, by column: the last number that was given; null: none. */
+  numbered: z.record(name, z.number().int().min(1).nullable()),
+});
+/** A file with these is a backup, if perhaps of another version. */
+const kindSchema = z.object({ weir: z.literal("backup"), format: z.number().int().min(1) });
+const headSchema = kindSchema.extend({
   format: z.literal(FORMAT),
   /** Version of the database's schema. */
   schema: z.number().int().min(1),
   at: z.iso.datetime(),
   /** What rows are signed with; null: there was none. */
-  signingKey: z.string().nullable(),
+  signingKey: z.string().regex(KEY_TEXT).nullable(),
   /** Each behind those that its rows refer to. */
-  tables: z.array(
-    z.object({
-      name,
-      columns: z.array(name).min(1),
-      /** What numbers its rows, by column: the last number that was given; null: none. */
-      numbered: z.record(name, z.number().int().nullable()),
-    }),
-  ),
+  tables: z
+    .array(tableSchema)
+    .min(1)
+    .refine((tables) => areDistinct(tables.map((one) => one.name))),
 });
 const footSchema = z.object({ rows: z.record(name, z.number().int().min(0)), sha256: z.string() });
 
 export type BackupHead = Omit<z.infer<typeof headSchema>, "weir" | "format">;
 export type BackupTable = BackupHead["tables"][number];
 export type RowCounts = Readonly<Record<string, number>>;
+
+/** A backup that was read to its end. */
+export interface ReadBackup {
+  readonly head: BackupHead;
+  readonly rows: RowCounts;
+  /** Of all bytes before the last line. */
+  readonly sha256: string;
+  /** How many these are. */
+  readonly bytes: number;
+}
+
+function areDistinct(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
 
 export function headLine(head: BackupHead): string {
   return `${JSON.stringify({ weir: "backup", format: FORMAT, ...head })}\n`;
@@ -47,15 +65,25 @@ export function headLine(head: BackupHead): string {
 export class BackupSums {
   readonly #hash: Hash = createHash("sha256");
   readonly #rows = new Map<string, number>();
+  #bytes = 0;
 
   /** @returns the same bytes */
   add<Bytes extends Buffer | string>(bytes: Bytes): Bytes {
     this.#hash.update(bytes);
+    this.#bytes += Buffer.byteLength(bytes);
     return bytes;
   }
 
   count(table: string, rows: number): void {
     this.#rows.set(table, (this.#rows.get(table) ?? 0) + rows);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  counted(table: string): number {
+    return this.#rows.get(table) ?? 0;
   }
 
   foot(): { readonly rows: RowCounts; readonly sha256: string } {
@@ -72,13 +100,15 @@ export function countRows(bytes: Buffer): number {
 
 /**
  * Reads a backup from its beginning to its end.
- * @throws OperatorError wherever it is damaged, cut, or no backup
+ * @throws OperatorError wherever it is damaged, cut, or no backup, with the place
  */
 export class BackupReader {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #file: string;
   readonly #sums = new BackupSums();
   #held: Buffer = Buffer.alloc(0);
+  /** Where it reads, for errors. */
+  #place: () => string = () => "in its first line";
 
   /** @param bytes not compressed; @param file for errors */
   constructor(bytes: AsyncIterable<Buffer>, file: string) {
@@ -87,16 +117,23 @@ export class BackupReader {
   }
 
   async head(): Promise<BackupHead> {
-    const line = await this.#line();
-    this.#sums.add(line);
-    const { data } = headSchema.safeParse(this.#json(line));
-    if (data === undefined) throw new OperatorError(`${this.#file} is no backup that this Weir can read.`);
-    return data;
+    const line = this.#sums.add(await this.#line());
+    const value = parsed(line);
+    const kind = kindSchema.safeParse(value).data;
+    if (kind === undefined) throw this.#noBackup("its first line is not that of a backup");
+    if (kind.format > FORMAT)
+      throw new OperatorError(
+        `${this.#file} has format ${kind.format}, and this Weir reads ${FORMAT}: restore it with the version that wrote it, or a newer one.`,
+      );
+    const { data, error } = headSchema.safeParse(value);
+    if (data !== undefined) return data;
+    throw this.#damaged(`${error.issues[0]?.path.join(".") ?? "it"} cannot be so`);
   }
 
   /** The rows of the next table, in pieces of any length. */
   async *rows({ name: table }: Pick<BackupTable, "name">): AsyncGenerator<Buffer> {
     this.#sums.count(table, 0);
+    this.#place = () => `in table ${table}, after row ${this.#sums.counted(table)}`;
     const end = Buffer.from(END_OF_ROWS);
     let isLineStart = true;
     for (;;) {
@@ -116,14 +153,16 @@ export class BackupReader {
     this.#held = this.#held.subarray(end.length);
   }
 
-  /** To be called behind all tables. @returns what was read */
-  async foot(): Promise<RowCounts> {
-    const line = await this.#line();
-    const { data } = footSchema.safeParse(this.#json(line));
+  /** To be called after all tables. */
+  async foot(): Promise<Omit<ReadBackup, "head">> {
+    this.#place = () => "in its last line";
+    const { data } = footSchema.safeParse(parsed(await this.#line()));
     const { rows, sha256 } = this.#sums.foot();
-    const isWhole = data?.sha256 === sha256 && JSON.stringify(data.rows) === JSON.stringify(rows);
-    if (!isWhole || this.#held.length > 0 || (await this.#chunks.next()).done !== true) throw this.#damaged();
-    return rows;
+    if (data?.sha256 !== sha256 || JSON.stringify(data.rows) !== JSON.stringify(rows))
+      throw this.#damaged("it does not agree with what stands before it");
+    this.#place = () => "after its last line";
+    if (this.#held.length > 0 || (await this.#next()) !== null) throw this.#damaged("something stands there");
+    return { rows, sha256, bytes: this.#sums.bytes };
   }
 
   async #line(): Promise<string> {
@@ -134,33 +173,52 @@ export class BackupReader {
         this.#held = this.#held.subarray(end + 1);
         return line;
       }
-      if (this.#held.length > LONGEST_LINE) throw this.#damaged();
+      if (this.#held.length > LONGEST_LINE) throw this.#damaged("it is too long");
       await this.#more();
     }
   }
 
   async #more(): Promise<void> {
-    let next: IteratorResult<Buffer>;
+    const next = await this.#next();
+    if (next === null) throw this.#damaged("it ends there");
+    this.#held = this.#held.length === 0 ? next : Buffer.concat([this.#held, next]);
+  }
+
+  /** @returns null: there is no more */
+  async #next(): Promise<Buffer | null> {
     try {
-      next = await this.#chunks.next();
+      const next = await this.#chunks.next();
+      return next.done === true ? null : next.value;
     } catch (cause) {
-      throw this.#damaged(cause);
-    }
-    if (next.done === true) throw this.#damaged();
-    this.#held = this.#held.length === 0 ? next.value : Buffer.concat([this.#held, next.value]);
-  }
-
-  #json(line: string): unknown {
-    try {
-      return JSON.parse(line);
-    } catch {
-      throw this.#damaged();
+      throw this.#unread(cause);
     }
   }
 
-  #damaged(cause?: unknown): OperatorError {
-    return new OperatorError(`${this.#file} is no backup, or damaged: it does not end as it should.`, {
-      cause,
-    });
+  /** @param cause of the file system, or of what unpacks the file */
+  #unread(cause: unknown): OperatorError {
+    const code = errorCode(cause);
+    if (code === "Z_BUF_ERROR") return this.#damaged("it ends there", cause);
+    // Nothing of it could be unpacked.
+    if (code === "Z_DATA_ERROR" && this.#sums.bytes === 0 && this.#held.length === 0)
+      return this.#noBackup("it does not begin as what gzip writes", cause);
+    if (code.startsWith("Z_")) return this.#damaged(errorMessage(cause), cause);
+    return new OperatorError(`${this.#file} cannot be read: ${errorMessage(cause)}.`, { cause });
+  }
+
+  #noBackup(why: string, cause?: unknown): OperatorError {
+    return new OperatorError(`${this.#file} is no backup: ${why}.`, { cause });
+  }
+
+  #damaged(why: string, cause?: unknown): OperatorError {
+    return new OperatorError(`${this.#file} is damaged ${this.#place()}: ${why}.`, { cause });
+  }
+}
+
+/** @returns undefined: it is no JSON */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }

@@ -1,7 +1,5 @@
-import { pipeline } from "node:stream/promises";
-import { OperatorError } from "../../core/errors.ts";
-import type { CopyClient } from "../database/copy-client.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { readSchemaState } from "../database/migrate.ts";
 import {
   type BackupHead,
   type BackupReader,
@@ -10,6 +8,7 @@ import {
   countRows,
   END_OF_ROWS,
   headLine,
+  type ReadBackup,
   type RowCounts,
 } from "./backup-file.ts";
 
@@ -37,14 +36,17 @@ const OF_THE_DATABASE: readonly string[] = [
  */
 export async function writeBackup(
   database: Database,
-  head: Pick<BackupHead, "schema" | "signingKey">,
+  readKey: () => Promise<BackupHead["signingKey"]>,
   write: (bytes: Buffer | string) => Promise<void>,
   onTable: OnTable = () => undefined,
 ): Promise<RowCounts> {
   return database.copy("read", async (client) => {
+    const { current: schema } = await readSchemaState(client);
     const tables = await readTables(client);
+    // After the first statement, by which the rows are fixed: a row that is signed has its key by then.
+    const signingKey = await readKey();
     const sums = new BackupSums();
-    await write(sums.add(headLine({ ...head, at: new Date().toISOString(), tables })));
+    await write(sums.add(headLine({ schema, signingKey, at: new Date().toISOString(), tables })));
     for (const table of tables) {
       sums.count(table.name, 0);
       for await (const bytes of client.copyOut(`copy ${target(table)} to stdout`)) {
@@ -61,71 +63,31 @@ export async function writeBackup(
 }
 
 /** Reads a backup to its end, and changes nothing. @throws OperatorError if it is damaged */
-export async function checkBackup(
-  reader: BackupReader,
-): Promise<{ readonly head: BackupHead; readonly rows: RowCounts }> {
+export async function checkBackup(reader: BackupReader): Promise<ReadBackup> {
   const head = await reader.head();
   for (const table of head.tables) for await (const _ of reader.rows(table));
-  return { head, rows: await reader.foot() };
+  return { head, ...(await reader.foot()) };
 }
 
-/** Whether a database of this schema holds nothing yet. */
-export async function isEmpty(database: Database): Promise<boolean> {
-  return database.snapshot(async (client) => {
-    for (const { name } of await readTables(client)) {
-      const [row] = await client.query<{ any: boolean }>({
-        name: "",
-        text: `select exists (select from ${name}) as any`,
-      });
-      if (row?.any === true) return false;
-    }
-    return true;
-  });
+/** Whether a database that has a schema holds nothing yet. */
+export async function isEmpty(client: Queryable): Promise<boolean> {
+  for (const { name } of await readTables(client)) {
+    const [row] = await client.query<{ any: boolean }>({
+      name: "",
+      text: `select exists (select from ${name}) as any`,
+    });
+    if (row?.any === true) return false;
+  }
+  return true;
 }
 
-/**
- * Fills an empty database with what a backup holds, whole or not at all.
- * @param reader behind the head
- * @param head the schema's version must be the database's
- * @throws OperatorError if the backup is damaged, or not of this schema
- */
-export async function restoreBackup(
-  database: Database,
-  reader: BackupReader,
-  { tables }: BackupHead,
-  onTable: OnTable = () => undefined,
-): Promise<RowCounts> {
-  return database.copy("write", async (client) => {
-    const there = new Map((await readTables(client)).map((table) => [table.name, table]));
-    for (const table of tables) {
-      const columns = there.get(table.name)?.columns;
-      if (columns === undefined || JSON.stringify(columns) !== JSON.stringify(table.columns))
-        throw new OperatorError(`The backup has a table ${table.name} that this database does not have so.`);
-      await fill(client, table, reader);
-      onTable(table.name, tables.length);
-    }
-    return reader.foot();
-  });
-}
-
-/** What its triggers would do to a row was done when it was written first. */
-async function fill(client: CopyClient, table: BackupTable, reader: BackupReader): Promise<void> {
-  const run = async (text: string, values: readonly unknown[] = []): Promise<unknown> =>
-    client.query({ name: "", text }, values);
-  await run(`alter table ${table.name} disable trigger user`);
-  await pipeline(reader.rows(table), client.copyIn(`copy ${target(table)} from stdin`));
-  await run(`alter table ${table.name} enable trigger user`);
-  for (const [column, last] of Object.entries(table.numbered))
-    if (last !== null)
-      await run("select setval(pg_get_serial_sequence($1, $2), $3)", [table.name, column, last]);
-}
-
-function target({ name, columns }: BackupTable): string {
+/** How SQL names a table with its columns. */
+export function target({ name, columns }: Pick<BackupTable, "name" | "columns">): string {
   return `${name} (${columns.map((column) => `"${column}"`).join(", ")})`;
 }
 
 /** The tables of a database that hold something of Weir's, each behind those that it refers to. */
-async function readTables(client: Queryable): Promise<BackupTable[]> {
+export async function readTables(client: Queryable): Promise<BackupTable[]> {
   const rows = await client.query<Omit<BackupTable, "numbered"> & { numbered: string[]; needs: string[] }>(
     {
       name: "",

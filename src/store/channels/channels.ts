@@ -180,16 +180,27 @@ export class ChannelStore {
     return channelId(row.id);
   }
 
-  /** Notes whether channels are private; those that the log does not have are left out. */
+  /**
+   * Notes whether channels are private; those that the log does not have are left out. That a channel became public at a time counts
+   * only where nothing newer is known, and makes what was said before private, also where that is news.
+   */
   async tellPrivacy(platform: string, told: readonly ChannelPrivacy[]): Promise<void> {
     await this.#db.query(
       {
         name: "channels_privacy",
-        text: `update channels c set is_private = told.is_private
-                 from unnest($2::text[], $3::boolean[]) told (name, is_private)
-                where c.platform = $1 and c.name = told.name and c.is_private is distinct from told.is_private`,
+        text: `update channels c set is_private = told.is_private, privacy_from = coalesce(told.at, c.privacy_from)
+                 from unnest($2::text[], $3::boolean[], $4::timestamptz[]) told (name, is_private, at)
+                where c.platform = $1 and c.name = told.name
+                  and case when told.at is null or (told.is_private and c.is_private is distinct from true)
+                           then c.is_private is distinct from told.is_private
+                           else c.privacy_from is null or told.at > c.privacy_from end`,
       },
-      [platform, told.map(({ channel }) => channel.name), told.map(({ isPrivate }) => isPrivate)],
+      [
+        platform,
+        told.map(({ channel }) => channel.name),
+        told.map(({ isPrivate }) => isPrivate),
+        told.map(({ at }) => at ?? null),
+      ],
     );
   }
 

@@ -26,13 +26,22 @@ export interface PairingRequest extends PlatformPerson {
   readonly askedAt: Date;
 }
 
+/** Who has asked to be let in since owners were told last. */
+interface PairingNews {
+  readonly requests: readonly PairingRequest[];
+  /** Until the next report is allowed; 0: there is nothing new to report. */
+  readonly waitMs: number;
+}
+
 /** What became of a stranger's message; see `ask_pairing`. */
-export type PairingState = "paired" | "asked" | "waiting" | "full";
+export type PairingState = "paired" | "asked" | "waiting";
 
 /** How long a code is valid. */
 export const CODE_VALID_MS = 3_600_000;
-/** Codes of one platform that are valid at a time. */
-const MOST_CODES = 3;
+/** Codes of one platform that are valid at a time: the oldest yields to a new one. */
+export const MOST_CODES = 50;
+/** Owners are told of new requests no more often. */
+const NEWS_EVERY_MS = 60_000;
 /** A name on its way to whoever lets people in, in UTF-16 units. */
 const MAX_NAME = 100;
 
@@ -94,6 +103,40 @@ export class PairingStore {
     return row?.done === true;
   }
 
+  /** Lets a person in who need not have asked. @param by who lets them in @returns false: they were let in before */
+  async letInById({ platform, person }: PlatformPerson, by: string): Promise<boolean> {
+    const [row] = await this.#db.query<{ done: boolean }>(
+      { name: "pairing_let_in_by_id", text: "select pair_user($1, $2, $3) as done" },
+      [platform, storableText(person), storableText(by)],
+    );
+    return row?.done === true;
+  }
+
+  /** Requests of which the owners of a platform are to be told by the caller now, who then calls {@link ownersKnow}. */
+  async takeNews(platform: string): Promise<PairingNews> {
+    const [row] = await this.#db.query<{ wait_ms: number; codes: string[] }>(
+      {
+        name: "pairing_news",
+        text: `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
+      },
+      [platform],
+    );
+    const { wait_ms: waitMs = 0, codes = [] } = row ?? {};
+    const open = codes.length === 0 ? [] : await this.open(platform);
+    return { waitMs, requests: open.filter(({ code }) => codes.includes(code)) };
+  }
+
+  /** The owners were told of these requests. */
+  async ownersKnow(platform: string, requests: readonly PairingRequest[]): Promise<void> {
+    await this.#db.query(
+      {
+        name: "pairing_owners_know",
+        text: "update pairing_requests set owners_know = true where platform = $1 and code = any ($2)",
+      },
+      [platform, requests.map(({ code }) => code)],
+    );
+  }
+
   /** Takes back that a person was let in. @returns false: they were not */
   async remove({ platform, person }: PlatformPerson): Promise<boolean> {
     const [row] = await this.#db.query<{ done: boolean }>(
@@ -119,11 +162,12 @@ export class PairingStore {
     }));
   }
 
-  /** Is another text whenever somebody was let in or taken out: cheap to ask for each second. */
+  /** Is another text whenever somebody was let in or taken out, or has asked: cheap to ask for each second. */
   async version(): Promise<string> {
     const [row] = await this.#db.query<{ version: string }>({
       name: "pairing_version",
-      text: "select count(*) || ' ' || coalesce(max(since)::text, '') as version from paired_people",
+      text: `select count(*) || ' ' || coalesce(max(since)::text, '') || ' ' ||
+                      (select coalesce(max(asked_at)::text, '') from pairing_requests) as version from paired_people`,
     });
     return row?.version ?? "";
   }

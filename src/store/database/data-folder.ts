@@ -12,7 +12,7 @@ export const HTTP_TOKEN = "http.token";
 /** The folder of the socket by which chats attach. */
 export const CHAT_FOLDER = "chat";
 
-/** What was typed at this machine's terminals, and the file that replaces it where it has grown long. */
+/** What was typed at this machine's terminals; `history.new` may be a draft that was left. */
 export const TYPED_HISTORY = "history";
 
 /** What Weir puts into its data folder; `lost+found` is in the root of every disk. */
@@ -37,6 +37,8 @@ const FILES: ReadonlySet<string> = new Set([
 
 /** Older parts of the log. */
 const OLD_LOG = /^weir\.log\.\d{1,2}$/;
+/** How the name of a file ends while it is written. */
+const DRAFT = /\.[0-9a-f]{12}$/;
 
 /** Rights of the group and of all others. */
 const OTHERS = 0o077;
@@ -44,7 +46,7 @@ const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
 
 function isOwnFile(name: string): boolean {
-  return FILES.has(name) || OLD_LOG.test(name);
+  return FILES.has(name.replace(DRAFT, "")) || OLD_LOG.test(name);
 }
 
 /** Makes a folder that is closed to other accounts, where there is none. The folders above it are made as usual. */
@@ -60,7 +62,8 @@ export async function putPrivateFile(file: string, text: string): Promise<void> 
   await makePrivateFolder(path.dirname(file));
   const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
   try {
-    await writeFile(unfinished, text, { mode: PRIVATE_FILE, flag: "wx" });
+    // Flushed: after a loss of power a key that is there has all its digits.
+    await writeFile(unfinished, text, { mode: PRIVATE_FILE, flag: "wx", flush: true });
     await link(unfinished, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });

@@ -1,9 +1,10 @@
 import { closeSync, openSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, OperatorError } from "../../core/errors.ts";
+import { readText, SHORT } from "../../files/read-file.ts";
 import { makePrivateFolder, PRIVATE_FILE, unusable } from "./data-folder.ts";
 import { isLiveProcess } from "./live-process.ts";
 
@@ -46,7 +47,7 @@ export async function acquireDataLock(dataDir: string): Promise<AsyncDisposable>
   try {
     // One that another account has left behind can't be written, but replaced.
     await rm(pidFile, { force: true });
-    await writeFile(pidFile, `${process.pid}\n`, { mode: PRIVATE_FILE });
+    await writeFile(pidFile, `${process.pid}\n`, { mode: PRIVATE_FILE, flag: "wx" });
   } catch (cause) {
     lock.close();
     throw unusable(dataDir, cause);
@@ -98,9 +99,18 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
 }
 
+/** NaN: no process has written its number. */
+function pidIn(file: string): number {
+  try {
+    return Number.parseInt(readText(file, SHORT), 10);
+  } catch {
+    return Number.NaN;
+  }
+}
+
 async function nameHolder(pidFile: string): Promise<number | null> {
   for (let attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
-    const pid = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
+    const pid = pidIn(pidFile);
     if (isLiveProcess(pid)) return pid;
     await sleep(NAME_POLL_MS);
   }

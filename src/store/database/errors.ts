@@ -123,6 +123,11 @@ export function isWorthAFreshConnection(error: unknown): error is pg.DatabaseErr
   return error.code !== undefined && !FOREGONE.test(error.code);
 }
 
+/** The database is well, and will never take these values, whoever writes them. */
+export function isRefusedValue(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && FOREGONE.test(error.code ?? "");
+}
+
 /**
  * Whether the database will never take a message with these values. Every other failure is no fault of the message's.
  * @returns by which rule, without a word of the values; null: it is something else

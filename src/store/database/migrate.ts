@@ -17,7 +17,7 @@ const BEFORE_BASELINE = path.join(FORWARD, "before-baseline");
  * The baseline has the version that its schema always had. A version that was released before the baseline compares numbers alone:
  * with any lower number it would take the database for an old one, and run its own migrations over it.
  */
-const BASELINE_VERSION = 26;
+export const BASELINE_VERSION = 26;
 
 /** Any number that no other program on the same database is likely to take. */
 const ADVISORY_LOCK = 7_305_814_001;
@@ -51,10 +51,25 @@ export async function migrate(database: Database, log: Logger, to = Infinity): P
   return database.session(async (session) => {
     await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
     try {
-      return await applyMissing(session, log, to);
+      return await applyMissing(session, log, to, applyOne);
     } finally {
       await session.query({ name: "migrate_unlock", text: "select pg_advisory_unlock($1)" }, [ADVISORY_LOCK]);
     }
+  });
+}
+
+/** Takes the lock of migrations until the end of the transaction: a daemon that starts waits for it. */
+export async function lockSchema(client: Queryable): Promise<void> {
+  await client.query({ name: "", text: "select pg_advisory_xact_lock($1)" }, [ADVISORY_LOCK]);
+}
+
+/** Does the same in the transaction of a client that holds {@link lockSchema}. */
+export async function migrateWithin(client: Queryable, log: Logger, to = Infinity): Promise<void> {
+  await applyMissing(client, log, to, async (_, migration) => {
+    await record(client, migration);
+    // As a commit does: the next migration finds no event that a deferred trigger still waits for.
+    await client.query({ name: "", text: "set constraints all immediate" });
+    await client.query({ name: "", text: "set constraints all deferred" });
   });
 }
 
@@ -99,7 +114,12 @@ async function readVersion(database: Queryable): Promise<number> {
   return row?.version ?? 0;
 }
 
-async function applyMissing(session: Queryable, log: Logger, to: number): Promise<string[]> {
+async function applyMissing(
+  session: Queryable,
+  log: Logger,
+  to: number,
+  apply: typeof applyOne,
+): Promise<string[]> {
   await session.query({
     name: "migrate_table",
     text: `create table if not exists schema_migrations (
@@ -110,7 +130,7 @@ async function applyMissing(session: Queryable, log: Logger, to: number): Promis
   const missing = (await listMissing(current)).filter(({ version }) => version <= to);
   for (const migration of missing) {
     log.debug({ migration: migration.name }, "migration_applied");
-    await applyOne(session, migration);
+    await apply(session, migration);
   }
   return missing.map((migration) => migration.name);
 }
@@ -149,14 +169,18 @@ async function listFiles(folder: string): Promise<string[]> {
 async function applyOne(session: Queryable, migration: Migration): Promise<void> {
   await session.query({ name: "", text: "begin" });
   try {
-    await session.query({ name: "", text: migration.sql });
-    await session.query({ name: "", text: "insert into schema_migrations (version, name) values ($1, $2)" }, [
-      migration.version,
-      migration.name,
-    ]);
+    await record(session, migration);
     await session.query({ name: "", text: "commit" });
   } catch (error) {
     await session.query({ name: "", text: "rollback" });
     throw error;
   }
+}
+
+async function record(session: Queryable, { version, name, sql }: Migration): Promise<void> {
+  await session.query({ name: "", text: sql });
+  await session.query({ name: "", text: "insert into schema_migrations (version, name) values ($1, $2)" }, [
+    version,
+    name,
+  ]);
 }

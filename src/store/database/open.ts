@@ -7,7 +7,6 @@ import type { Logger } from "pino";
 import type { DatabaseConfig } from "../../config/config.ts";
 import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { closeDataFolder } from "./data-folder.ts";
-import { isEmpty } from "../backup/backup.ts";
 import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
 import {
   type EmbeddedPostgres,
@@ -100,30 +99,16 @@ export async function migrateDatabase(
 }
 
 /**
- * A database that holds nothing, for a backup of that version of the schema, which it is brought to; made where there is none.
- * @throws OperatorError if it holds something, a Weir runs on it, or the version is newer than this code's
+ * Opens the database that a backup goes into, and makes an empty embedded server where there is none.
+ * @throws OperatorError if a Weir has the data folder
  */
 export async function openForRestore(
   config: DatabaseConfig,
   log: Logger,
-  schema: number,
 ): Promise<Omit<OpenDatabase, "lost" | "expectEnd">> {
   await using stack = new AsyncDisposableStack();
   const { connection } = await own(config, log, stack);
   const database = stack.use(new Database(connection, log, { applicationName: "weir-restore" }));
-  const { current, known } = await readSchemaState(database);
-  if (schema > known)
-    throw new OperatorError(
-      `The backup has schema version ${schema}, this Weir knows ${known}: restore it with the version that wrote it, or a newer one.`,
-    );
-  const daemons = await findDaemons(database);
-  if (daemons !== null) throw new OperatorError(`A Weir (${daemons}) runs on this database. Stop it first.`);
-  const isNew = current === 0 || current === schema;
-  if (isNew) await migrate(database, log, schema);
-  if (!isNew || !(await isEmpty(database)))
-    throw new OperatorError(
-      `${describe(config)} is in use already. A backup is restored into an empty one: point database.url, or data_dir, at a new place.`,
-    );
   const kept = stack.move();
   return { database, where: describe(config), [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }

@@ -1,8 +1,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { isMissingFile, OperatorError } from "../../core/errors.ts";
-import { putPrivateFile, SIGNING_KEY } from "./data-folder.ts";
+import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
+import { putPrivateFile, SIGNING_KEY, unusable } from "./data-folder.ts";
 
 /** What a signature says of a row. */
 export type Genuineness = "ours" | "changed" | "of another key";
@@ -59,7 +60,7 @@ function noKey(): NoKeyError {
 }
 
 const KEY_BYTES = 32;
-const KEY_TEXT = /^[0-9a-f]{64}$/;
+export const KEY_TEXT = /^[0-9a-f]{64}$/;
 const KEY_ID_LENGTH = 12;
 
 interface Key {
@@ -78,17 +79,17 @@ export function fileSigner(
   const file = signingKeyFile(dataDir);
   let known: Key | null = null;
   const own = async (): Promise<Key> => {
-    known ??= await readKey(file);
+    known ??= readKey(file);
     if (known !== null) return known;
     await beforeMade();
-    return (known = await makeKey(file));
+    return (known = await makeKey(dataDir));
   };
   return {
     async open() {
       await own();
     },
     async keyId() {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       return known?.id ?? null;
     },
     async sign(row) {
@@ -96,14 +97,14 @@ export function fileSigner(
       return { keyId: key.id, signature: hmac(key, row).toString("hex") };
     },
     async check(row, { keyId, signature }) {
-      known ??= await readKey(file);
+      known ??= readKey(file);
       if (known === null || known.id !== keyId) return "of another key";
       const given = Buffer.from(signature, "hex");
       const right = hmac(known, row);
       return given.length === right.length && timingSafeEqual(given, right) ? "ours" : "changed";
     },
     async derive(purpose, makes) {
-      const key = makes === "makes" ? await own() : (known ??= await readKey(file));
+      const key = makes === "makes" ? await own() : (known ??= readKey(file));
       if (key === null) throw noKey();
       return { keyId: key.id, bytes: hmac(key, ["key", purpose]) };
     },
@@ -119,13 +120,18 @@ function hmac({ bytes }: Key, row: readonly unknown[]): Buffer {
   return createHmac("sha256", bytes).update(JSON.stringify(row)).digest();
 }
 
-/** Null: there is none. @throws OperatorError if the file is no key */
-async function readKey(file: string): Promise<Key | null> {
+/** Null: there is none. @throws OperatorError if the file is no key, or cannot be read */
+function readKey(file: string): Key | null {
   let text: string;
   try {
-    text = (await readFile(file, "utf8")).trim();
+    text = readText(file, SHORT).trim();
   } catch (error) {
     if (isMissingFile(error)) return null;
+    if (error instanceof UnreadableFileError)
+      throw new OperatorError(
+        `${file}, the key that rows are signed with, ${error.why}: it must belong to the account that runs Weir.`,
+        { cause: error },
+      );
     throw error;
   }
   if (!KEY_TEXT.test(text))
@@ -138,27 +144,48 @@ async function readKey(file: string): Promise<Key | null> {
 }
 
 /** The key of a data folder, for a backup; null: there is none. @throws OperatorError if the file is no key */
-export async function readSigningKey(dataDir: string): Promise<string | null> {
-  return (await readKey(signingKeyFile(dataDir)))?.bytes.toString("hex") ?? null;
+export function readSigningKey(dataDir: string): string | null {
+  return readKey(signingKeyFile(dataDir))?.bytes.toString("hex") ?? null;
+}
+
+/**
+ * Looks whether a data folder can take the key of a backup.
+ * @returns whether it has it already
+ * @throws OperatorError if another one is there: rows of both cannot be believed
+ */
+export function hasSigningKey(dataDir: string, key: string): boolean {
+  const there = readSigningKey(dataDir);
+  if (there !== null && there !== key)
+    throw new OperatorError(
+      `${signingKeyFile(dataDir)} is another key than the backup's, and nothing was restored: move it away, and run this again.`,
+    );
+  return there !== null;
 }
 
 /**
  * Brings the key of a backup into a data folder.
- * @throws OperatorError if another one is there: rows of both cannot be believed
+ * @returns takes it away again, where it was not there before
+ * @throws OperatorError if another one is there, or the folder cannot be written to
  */
-export async function keepSigningKey(dataDir: string, key: string): Promise<void> {
-  if (!KEY_TEXT.test(key)) throw new OperatorError("The signing key of the backup is no key.");
-  const file = signingKeyFile(dataDir);
-  const there = await readSigningKey(dataDir);
-  if (there !== null && there !== key)
-    throw new OperatorError(`${file} is another key than the backup's: move it away, and run this again.`);
-  if (there === null) await putPrivateFile(file, `${key}\n`);
+export async function keepSigningKey(dataDir: string, key: string): Promise<() => Promise<void>> {
+  if (hasSigningKey(dataDir, key)) return async () => undefined;
+  await putKey(dataDir, key);
+  return async () => rm(signingKeyFile(dataDir), { force: true });
+}
+
+async function putKey(dataDir: string, key: string): Promise<void> {
+  try {
+    await putPrivateFile(signingKeyFile(dataDir), `${key}\n`);
+  } catch (cause) {
+    throw unusable(dataDir, cause);
+  }
 }
 
 /** Never half of one, also if another daemon makes it at the same time. */
-async function makeKey(file: string): Promise<Key> {
-  await putPrivateFile(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`);
-  const key = await readKey(file);
+async function makeKey(dataDir: string): Promise<Key> {
+  const file = signingKeyFile(dataDir);
+  await putKey(dataDir, randomBytes(KEY_BYTES).toString("hex"));
+  const key = readKey(file);
   if (key === null) throw new OperatorError(`${file} was removed while it was made.`);
   return key;
 }

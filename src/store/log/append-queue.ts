@@ -1,7 +1,7 @@
 import { WeirError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { ListenedBatches } from "./listened-batches.ts";
-import { meantData } from "./draft-rows.ts";
+import { messageData } from "./draft-rows.ts";
 import {
   type Appended,
   type AppendedRow,
@@ -107,7 +107,13 @@ export class AppendQueue {
           name: "append_message",
           text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         },
-        [channel, ...draftValues(only), beginner?.epoch ?? null, beginner?.lastSeq ?? null, meantData(only)],
+        [
+          channel,
+          ...draftValues(only),
+          beginner?.epoch ?? null,
+          beginner?.lastSeq ?? null,
+          messageData(only),
+        ],
       );
     }
     return this.#db.query({ name: "append_messages", text: "select * from append_messages($1, $2)" }, [

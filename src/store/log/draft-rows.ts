@@ -1,13 +1,23 @@
-import { type HandOffChain, type Meant, objectJson, type TurnEntryDraft } from "../../core/entry.ts";
+import { type Meant, objectJson, type TurnEntryDraft } from "../../core/entry.ts";
 import type { AgentId, MemoryId } from "../../core/ids.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 
 /** What is appended, as the rows of `entries` take it. */
 
-/** Whom a message is meant for; null: the channel's own agent. */
-export function meantData({ agent, chain }: Meant): { agent?: AgentId; chain?: HandOffChain } | null {
-  if (agent === undefined && chain === undefined) return null;
-  return { ...(agent !== undefined && { agent }), ...(chain !== undefined && { chain }) };
+/** Whom a message is meant for, and how it was read; null: the channel's own agent, which heeds its author, and in time. */
+export function messageData({
+  agent,
+  chain,
+  unheard,
+  isLate = false,
+}: Meant & { readonly isLate?: boolean }): Record<string, unknown> | null {
+  if (agent === undefined && chain === undefined && unheard === undefined && !isLate) return null;
+  return {
+    ...(agent !== undefined && { agent }),
+    ...(chain !== undefined && { chain }),
+    ...(unheard !== undefined && { unheard }),
+    ...(isLate && { late: true }),
+  };
 }
 
 /** What `append_turn_entries` takes: references are stored as seqs and ids, never as text. */

@@ -29,6 +29,9 @@ export type EditOutcome =
   /** A model had read it: a notice at `notedSeq` tells of the change. */
   | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
 
+/** What the log takes of an edit. */
+export type LoggedEdit = Pick<InboundEdit, "id" | "text" | "at" | "isLate">;
+
 /** What an edit takes of what was made of the old text. */
 export interface EditMakers {
   /** Undefined: summaries stay as they are. */
@@ -43,7 +46,7 @@ export interface EditMakers {
 export async function prepareEdit(
   db: Queryable,
   channel: ChannelId,
-  edit: Pick<InboundEdit, "id" | "text" | "at">,
+  edit: LoggedEdit,
   makers: EditMakers,
 ): Promise<((client: Queryable) => Promise<Blanked>) | undefined> {
   const { digester, keys } = makers;
@@ -59,7 +62,7 @@ export async function prepareEdit(
 export async function editMessage(
   client: Queryable,
   channel: ChannelId,
-  edit: Pick<InboundEdit, "id" | "text" | "at">,
+  edit: LoggedEdit,
   makers: EditMakers,
   blank?: (client: Queryable) => Promise<Blanked>,
 ): Promise<EditOutcome> {
@@ -80,6 +83,7 @@ export async function editMessage(
     await (blank ?? (await prepareBlanking(client, channel, [edit.id], digester, keys)))(client);
     return { outcome: "replaced", seq, isGone: true };
   }
+  if (edit.isLate === true) await noteLate(client, channel, seq);
   const shown = await readShown(client, channel);
   const { taken, noted } = await takeRetold(client, channel, {
     seq,
@@ -97,6 +101,19 @@ export async function editMessage(
   return row.outcome === "noted" && taken === 0
     ? { outcome: "noted", seq, notedSeq: row.noted_seq }
     : { outcome: "replaced", seq };
+}
+
+/** Notes that nobody knows who could read the channel when the newest edit of an entry was made. */
+async function noteLate(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
+  await client.query(
+    {
+      name: "revision_late",
+      text: `update revisions r set is_late = true
+              where r.channel_id = $1 and r.seq = $2
+                and r.revision = (select max(n.revision) from revisions n where n.channel_id = $1 and n.seq = $2)`,
+    },
+    [channel, seq],
+  );
 }
 
 /**

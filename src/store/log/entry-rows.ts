@@ -45,6 +45,7 @@ interface RawEntry {
     absence?: { kind: Absence["kind"]; from: string; to: string };
     agent?: string;
     chain?: { id: number; hop: number };
+    unheard?: true;
   } | null;
   revised: string | null;
   note_text: string | null;
@@ -332,10 +333,11 @@ function toEntry(
 }
 
 /** Whom a message is meant for, as its row has it. */
-function meantBy({ agent, chain }: NonNullable<RawEntry["data"]>): Meant {
+function meantBy({ agent, chain, unheard }: NonNullable<RawEntry["data"]>): Meant {
   return {
     ...(agent !== undefined && { agent: agentId(agent) }),
     ...(chain !== undefined && { chain: { id: turnId(chain.id), hop: chain.hop } }),
+    ...(unheard !== undefined && { unheard }),
   };
 }
 

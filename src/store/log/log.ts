@@ -94,6 +94,7 @@ export class LogStore {
   /**
    * Gives a message a new text, and takes what was made of its old one.
    * @param digester of the extracts that stand in for summaries of it; default: they stay as they are
+   * @param isLate it was read later than it was made
    */
   async edit(
     channel: ChannelId,
@@ -101,8 +102,9 @@ export class LogStore {
     text: string,
     at: Date,
     digester?: Digester,
+    isLate = false,
   ): Promise<EditOutcome> {
-    const edit = { id: messageId, text, at };
+    const edit = { id: messageId, text, at, isLate };
     const makers = { digester, keys: this.#keys };
     const blank = await prepareEdit(this.#db, channel, edit, makers);
     return this.#db.transaction(async (client) => editMessage(client, channel, edit, makers, blank));

@@ -3,11 +3,11 @@ import type { Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { displayName, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
-import { LINE_HEAD_TOKENS, meantData } from "./draft-rows.ts";
+import { LINE_HEAD_TOKENS, messageData } from "./draft-rows.ts";
 import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */
-export type MessageDraft = Omit<UserEntry, "seq">;
+export type MessageDraft = Omit<UserEntry, "seq"> & Pick<InboundMessage, "isLate">;
 
 /** What became of an append: a redelivery finds the first, which may still be due. */
 export type Appended =
@@ -30,7 +30,10 @@ export interface AppendedRow {
 }
 
 /** What the log takes of a message. */
-export type LoggedMessage = Pick<InboundMessage, "id" | "author" | "text" | "at" | "addressed" | "replyTo"> &
+export type LoggedMessage = Pick<
+  InboundMessage,
+  "id" | "author" | "text" | "at" | "addressed" | "replyTo" | "isBackground" | "isLate"
+> &
   Meant;
 
 export function draftMessage(message: LoggedMessage): MessageDraft {
@@ -47,7 +50,9 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
     messageId: storableText(message.id),
     replyTo: message.replyTo === undefined ? null : storableText(message.replyTo),
     addressed: message.addressed,
-    ...meantData(message),
+    ...(message.agent !== undefined && { agent: message.agent }),
+    ...(message.chain !== undefined && { chain: message.chain }),
+    ...((message.isLate === true || message.isBackground === true) && { isLate: true }),
   };
 }
 
@@ -66,7 +71,7 @@ export function draftValues({
 
 /** By the names of `append_messages`. */
 export function draftRecord(draft: MessageDraft): Record<string, unknown> {
-  const data = meantData(draft);
+  const data = messageData(draft);
   const { messageId, author, text, tokens, at, addressed, replyTo } = draft;
   return {
     message_id: messageId,
@@ -86,5 +91,11 @@ export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
   const { seq, duplicate, due, turn_id: id = null } = row;
   if (duplicate) return { duplicate, seq, due };
   const turn = id === null ? null : begunTurn(id, seq, seq);
-  return { duplicate: false, seq, entry: { ...draft, seq }, turn };
+  return { duplicate: false, seq, entry: loggedEntry(draft, seq), turn };
+}
+
+/** The entry that a message has become. */
+export function loggedEntry(draft: MessageDraft, seq: Seq): UserEntry {
+  const { isLate: _, ...entry } = draft;
+  return { ...entry, seq };
 }

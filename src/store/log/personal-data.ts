@@ -1,14 +1,15 @@
 import type { UserEntry } from "../../core/entry.ts";
 import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq } from "../../core/ids.ts";
 import type { MemoryDraft } from "../../core/memory.ts";
-import type { InboundEdit, InboundMessage } from "../../core/message.ts";
+import type { InboundMessage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { type Blanked, prepareBlanking } from "./deletion.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { TermKeys } from "./fingerprints.ts";
-import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
-import { draftMessage } from "./message-rows.ts";
+import { messageData } from "./draft-rows.ts";
+import { type EditOutcome, editMessage, type LoggedEdit, prepareEdit } from "./edits.ts";
+import { draftMessage, loggedEntry } from "./message-rows.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { takeProofs } from "../memory/retold.ts";
 
@@ -85,13 +86,23 @@ export class PersonalDataStore {
     const [row] = await this.#db.query<{ entry_seq: number; memory: number | null; proofs: number }>(
       {
         name: "remember_message",
-        text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8)",
+        text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       },
-      [channel, messageId, author.id, author.name, text, tokens, at, JSON.stringify(memory)],
+      [
+        channel,
+        messageId,
+        author.id,
+        author.name,
+        text,
+        tokens,
+        at,
+        JSON.stringify(memory),
+        messageData(draft),
+      ],
     );
     if (row === undefined) throw new Error("remember_message returned no row");
     const known = row.memory === null ? null : memoryId(row.memory);
-    return { entry: { ...draft, seq: row.entry_seq }, memory: known, proofs: row.proofs };
+    return { entry: loggedEntry(draft, row.entry_seq), memory: known, proofs: row.proofs };
   }
 
   /** A message as it reads now, where it is the proof of a memory; undefined: it is none. */
@@ -119,7 +130,7 @@ export class PersonalDataStore {
    */
   async reword(
     channel: ChannelId,
-    edit: Pick<InboundEdit, "id" | "text" | "at">,
+    edit: LoggedEdit,
     memory: MemoryDraft | null,
     digester: Digester,
   ): Promise<EditOutcome> {

@@ -2,6 +2,7 @@ import { type ChannelId, channelId, turnId } from "../../core/ids.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
 import type { Rejection, Wish, WishDraft } from "../../core/wish.ts";
+import { storableText } from "../../text/text.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type Genuineness, NO_SIGNER, type Signature, type Signer } from "../database/signing-key.ts";
 
@@ -26,12 +27,13 @@ export interface KeptHere extends KeptWishes {
 /** A draft as its job's result keeps it. */
 type SignedWish = WishDraft & Signature & { readonly agent: string };
 
-type RawWish = Omit<Wish, "channel" | "at" | "learnedAt" | "askerName"> & {
+type RawWish = Omit<Wish, "channel" | "at" | "learnedAt" | "askerName" | "refusals"> & {
   channel_id: number;
   agent: string;
   asker_name: string;
   at: Date;
   learned_at: Date;
+  refusals: readonly { readonly person: string; readonly at: string }[];
   key_id: string;
   signature: string;
 };
@@ -85,17 +87,20 @@ export class WishStore {
 
   /** Ends what somebody wished for, there or in the thread's channel: these wishes are gone. @returns whether there were any */
   async end(channel: ChannelId, ids: readonly number[]): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "wishes_end",
-        // Whoever has them in memory is to look again.
-        text: `with locked as (select id from channels where id in ($1, parent_channel($1)) order by id for no key update),
-                    told as (update search_progress p set taken_back = taken_back + 1 from locked where p.channel_id = locked.id)
-               delete from wishes w using locked where w.channel_id = locked.id and w.id = any($2) returning w.id`,
-      },
-      [channel, ids],
-    );
-    return rows.length > 0;
+    return this.#change("wishes_end", "end_wishes($1, $2)", [channel, ids]);
+  }
+
+  /**
+   * Ends it for one person: they want it no more, and it is not used in answers to them alone. For the others it stays.
+   * @param ids of all wishes that say so @returns whether there were any
+   */
+  async refuse(channel: ChannelId, ids: readonly number[], person: string): Promise<boolean> {
+    return this.#change("wishes_refuse", "refuse_wishes($1, $2, $3)", [channel, ids, storableText(person)]);
+  }
+
+  async #change(name: string, call: string, values: readonly unknown[]): Promise<boolean> {
+    const [row] = await this.#db.query<{ done: boolean }>({ name, text: `select ${call} as done` }, values);
+    return row?.done === true;
   }
 
   /** When the channel's newest turn began; null: there was none. */
@@ -115,7 +120,9 @@ export class WishStore {
 const MOST_WISHES = 500;
 const MOST_OF_ONE = 100;
 const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,
-                       w.at, w.key_id, w.signature, w.learned_at
+                       w.at, w.key_id, w.signature, w.learned_at, e.message_id as message,
+                       (select coalesce(jsonb_agg(jsonb_build_object('person', r.person, 'at', r.at) order by r.at, r.person), '[]')
+                          from wish_refusals r where r.wish_id = w.id) as refusals
                   from wishes w join channels c on c.id = w.channel_id and c.agent = w.agent
                   join entries e on e.channel_id = w.channel_id and e.seq = w.seq`;
 
@@ -198,9 +205,12 @@ function toWish({
   wish,
   quote,
   at,
+  message,
   ...row
 }: RawWish): Wish {
-  const kept = { id, channel: channelId(row.channel_id), askerName, at, learnedAt: row.learned_at };
+  const refusals = row.refusals.map((one) => ({ person: one.person, at: new Date(one.at) }));
+  const channel = channelId(row.channel_id);
+  const kept = { id, channel, askerName, at, message, refusals, learnedAt: row.learned_at };
   return { ...kept, seq, act, topic, person, asker, wish, quote };
 }
 

@@ -10,6 +10,7 @@ import {
 import { storableText } from "../../text/text.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
+import { messageData } from "../log/draft-rows.ts";
 import { draftMessage, type MessageDraft } from "../log/message-rows.ts";
 
 /** A reminder that waits. */
@@ -116,7 +117,9 @@ export class ReminderStore {
     plan: ReminderPlan,
     now: Date,
   ): Promise<AddedReminder> {
-    const { messageId, author, text, tokens, at } = draftMessage({ ...message, addressed: false });
+    const draft = draftMessage({ ...message, addressed: false });
+    const { messageId, author, text, tokens, at } = draft;
+    const data = messageData(draft);
     const said = {
       message_id: messageId,
       author_id: author.id,
@@ -124,6 +127,7 @@ export class ReminderStore {
       text,
       tokens,
       at,
+      ...(data !== null && { data }),
     };
     return this.#add(channel, {
       epoch: null,

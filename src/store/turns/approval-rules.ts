@@ -8,6 +8,8 @@ export interface ApprovalRule {
   readonly arguments: string;
   /** Who has allowed it; "": not known any more. */
   readonly by: string;
+  /** The number of the approval by which it was. */
+  readonly approval: number;
 }
 
 /** Rules of a channel that are listed. */
@@ -26,7 +28,7 @@ export class ApprovalRuleStore {
     return this.#db.query<ApprovalRule & Record<string, unknown>>(
       {
         name: "approval_rules",
-        text: `select r.id, r.tool, r.arguments, a.decided_name as by from approval_rules r join approvals a on a.id = r.approval_id
+        text: `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
                 where r.channel_id = $1 order by r.id limit $2`,
       },
       [channel, MOST],

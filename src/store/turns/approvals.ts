@@ -50,6 +50,8 @@ export interface TakenApproval {
   readonly agent: AgentId;
   readonly tool: string;
   readonly arguments: string;
+  /** Of what a person was shown. */
+  readonly fingerprint: string;
   /** The platform's id of the newest message that the turn has answered which made the call; null: nobody's. */
   readonly askedFor: string | null;
 }
@@ -151,7 +153,8 @@ export class ApprovalStore {
     >(
       {
         name: "approvals_take",
-        text: `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments, (
+        text: `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments,
+                 (select a.fingerprint from approvals a where a.id = taken.id) as fingerprint, (
                  select e.message_id from approvals a join turns t on t.id = a.turn_id
                    join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
                   where a.id = taken.id and e.addressed and e.deleted_at is null and not (e.message_id like any ($4))

@@ -18,13 +18,16 @@ export interface ModelCallRow {
   readonly promptTokens: number | null;
   readonly cachedTokens: number | null;
   readonly completionTokens: number | null;
+  /** What it has used beside that, estimated: its server has reported nothing of it. Left out: nobody has estimated it. */
+  readonly assumedPromptTokens?: number;
+  readonly assumedCompletionTokens?: number;
   readonly firstTokenMs: number | null;
   readonly totalMs: number;
 }
 
 /** The columns that are given; the others have defaults. */
 const BILL_COLUMNS = `channel_id, turn_id, job_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
-  completion_tokens, first_token_ms, total_ms`;
+  completion_tokens, assumed_prompt_tokens, assumed_completion_tokens, first_token_ms, total_ms`;
 
 /** Rows by the names of their columns. */
 export function billRecords(calls: readonly ModelCallRow[]): Record<string, unknown>[] {
@@ -39,6 +42,8 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
     prompt_tokens: call.promptTokens,
     cached_tokens: call.cachedTokens,
     completion_tokens: call.completionTokens,
+    assumed_prompt_tokens: call.assumedPromptTokens ?? null,
+    assumed_completion_tokens: call.assumedCompletionTokens ?? null,
     first_token_ms: call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
     total_ms: Math.round(call.totalMs),
   }));
@@ -60,10 +65,14 @@ export type RawSpending = Record<"calls" | "uncounted" | "prompt" | "cached" | "
   model: string;
 };
 
+/** What a call counts with beside what was reported. An answer of an older version counts with its request. */
+const ASSUMED = `coalesce(assumed_prompt_tokens,
+  case when outcome = 'answered' and prompt_tokens is null then estimated_tokens else 0 end)`;
+
 export const SPENDING = `model, count(*) as calls,
-  count(*) filter (where outcome = 'answered' and prompt_tokens is null) as uncounted,
-  coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
-  coalesce(sum(completion_tokens), 0)::bigint as completion`;
+  count(*) filter (where ${ASSUMED} > 0 or assumed_completion_tokens > 0) as uncounted,
+  coalesce(sum(coalesce(prompt_tokens, 0) + ${ASSUMED}), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
+  coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion`;
 
 export function toSpending({
   model,
@@ -102,7 +111,7 @@ export class ModelCallStore {
     );
   }
 
-  /** What a channel has cost so far, by what the providers reported. */
+  /** What a channel has cost so far. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
     const rows = await this.#db.query<RawSpending & { purpose: ModelCallRow["purpose"]; peak: number }>(
       {

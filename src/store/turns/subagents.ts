@@ -53,6 +53,10 @@ export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
   /** How often it was begun since its last step; a daemon that ended in peace is not counted. */
   readonly begun: number;
   readonly spentMs: number;
+  /** The turn with which the chain of turns began that it is of. */
+  readonly question?: TurnId;
+  /** Model calls of that chain, as far as they are stored. */
+  readonly calls?: number;
   /** Number of the first of those that are to be told together by a message; null: it is not time for that. */
   readonly toldWith: number | null;
 }
@@ -217,16 +221,21 @@ export class SubagentStore {
     return rows.map(toSubagent);
   }
 
-  /** Counts that a run is begun. @returns it as it is now; null: it runs no more, or elsewhere */
+  /** Counts that a run is begun. @returns it as it is now, with its question; null: it runs no more, or elsewhere */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
-    const [row] = await this.#db.query<RawSubagent & Record<string, unknown>>(
+    const [row] = await this.#db.query<RawSubagent & { question: number; calls: number }>(
       {
         name: "subagent_take",
-        text: `update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning ${COLUMNS}`,
+        text: `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
+                    question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
+               select ${COLUMNS}, (select q.id from question q) as question, calls_of_question((select q.id from question q)) as calls
+                 from taken`,
       },
       [id, epoch],
     );
-    return row === undefined ? null : toSubagent(row);
+    if (row === undefined) return null;
+    const { question, calls, ...subagent } = row;
+    return { ...toSubagent(subagent), question: turnId(question), calls };
   }
 
   /** A run that was taken is left as it is by a daemon that ends in peace: that was no attempt, and what it has cost stays counted. */

@@ -1,5 +1,5 @@
 import type { TurnRange } from "../../core/history.ts";
-import { type AgentId, agentId, type Seq, turnId } from "../../core/ids.ts";
+import { type AgentId, agentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
 
 export interface RunningTurn extends TurnRange {
   /** How often it was started, this time included. */
@@ -8,7 +8,14 @@ export interface RunningTurn extends TurnRange {
   readonly deaths: number;
   /** Attempts that failed by themselves: not for the database, the machine, or the end of a process. */
   readonly failures: number;
+  /** The turn with which its chain of turns began, where the program itself began this one; left out: it is that one. */
+  readonly question?: TurnId;
+  /** Model calls of that chain, as far as they are stored; left out: none is known. */
+  readonly calls?: number;
 }
+
+/** What of the program's own has begun a turn: the end of another one, or a subagent by its number. */
+export type BegunBy = { readonly turn: TurnId } | { readonly subagent: number };
 
 /** Who would begin a turn of a message alone as soon as it is in the log. */
 export interface TurnClaim {
@@ -26,6 +33,8 @@ export interface RawTurn {
   deaths: number;
   failures: number;
   agent: string | null;
+  question: number | null;
+  calls: number;
 }
 
 export function runningTurn({
@@ -33,11 +42,17 @@ export function runningTurn({
   from_seq: fromSeq,
   to_seq: toSeq,
   agent,
+  question,
   ...counts
 }: RawTurn): RunningTurn {
-  const { attempts, deaths, failures } = counts;
-  const turn = { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures };
+  const { attempts, deaths, failures, calls } = counts;
+  const turn = { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures, ...questionOf(question, calls) };
   return agent === null ? turn : { ...turn, agent: agentId(agent) };
+}
+
+/** What a row says of the chain that its turn is of. */
+export function questionOf(question: number | null, calls: number): Pick<RunningTurn, "question" | "calls"> {
+  return { ...(question !== null && { question: turnId(question) }), ...(calls > 0 && { calls }) };
 }
 
 /** The turn that has begun with this row, for the first time. */

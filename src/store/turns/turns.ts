@@ -8,7 +8,14 @@ import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-ro
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, type Queryable, ASYNC_COMMIT } from "../database/database.ts";
-import { begunTurn, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
+import {
+  type BegunBy,
+  begunTurn,
+  questionOf,
+  type RawTurn,
+  type RunningTurn,
+  runningTurn,
+} from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
@@ -88,6 +95,7 @@ export class TurnStore {
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
    * @param agent who answers; default: the channel's own agent
+   * @param by what has begun it, where nobody has asked for it; default: somebody has
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
@@ -95,17 +103,31 @@ export class TurnStore {
     fromSeq: Seq,
     toSeq: Seq,
     agent?: AgentId,
+    by?: BegunBy,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: number }>(
+    const [row] = await this.#db.query<{ id: number; question: number | null; calls: number }>(
       {
         name: "turn_begin",
-        text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent)
-               select $1, $2, $3, $4, $5 from ${ASYNC_COMMIT}
-               on conflict (channel_id) where state = 'running' do nothing returning id`,
+        text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
+               select $1, $2, $3, $4, $5,
+                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id =
+                         coalesce($6::bigint, (select s.turn_id from subagents s where s.channel_id = $1 and s.number = $7::integer)))
+                 from ${ASYNC_COMMIT}
+               on conflict (channel_id) where state = 'running' do nothing
+               returning id, question, case when question is null then 0 else calls_of_question(question) end as calls`,
       },
-      [owner.channel, owner.epoch, fromSeq, toSeq, agent ?? null],
+      [
+        owner.channel,
+        owner.epoch,
+        fromSeq,
+        toSeq,
+        agent ?? null,
+        by !== undefined && "turn" in by ? by.turn : null,
+        by !== undefined && "subagent" in by ? by.subagent : null,
+      ],
     );
-    return row === undefined ? null : begunTurn(row.id, fromSeq, toSeq, agent);
+    if (row === undefined) return null;
+    return { ...begunTurn(row.id, fromSeq, toSeq, agent), ...questionOf(row.question, row.calls) };
   }
 
   /**
@@ -214,7 +236,8 @@ export async function readRunningTurn(client: Queryable, channel: ChannelId): Pr
   const [row] = await client.query<RawTurn>(
     {
       name: "turn_running",
-      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures, t.agent
+      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures, t.agent,
+                    t.question, calls_of_question(coalesce(t.question, t.id)) as calls
                from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
     },
     [channel],

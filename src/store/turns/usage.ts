@@ -82,10 +82,7 @@ export class UsageStore {
     return rows.map((row) => ({ key: row.key, name: row.name ?? "", ...toSpending(row) }));
   }
 
-  /**
-   * What was spent since the day began. An answer of which its provider has reported nothing counts with what was estimated of its
-   * request.
-   */
+  /** What was spent since the day began. */
   async today(timeZone: string, now: Date): Promise<SpentToday[]> {
     const rows = await this.#db.query<
       RawSpending & {
@@ -94,23 +91,19 @@ export class UsageStore {
         address: string;
         person: string | null;
         is_embedding: boolean;
-        estimated: number;
       }
     >(
       {
         name: "usage_today",
-        text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING},
-                      coalesce(sum(estimated_tokens) filter (where outcome = 'answered' and prompt_tokens is null), 0)::bigint as estimated
+        text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
                  from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
                         where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
                 group by agent, channel, address, person, is_embedding, model`,
       },
       [timeZone, now],
     );
-    return rows.map(({ agent, channel, address, person, is_embedding: isEmbedding, estimated, ...row }) => {
-      const spending = toSpending(row);
-      const promptTokens = spending.promptTokens + estimated;
-      return { ...spending, promptTokens, agent, channel: channelId(channel), address, person, isEmbedding };
+    return rows.map(({ agent, channel, address, person, is_embedding: isEmbedding, ...row }) => {
+      return { ...toSpending(row), agent, channel: channelId(channel), address, person, isEmbedding };
     });
   }
 }

@@ -17,6 +17,7 @@ import { keysBehind } from "../effect-keys.ts";
 import { failureKind } from "../failure-kind.ts";
 import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
+import { type CallRefusal, RefusedCall } from "../refused-call.ts";
 import { askWithinWindow, type SentRequest } from "../window-retry.ts";
 import { subagentMessages } from "./request.ts";
 
@@ -42,7 +43,9 @@ export interface SubagentChannel {
   end(state: "done" | "failed", text: string, seen: number | null): Promise<SaveOutcome>;
   searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
-  /** Called for every model call. Must not throw or wait. */
+  /** Called before each attempt at a model. @returns why it must not be made; null: it is made */
+  onAttempt(model: string, estimatedTokens: number): CallRefusal | null;
+  /** Called for every attempt that was made. Must not throw or wait. */
   onCall(record: ModelCallRecord, estimatedTokens: number): void;
   onToolFailure(tool: string, why: string): void;
 }
@@ -60,6 +63,8 @@ const WHY_NOT = {
   misconfigured: "Its model refused the request.",
   empty: "It has written nothing.",
   changed: "Messages were edited or deleted all the while.",
+  too_many_calls: "For the message that it was begun for, models were called as often as is allowed.",
+  spent: "What may be spent today is spent.",
 } as const;
 
 /** Of nobody who takes part in the conversation. */
@@ -97,6 +102,10 @@ export async function runSubagent(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.kind === "aborted" || signal.aborted) return;
+    if (error instanceof RefusedCall) {
+      const isOfCalls = error.refusal.failure === "too_many_calls";
+      return void (await channel.end("failed", isOfCalls ? WHY_NOT.too_many_calls : WHY_NOT.spent, null));
+    }
     await channel.end("failed", WHY_NOT[failureKind(error)], null);
   }
 }
@@ -252,7 +261,14 @@ class SubagentRun {
         cacheKey: this.#channel.cacheKey,
         stableEnds: [1, made.messages.length],
       },
-      { signal: this.#signal, onCall: (record) => this.#channel.onCall(record, estimated) },
+      {
+        signal: this.#signal,
+        onAttempt: (model) => {
+          const refusal = this.#channel.onAttempt(model, estimated);
+          if (refusal !== null) throw new RefusedCall(model, refusal);
+        },
+        onCall: (record) => this.#channel.onCall(record, estimated),
+      },
     );
   }
 }

@@ -19,7 +19,11 @@ test("a cost says what it does not know", () => {
   assert.equal(describeCost({ dollars: 0.0123, unpriced: [], uncounted: 0 }), "$0.0123");
   assert.equal(
     describeCost({ dollars: 0.0123, unpriced: ["a", "b\u001b[2J"], uncounted: 2 }),
-    "at least $0.0123 (no price is known of a, b␛[2J; 2 answers not counted by the provider)",
+    "at least $0.0123 (no price is known of a, b␛[2J; 2 calls estimated)",
+  );
+  assert.equal(
+    describeCost({ dollars: 0.0123, unpriced: [], uncounted: 1 }),
+    "about $0.0123 (1 call estimated)",
   );
   assert.equal(
     describeCost({ dollars: null, unpriced: ["a"], uncounted: 0 }),

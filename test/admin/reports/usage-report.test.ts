@@ -47,9 +47,9 @@ test("what costs most comes first, a part whose price nobody knows is told, and 
       "-------  -----  ---------  ------  ----------  -------",
       "dear         2    100,005       0       2,000  ≥ $1.10",
       "cheap        1      1,000   1,000           0   $0.001",
-      "unknown      1     50,000       0           0  unknown",
-      "all          4    151,005   1,000       2,000  ≥ $1.10",
-      "In all: at least $1.10 (no price is known of small; 1 answer not counted by the provider).",
+      "unknown      1   ~ 50,000       0         ~ 0  unknown",
+      "all          4  ~ 151,005   1,000     ~ 2,000  ≥ $1.10",
+      "In all: at least $1.10 (no price is known of small; 1 call estimated).",
     ].join("\n"),
   );
   const days = reportUsage(

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  isShownWhole,
   outcomeOf,
   questionActions,
   questionText,
   type QuestionStyle,
 } from "../../../src/channel/approvals/question-text.ts";
 import { agentId } from "../../../src/core/ids.ts";
+import { toDiscord } from "../../../src/platforms/discord/outbound/content.ts";
+import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
+import { MAX_SECTION } from "../../../src/platforms/slack/outbound/buttons.ts";
+import { fitMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
 import type { ApprovalRow } from "../../../src/store/turns/approval-rows.ts";
 
 const APPROVAL: ApprovalRow = {
@@ -55,6 +60,48 @@ test("what people and models wrote ends no code block, mentions nobody, hides no
   assert.ok(questionText(evil, { ...STYLE, maxLength: 900 }).length <= 900);
   const decided = questionText({ ...evil, state: "denied", decidedName: "<@123> *@here*" }, STYLE);
   assert.match(decided, /^#7: Denied by 123 here\.\n```/);
+});
+
+test("on each platform the arguments stand there as they were written down", () => {
+  const json = JSON.stringify({
+    text: `p\u0430y\u202e <!channel> <https://a.example|b> ||c|| @everyone && ${"<&>".repeat(300)}`,
+  });
+  const style = { ...STYLE, hasButtons: true, maxLength: 1900 };
+  const words = questionText({ ...APPROVAL, arguments: json }, style);
+  assert.match(
+    words,
+    /p\\u\{430\}y\\u\{202E\} <!channel> <https:\/\/a\.example\|b> \|\|c\|\| @everyone && <&>/,
+  );
+  assert.match(words, /\nNot all of it is shown here: \/weir approvals 7 shows the rest\. The buttons/);
+  assert.deepEqual(toDiscord(words), { content: words, users: [] });
+  const slack = fitMrkdwn(words, new Map(), MAX_SECTION);
+  assert.ok(slack.length <= MAX_SECTION);
+  assert.equal(unescapeText(slack), words);
+  assert.doesNotMatch(slack, /<[!@h]/);
+});
+
+test("nobody allows unawares what is not shown", () => {
+  const long = { ...APPROVAL, arguments: JSON.stringify({ text: "x".repeat(2000) }) };
+  assert.equal(isShownWhole(APPROVAL, STYLE), true);
+  assert.equal(isShownWhole(long, STYLE), false);
+  assert.deepEqual(
+    questionActions(long, false).map(({ label, command, argument }) => `${label}: ${command} ${argument}`),
+    [
+      "Show all: approvals 7",
+      "Allow once (not all is shown): approve 7",
+      "Allow from now on (not all is shown): approve 7 always",
+      "Deny: deny 7",
+    ],
+  );
+});
+
+test("names carry no tricks", () => {
+  const words = questionText({ ...APPROVAL, tool: "n\u043ete\u202e```", askedBy: ["\u0410nn\u2066"] }, STYLE);
+  assert.match(
+    words,
+    /\ntool: n\\u\{43E\}te\\u\{202E\}\\u\{60\}\\u\{60\}\\u\{60\}\nasked by: \\u\{410\}nn\n/,
+  );
+  assert.doesNotMatch(words, /[\u202e\u2066\u043e\u0410]/);
 });
 
 test("an outcome has no buttons, and what was taken back is shown no more", () => {

@@ -58,7 +58,15 @@ describe("the prefixes of a channel's requests", () => {
 test("what was counted belongs to the last request that was sent", () => {
   const sent = new LastSent();
   const usage = { promptTokens: 9, cachedTokens: 4, completionTokens: 1 };
-  const call = { model: "m", outcome: "answered", firstTokenMs: undefined, totalMs: 1, usage } as const;
+  const paid = { isPaid: true, receivedTokens: 0 };
+  const call = {
+    model: "m",
+    outcome: "answered",
+    ...paid,
+    firstTokenMs: undefined,
+    totalMs: 1,
+    usage,
+  } as const;
   sent.answered(call);
   assert.equal(sent.current, null);
 });

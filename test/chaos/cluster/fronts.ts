@@ -1,4 +1,5 @@
-import type { EventPage, LoopbackEvent } from "../../../src/platforms/loopback/protocol.ts";
+import { EventQueue } from "../../../src/platforms/loopback/event-queue.ts";
+import type { LoopbackEvent, Position } from "../../../src/platforms/loopback/protocol.ts";
 import type { Random } from "../../fuzz/random.ts";
 
 /** What is not acknowledged for so long goes to another daemon as well, as Slack does it, ms. */
@@ -35,7 +36,7 @@ export class Fronts {
 
   #sweep(): void {
     for (const [daemon, front] of this.#fronts) {
-      const others = [...this.#fronts].filter(([name, other]) => name !== daemon && other.isWaiting);
+      const others = [...this.#fronts].filter(([name, other]) => name !== daemon && other.queue.isAwaited);
       if (others.length === 0) continue;
       for (const message of front.takeOverdue()) this.#random.pick(others)[1].put(message);
     }
@@ -44,56 +45,30 @@ export class Fronts {
 
 /** The events of one daemon, with numbers of their own. */
 class Front {
-  readonly #server: string;
-  readonly #events: { readonly message: Message; readonly putAt: number; isElsewhere: boolean }[] = [];
-  readonly #waiters = new Set<() => void>();
-  #acknowledged = 0;
+  readonly queue: EventQueue;
+  readonly #put: {
+    readonly message: Message;
+    readonly position: Position;
+    readonly putAt: number;
+    isElsewhere: boolean;
+  }[] = [];
 
   constructor(server: string) {
-    this.#server = server;
-  }
-
-  /** A daemon asks for more just now, as far as can be seen. */
-  get isWaiting(): boolean {
-    return this.#waiters.size > 0;
+    this.queue = new EventQueue(server);
   }
 
   put(message: Message): void {
-    this.#events.push({ message, putAt: performance.now(), isElsewhere: false });
-    for (const wake of this.#waiters) wake();
+    const position = this.queue.emit(message, message.at);
+    this.#put.push({ message, position, putAt: performance.now(), isElsewhere: false });
   }
 
   /** What has waited for too long, once. */
   takeOverdue(): Message[] {
     const end = performance.now() - REDELIVERED_MS;
-    const overdue = this.#events
-      .slice(this.#acknowledged)
-      .filter((one) => !one.isElsewhere && one.putAt < end);
+    const overdue = this.#put.filter(
+      (one) => !one.isElsewhere && one.putAt < end && !this.queue.isAcknowledged(one.position),
+    );
     for (const one of overdue) one.isElsewhere = true;
     return overdue.map(({ message }) => message);
-  }
-
-  /** As `GET /events` of the loopback service. */
-  async poll(query: URLSearchParams, gone: AbortSignal): Promise<EventPage> {
-    const after =
-      query.has("after") && query.get("server") === this.#server ? Number(query.get("after")) : null;
-    if (after !== null)
-      this.#acknowledged = Math.max(this.#acknowledged, Math.min(after, this.#events.length));
-    const from = after ?? this.#acknowledged;
-    if (this.#events.length <= from) await this.#next(Number(query.get("waitMs") ?? 0), gone);
-    const events = this.#events.slice(from, from + 100).map(({ message }, index) => {
-      return { ...message, number: from + index + 1 };
-    });
-    return { server: this.#server, events };
-  }
-
-  async #next(waitMs: number, gone: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs);
-    this.#waiters.add(resolve);
-    gone.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
-    this.#waiters.delete(resolve);
   }
 }

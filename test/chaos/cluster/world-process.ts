@@ -8,7 +8,7 @@ import { text as readText } from "node:stream/consumers";
 import type { z } from "zod";
 import { steadyNow } from "../../../src/async/clock.ts";
 import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
-import { type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
+import { durablePost, eventRequest, type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
 import { Random } from "../../fuzz/random.ts";
 import { startListening } from "../../support/listening.ts";
 import { startModelServer } from "../../support/model-server.ts";
@@ -23,7 +23,7 @@ const [names = "", ...numbers] = process.argv.slice(2);
 const [seed = 1, fastest = 30, slowest = 400] = numbers.map(Number);
 const random = new Random(seed);
 const chat = new LoopbackChat(() => new Date());
-const fronts = new Fronts(chat.server, random);
+const fronts = new Fronts(chat.events.server, random);
 /** Those in which the bot has said something. */
 const answered = new Set<string>();
 /** Who waits for an answer, by message. */
@@ -56,7 +56,7 @@ process.once("disconnect", () => process.exit(0));
 /** `/people`, `/ask` and `/record` are the test's; all else is `/DAEMON/…`, as the loopback service has it. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on("error", () => undefined);
-  const { pathname, searchParams } = new URL(request.url ?? "/", "http://world");
+  const { pathname } = new URL(request.url ?? "/", "http://world");
   const body = await readText(request);
   if (pathname === "/people") return answer(response, 201, say(body));
   if (pathname === "/ask") return answer(response, 201, await ask(body));
@@ -67,9 +67,14 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   }
   const [, daemon = "", what, channel = "", , id = ""] = pathname.split("/").map(decodeURIComponent);
   if (what === "events") {
+    const { queue } = fronts.of(daemon);
+    if (channel === "durable") {
+      queue.acknowledge(durablePost.parse(JSON.parse(body)));
+      return answer(response, 200, {});
+    }
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const page = await fronts.of(daemon).poll(searchParams, gone.signal);
+    const page = await queue.take(eventRequest.parse(JSON.parse(body)), gone.signal);
     if (!gone.signal.aborted) answer(response, 200, page);
     return;
   }

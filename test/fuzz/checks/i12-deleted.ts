@@ -18,6 +18,12 @@ export const checkScope: PromptCheck = ({ prompt }, ledger) => {
     : [`a turn's prompt shows what another channel said: ${foreign.join(", ")}`];
 };
 
+/** What was said while a channel was private, or before, is no other channel's, whenever it is summarised. */
+export const checkShared: RowCheck = (_, { shared }, { hidden }) => {
+  const told = shared.flatMap((text) => text.match(MARKER) ?? []).filter((marker) => hidden.has(marker));
+  return told.length === 0 ? [] : [`what was said in private is shared: ${told.join(", ")}`];
+};
+
 /** No summary, and no memory, of a channel holds what was said in another one; and an ended job holds no text at all. */
 export const checkI12Rows: RowCheck = (_, { summaries, memories, jobs }, ledger) => {
   const texts = [...summaries.map(({ text }) => text), ...memories.map(({ statement }) => statement)];

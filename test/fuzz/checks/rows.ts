@@ -8,7 +8,7 @@ import { checkI8 } from "./i8-bounded.ts";
 import { checkI9 } from "./i9-once.ts";
 import { checkI10 } from "./i10-output.ts";
 import { checkI11, keyOf } from "./i11-memories.ts";
-import { checkI12Rows } from "./i12-deleted.ts";
+import { checkI12Rows, checkShared } from "./i12-deleted.ts";
 import { checkI16 } from "./i16-ahead.ts";
 import { checkI17 } from "./i17-edited.ts";
 import { checkI19 } from "./i19-one-agent.ts";
@@ -27,6 +27,7 @@ const CHECKS: readonly (readonly [string, RowCheck])[] = [
   ["I10", checkI10],
   ["I11", checkI11],
   ["I12", checkI12Rows],
+  ["I12", checkShared],
   ["I16", checkI16],
   ["I17", checkI17],
   ["I19", checkI19],

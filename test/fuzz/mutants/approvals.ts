@@ -25,7 +25,7 @@ class UnclaimedApprovals extends ApprovalStore {
     const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: TakenApproval["was"] }>(
       {
         name: "approvals_take",
-        text: "select id, state, agent, tool, arguments from approvals where channel_id = $1 and id = any ($2)",
+        text: "select id, state, agent, tool, arguments, fingerprint from approvals where channel_id = $1 and id = any ($2)",
       },
       [channel, ids],
     );

@@ -69,6 +69,12 @@ async function forgetNoWords(db: Database): Promise<void> {
   await changeFunction(db, "texts_to_go", [["select e.seq, said.text from", "select e.seq, ''::text from"]]);
 }
 
+/** Whether a channel is public when its memories are committed decides, whenever they were said. */
+async function shareAsOfNow(db: Database): Promise<void> {
+  const isNever = "if p_channel.privacy_from is null and p_channel.privacy_after = 0";
+  await changeFunction(db, "memory_scope", [[isNever, isNever.replace("if ", "if true or ")]]);
+}
+
 /** Memories that rest on something else than what was summarised. */
 export const MEMORY_MUTANTS: readonly Mutant[] = [
   {
@@ -85,5 +91,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     name: "a deletion leaves what tells of it",
     breaks: ["I12"],
     install: forgetNoWords,
+  },
+  {
+    name: "the time of speaking does not count",
+    breaks: ["I12"],
+    install: shareAsOfNow,
   },
 ];

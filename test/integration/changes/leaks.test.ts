@@ -1,11 +1,12 @@
-// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql, src/store/memory/retold-due-work.ts, migrations/0046_reminders.sql
-// What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file.
+// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql, src/store/memory/retold-due-work.ts, migrations/0046_reminders.sql, migrations/0071_privacy_dates.sql, migrations/0072_late_messages.sql, migrations/0073_time_of_speaking.sql, src/store/log/message-rows.ts
+// What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file. What was said in
+// private shows in no other channel.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
@@ -13,6 +14,9 @@ import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { foldBehind, rememberIn } from "../../store/remember.ts";
+import { SpokenChannel, type Wanted, type When } from "../../store/spoken.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { openStore } from "../../store/open-store.ts";
 import { openTogether, told as answersTo } from "../../support/together.ts";
@@ -64,6 +68,15 @@ const PLANTED = [
   "summaries",
   "wishes",
 ];
+
+/** A memory of the safe, but for its statement and its sources. */
+const MEMORY = {
+  type: "fact",
+  subject: "the safe",
+  assertedBy: "Ann",
+  importance: 0.5,
+  at: "2026-11-21T09:00:00Z",
+} as const;
 
 interface World {
   readonly scene: Scene;
@@ -620,3 +633,226 @@ async function untilErased({ scene: { open } }: World): Promise<void> {
     "select from channels c join entries e on e.channel_id = c.id where c.gone_at is not null and e.kind = 'user' and e.deleted_at is null limit 1";
   while ((await open.sql(left)).length > 0);
 }
+
+/** What happens in a channel: it becomes private or public, or somebody says a secret, by name. */
+const STORIES: Readonly<
+  Record<
+    string,
+    { readonly first: boolean | null; readonly events: readonly string[]; readonly seen: readonly string[] }
+  >
+> = {
+  private: { first: true, events: ["alder"], seen: [] },
+  public: { first: false, events: ["alder"], seen: ["alder"] },
+  "private, public": { first: true, events: ["alder", "public", "birch"], seen: ["birch"] },
+  "public, private": { first: false, events: ["alder", "private", "birch"], seen: [] },
+  "public, private, public": {
+    first: false,
+    events: ["alder", "private", "birch", "public", "cedar"],
+    seen: ["cedar"],
+  },
+  "private, public, private, public": {
+    first: true,
+    events: ["alder", "public", "birch", "private", "cedar", "public", "dogwood"],
+    seen: ["dogwood"],
+  },
+  "unknown, public": { first: null, events: ["alder", "public", "birch"], seen: ["birch"] },
+  unknown: { first: null, events: ["alder"], seen: [] },
+  "public, and read late": { first: false, events: ["alder", "late birch"], seen: ["alder"] },
+  "public, and edited at a time that nobody knows": {
+    first: false,
+    events: ["alder", "edited birch"],
+    seen: ["alder"],
+  },
+  "private, public, and said before that": {
+    first: true,
+    events: ["alder", "public", "earlier birch", "cedar"],
+    seen: ["cedar"],
+  },
+  "public, and was private meanwhile": {
+    first: false,
+    events: ["alder", "public from now", "birch"],
+    seen: ["birch"],
+  },
+  "private, and public by a message that was read before": {
+    first: true,
+    events: ["alder", "public before", "birch"],
+    seen: [],
+  },
+};
+
+const spokenIn = await createTestDatabase();
+const open = openStore(spokenIn.connection);
+after(async () => {
+  await open[Symbol.asyncDispose]();
+  await spokenIn[Symbol.asyncDispose]();
+});
+
+const secretOf = (name: string): string => `The safe opens with zxq${name}.`;
+const wanted = (name: string, ...sources: number[]): Wanted => {
+  return { statement: secretOf(name), quote: `zxq${name}`, sources };
+};
+const shown = (...names: readonly string[]): string[] =>
+  names.map((name) => `Ann: ${secretOf(name)} (1)`).toSorted();
+
+async function live(spoken: SpokenChannel, what: string, when: When | "remembered"): Promise<void> {
+  const [name = "", how = ""] = what.split(" ").toReversed();
+  const now = Date.now();
+  if (what === "private" || what === "public") return spoken.becomes(what);
+  if (what === "public from now") return spoken.becomes("public", new Date());
+  // Later than what made it private.
+  if (what === "public before") {
+    await spoken.becomes("private", new Date(now));
+    return spoken.becomes("public", new Date(now - 60_000));
+  }
+  const id = `zxq-${spoken.address.name}-${name}`;
+  if (when === "remembered") {
+    const at = how === "earlier" ? new Date(now - 60_000) : new Date();
+    const words = how === "edited" ? "something else" : secretOf(name);
+    const asks = {
+      type: "message",
+      channel: spoken.address,
+      kind: "channel",
+      workspace: "w",
+      id,
+      at,
+    } as const;
+    const draft = {
+      ...MEMORY,
+      statement: words,
+      at: at.toISOString(),
+      sources: [{ seq: 0, quote: words }],
+    };
+    const said = { ...asks, author: authorOf(ANN), text: words, addressed: false };
+    await open.store.people.remember(
+      spoken.channel,
+      { ...said, ...(how === "late" && { isLate: true }) },
+      draft,
+    );
+    if (how !== "edited") return;
+    const edit = { id, text: secretOf(name), at: new Date(), isLate: true };
+    const again = { ...draft, statement: secretOf(name), sources: [{ seq: 0, quote: secretOf(name) }] };
+    await open.store.people.reword(spoken.channel, edit, again, TEST_DIGESTER);
+    return;
+  }
+  const overrides =
+    how === "late" ? { isLate: true } : how === "earlier" ? { at: new Date(now - 60_000) } : {};
+  const seq = await spoken.say(how === "edited" ? "something else" : secretOf(name), { id, ...overrides });
+  if (how === "edited")
+    await open.store.log.edit(spoken.channel, id, secretOf(name), new Date(), TEST_DIGESTER, true);
+  await spoken.summarise(when, seq, [wanted(name, seq)]);
+}
+
+for (const [story, { first, events, seen }] of Object.entries(STORIES))
+  for (const when of ["at once", "written ahead", "later", "remembered"] as const)
+    test(`what was said in private shows in no other channel: ${story}; summarised ${when}`, async () => {
+      const spoken = await SpokenChannel.open(open, first);
+      for (const what of events) await live(spoken, what, when);
+      await spoken.commitAll();
+      assert.deepEqual(await spoken.elsewhere(), shown(...seen));
+      await open.sql("insert into shared_memories values ('another', 'main') on conflict do nothing");
+      assert.deepEqual(
+        await spoken.elsewhere(agentId("another")),
+        shown(...seen),
+        "an agent that is told them",
+      );
+      const all = await open.sql("select from memories where channel_id = $1", spoken.channel);
+      assert.equal(
+        all.length,
+        events.filter((what) => !/^(private|public)/.test(what)).length,
+        "there all show",
+      );
+      await spoken.exportAndImport();
+      assert.deepEqual(await spoken.elsewhere(), shown(...seen), "from a file");
+      await spoken.becomes("private");
+      assert.deepEqual(await spoken.elsewhere(), []);
+    });
+
+async function opened(): Promise<{ readonly spoken: SpokenChannel; readonly hidden: number }> {
+  const spoken = await SpokenChannel.open(open, true);
+  const hidden = await spoken.say("The safe opens with zxqbirch.", { author: authorOf(BEN) });
+  await spoken.becomes("public");
+  return { spoken, hidden };
+}
+
+test("what was said in private and again in public is shared on the strength of what was said in public", async () => {
+  const { spoken, hidden } = await opened();
+  const seq = await spoken.say("Yes, the safe opens with zxqbirch.");
+  await spoken.summarise("at once", seq, [wanted("birch", hidden, seq)]);
+  assert.deepEqual(await spoken.elsewhere(), shown("birch"), "nobody is told what Ben has said");
+});
+
+test("a statement with a word that was said in private alone is not shared, wherever the word is read", async () => {
+  const tells = { statement: "The safe opens with zxqbirch and zxqcedar.", quote: "zxqcedar" };
+  for (const where of ["in the range", "in the summary before it"]) {
+    const { spoken, hidden } = await opened();
+    if (where !== "in the range") await spoken.summarise("at once", hidden, []);
+    const seq = await spoken.say("And with zxqcedar, the safe.");
+    await spoken.summarise("at once", seq, [{ ...tells, sources: [seq] }], ["Ben named zxqbirch."]);
+    assert.deepEqual(await spoken.elsewhere(), [], where);
+  }
+});
+
+test("a statement is not shared whose words are public, and what they say together is private", async () => {
+  const { spoken } = await opened();
+  await spoken.say("Does the safe open?");
+  const seq = await spoken.say("And what of zxqcedar?", { author: authorOf(BEN) });
+  const joined = { statement: "Ann opens the safe with zxqcedar.", quote: "zxqcedar" };
+  await spoken.summarise("at once", seq, [{ ...joined, sources: [seq] }]);
+  assert.deepEqual(await spoken.elsewhere(), []);
+});
+
+test("a statement in the model's own words is shared", async () => {
+  const { spoken } = await opened();
+  const seq = await spoken.say("And with zxqcedar, the safe.");
+  const tells = { statement: "The safe is unlocked by zxqcedar.", quote: "zxqcedar", sources: [seq] };
+  await spoken.summarise("at once", seq, [tells]);
+  assert.deepEqual(await spoken.elsewhere(), [`Ann: ${tells.statement} (1)`]);
+});
+
+test("what is said in private later, or was before, is no proof of what was said in public", async () => {
+  const { spoken, hidden } = await opened();
+  const seq = await spoken.say(secretOf("birch"));
+  const unknown = await spoken.say(secretOf("birch"), { isLate: true });
+  for (const source of [seq, hidden, unknown])
+    await rememberIn(open, spoken.channel, {
+      ...MEMORY,
+      statement: secretOf("birch"),
+      sources: [{ seq: source, quote: "zxqbirch" }],
+    });
+  assert.deepEqual(await spoken.elsewhere(), shown("birch"));
+});
+
+test("what the agent promises is shared where nothing was said in private before, and nowhere else", async () => {
+  for (const how of ["public", "private", "late"] as const) {
+    const spoken = await SpokenChannel.open(open, how === "private");
+    await spoken.say("The safe opens with zxqbirch.", how === "late" ? { isLate: true } : {});
+    await spoken.becomes("public");
+    const asked = await spoken.say("Open the safe tomorrow, please.");
+    await spoken.answer(asked, "I will open the safe with zxqbirch.");
+    const promise = {
+      statement: "Weir will open the safe with zxqbirch.",
+      quote: "open the safe with zxqbirch",
+    };
+    await spoken.summarise("at once", asked + 1, [{ ...promise, type: "commitment", sources: [asked + 1] }]);
+    assert.equal((await spoken.elsewhere()).length, how === "public" ? 1 : 0, how);
+  }
+});
+
+test("what a job has noted without where it stands is shared only where nothing was said in private", async () => {
+  for (const [isPrivate, most] of [
+    [false, 1],
+    [true, 0],
+  ] as const) {
+    const spoken = await SpokenChannel.open(open, isPrivate);
+    await spoken.say("hello");
+    await spoken.becomes("public");
+    const seq = await spoken.say(secretOf("cedar"));
+    await spoken.summarise("written ahead", seq, [wanted("cedar", seq)]);
+    await open.sql(
+      "update jobs set result = result #- '{memories,0,said}' where channel_id = $1",
+      spoken.channel,
+    );
+    await spoken.commitAll();
+    assert.equal((await spoken.elsewhere()).length, most);
+  }
+});

@@ -37,6 +37,7 @@ import { openStore, SILENT } from "../../store/open-store.ts";
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 const room = "es";
 const CARLA: Asker = { id: "u-carla", name: "Carla", roles: [] };
+const DORA: Asker = { id: "u-dora", name: "Dora", roles: [] };
 
 /** What people say among their readings. */
 const WORDS: Readonly<Record<number, readonly [text: string, by: Asker]>> = {
@@ -153,7 +154,7 @@ test("what two messages wish is shown to the model, to the person whom it is for
   });
 });
 
-test("/learned shows them, and /forget ends one for whoever asked for it, or an owner", async () => {
+test("/learned shows them, and /forget ends one for all by an owner, as everybody is there", async () => {
   await learn(async (world) => {
     const { weir, scene } = world;
     const list = await command(weir, room, "learned", CARLA);
@@ -268,7 +269,7 @@ test("what was signed under another key is not used, and a file that is no key i
   });
 });
 
-test("among several people only whoever asked for it, or an owner, may end it, and owners alone are told of rows that are not used", async () => {
+test("among several people an owner ends it for all, and anybody for themselves; owners alone are told of rows that are not used", async () => {
   await using database = await createTestDatabase();
   await using open = openStore(database.connection);
   await using server = await startModelServer();
@@ -281,12 +282,14 @@ test("among several people only whoever asked for it, or an owner, may end it, a
   });
   const channel = { platform: "discord", name: "es" };
   const drafts: WishDraft[] = [];
-  for (const seq of [1, 2]) {
-    const author = authorOf(ANN);
+  for (const [index, by] of [ANN, BEN, ANN, ANN].entries()) {
+    const author = authorOf(by);
     await weir.say("in Spanish please", { channel, room: "es", workspace: "w", author, addressed: false });
     const at = new Date().toISOString();
     const spanish = { topic: "language", wish: "Answer in Spanish.", quote: "in Spanish" } as const;
-    drafts.push({ seq, act: "want", person: null, asker: ANN.id, ...spanish, at });
+    const brief = { topic: "length", wish: "Be brief.", quote: "in Spanish" } as const;
+    const what = index < 2 ? { person: null, ...spanish } : { person: ANN.id, ...brief };
+    drafts.push({ seq: index + 1, act: "want", asker: by.id, ...what, at });
   }
   const row = await weir.daemon.store.channels.find(channel);
   assert.ok(row !== undefined);
@@ -310,13 +313,26 @@ test("among several people only whoever asked for it, or an owner, may end it, a
       signature,
     );
   const asks = async (typed: string, asker: Asker) => command(weir, "es", typed, asker, "discord");
-  const refused = /^Only whoever asked for it \(Ann\) or an owner may end L1\. Whoever runs Weir names them/;
-  assert.match(await asks("forget L1", BEN), refused);
-  await open.sql("update wishes set quote = 'en español' where id = 2");
-  assert.match(await asks("learned", OWNER), /Not used: 1 row of wishes \(2\), changed in the database/);
+  const refused = /^Only whoever asked for it \(Ann\) or an owner may end L3\. Whoever runs Weir names them/;
+  assert.match(await asks("forget L3", BEN), refused);
+  assert.match(await asks("forget L1", CARLA), /^Ended for you: L1, .* An owner may end it for all\.$/);
+  assert.match(await asks("learned", CARLA), /L1 .*\n.* · ended for you\n/);
+  assert.doesNotMatch(await asks("learned", DORA), /ended for you/);
+  assert.match(await asks("forget L1 me", OWNER), /^Ended for you: .* \/forget L1 ends it for all\.$/);
+  assert.match(await asks("learned", DORA), /L1 .*\n {2}used from the next answer on · .* 2 messages/);
+  assert.match(await asks("forget L1", BEN), /^Ended for you: L1/);
+  assert.match(
+    await asks("learned", DORA),
+    /L1 .*\n {2}watched, not used yet/,
+    "one of two asks for it no more",
+  );
+  assert.deepEqual(await open.sql("select id from wishes order by id"), [{ id: 1 }, { id: 3 }, { id: 4 }]);
+  await open.sql("update wishes set quote = 'en español' where id = 4");
+  assert.match(await asks("learned", OWNER), /Not used: 1 row of wishes \(4\), changed in the database/);
   assert.doesNotMatch(await asks("learned", BEN), /Not used/);
   assert.match(await asks("forget L1", OWNER), /^Ended: L1/);
-  assert.deepEqual(await open.sql("select id from wishes"), [{ id: 2 }]);
+  assert.deepEqual(await open.sql("select id from wishes order by id"), [{ id: 3 }, { id: 4 }]);
+  assert.deepEqual(await open.sql("select from wish_refusals"), []);
   await rm(folder, { recursive: true, force: true });
 });
 

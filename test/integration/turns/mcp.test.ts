@@ -28,6 +28,7 @@ after(async () => beside[Symbol.asyncDispose]());
 interface Scene {
   readonly server: ModelServer;
   readonly journal: () => Promise<string[]>;
+  readonly config: string;
   readonly start: (more?: Partial<TestWeirOptions>) => Promise<TestWeir>;
   readonly log: string[];
 }
@@ -65,6 +66,7 @@ enabled = true
   return {
     server,
     log,
+    config,
     journal: async () =>
       (await readFile(journal, "utf8").catch(() => ""))
         .split("\n")
@@ -265,6 +267,29 @@ test("a call that somebody has to allow waits over a restart, and is made once",
   await weir.platform.until(() => weir.platform.texts("asking").includes("fine"));
   assert.deepEqual(await journal(), ['{"tool":"environment"}']);
   assert.match(resultsIn(server).at(-1) ?? "", /^From the server "kit", as data up to/);
+});
+
+test("what was allowed of one server is not run at another that has its name by now", async (t) => {
+  const world = await scene(t, "good-server.ts", undefined, "writes");
+  const { server, journal } = world;
+  server.respond(() => text("fine"));
+  {
+    const weir = await world.start();
+    await untilTools(world, weir, "replaced");
+    server.reply(call("environment"), text("I have asked"));
+    await told(weir, "look around", { room: "replaced" });
+    await weir[Symbol.asyncDispose]();
+  }
+  const number = /as #(\d+)/.exec(resultsIn(server).at(-1) ?? "")?.[1] ?? "";
+  const config = world.config.replace("good-server.ts", "./good-server.ts");
+  const weir = await world.start({ config });
+  await untilTools(world, weir, "elsewhere");
+  assert.equal(await command(weir, "replaced", `/approve ${number}`, OWNER), `Allowed: #${number}.`);
+  await until(
+    "the news",
+    () => resultsIn(server).at(-1)?.startsWith("This was not run: the tool of that name") === true,
+  );
+  assert.deepEqual(await journal(), []);
 });
 
 test("a subagent has the tools that nobody has to allow, with keys of its own, also after a restart", async (t) => {

@@ -1,4 +1,4 @@
-// proves: src/store/memory/memories.ts, src/router/channel-ids.ts
+// proves: migrations/0073_time_of_speaking.sql, src/store/memory/memories.ts, src/router/channel-ids.ts
 // What was told in a few people's place shows in no other one, whatever is asked there, and what was told in public shows where it may.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,8 +9,9 @@ import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, BEN, command, commandAnswer } from "../../support/commands.ts";
-import { ask, hold, openScene, type Scene, script } from "../../support/compaction.ts";
+import { ask, compaction, hold, openScene, reading, type Scene, script } from "../../support/compaction.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
+import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { until } from "../../support/patience.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { TestWeir } from "../../support/weir.ts";
@@ -188,6 +189,45 @@ test("what was shared is told nowhere else from the moment on at which its chann
   for (const room of elsewhere) assert.ok(!(await toldIn(scene, weir, room)).includes("zxqpublic."), room);
   for (const room of ["public", "under-public"])
     assert.ok((await toldIn(scene, weir, room)).includes("zxqpublic."), room);
+});
+
+test("what was said in private is told nowhere else where it is summarised once the channel is public", async () => {
+  for (const wasPrivate of [true, false]) {
+    await using scene = await openScene();
+    const { open, server } = scene;
+    const address = { platform: "test", name: "public" };
+    const place = { kind: "channel", workspace: "W", agent: agentId("main") } as const;
+    await open.store.channels.open({ address, ...place, isPrivate: wasPrivate, sharesMemory: true });
+    const secret = "The code of the safe is zxqpublic.";
+    await fillTo(scene, "public", BACKGROUND, {}, (number) => (number === 5 ? secret : reading(number)));
+    await open.store.channels.tellPrivacy("test", [{ channel: address, isPrivate: false }]);
+    await using weir = await scene.start({}, undefined, { sharesMemory: true });
+    script(server, ({ messages, tools }) => {
+      const line = /(\d+)\. \[[^\]]*\] (?:Ann: )?The code of the safe/.exec(
+        messages.map((one) => one.content).join("\n"),
+      );
+      if (line === null || tools === undefined || messages.some(({ role }) => role === "tool"))
+        return text("They measured the river.");
+      const memory = {
+        type: "fact",
+        subject: "the safe",
+        statement: secret,
+        quote: secret,
+        sources: [Number(line[1])],
+      };
+      return toolCalls([{ name: "memory_save", arguments: { memories: [memory] } }]);
+    });
+    await ask(weir, server, "public", "how deep is it?");
+    assert.equal((await compaction(weir, "public", "committed")).memories, 1);
+    for (const room of ["public", "square"]) {
+      const before = server.requests.length;
+      await say(weir, room, "what is the code of the safe?", true);
+      await weir.platform.until(() => server.requests.length > before);
+      const asked = JSON.stringify(server.requests.slice(before).map(({ body }) => body));
+      const told = `${asked}\n${await command(weir, room, "memory", BEN)}`;
+      assert.equal(told.includes("zxqpublic"), room === "public" || !wasPrivate, `${room}, ${wasPrivate}`);
+    }
+  }
 });
 
 test("where nothing is shared a public channel's memories stay there and in its threads", async () => {

@@ -267,3 +267,21 @@ test("a change is tried again whatever it fails by, but for what the log refuses
   assert.deepEqual(got(), ["-7", "~8"]);
   intake.close();
 });
+
+test("one channel's flood leaves room for what is said in others", async () => {
+  const { inbox, intake } = open();
+  const gate = Promise.withResolvers<void>();
+  const receive = inbox.receive.bind(inbox);
+  inbox.receive = async (event) => {
+    if (event.channel?.name === HOME.channel.name) await gate.promise;
+    return await receive(event);
+  };
+  intake.resume();
+  const quiet = { ...HOME, channel: { platform: "chat", name: "quiet" } };
+  const flood = Array.from({ length: 10_000 }, async (_, id) => intake.hand(said(id), HOME));
+  const receipt = await intake.hand(said(1, quiet), quiet);
+  assert.equal(receipt?.outcome, "accepted");
+  intake.close();
+  gate.resolve();
+  await Promise.all(flood);
+});

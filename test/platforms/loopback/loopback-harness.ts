@@ -29,8 +29,8 @@ export class Person {
   }
 
   /** A list that an answer holds. */
-  async list(path: string, key: string): Promise<Record<string, unknown>[]> {
-    const value = (await this.ask("GET", path))[key];
+  async list(path: string, key: string, body?: object): Promise<Record<string, unknown>[]> {
+    const value = (await this.ask(body === undefined ? "GET" : "POST", path, body))[key];
     if (!Array.isArray(value)) throw new Error(`${path} has no list ${key}`);
     return value.map((item: unknown) => Object.fromEntries(Object.entries(item ?? {})));
   }

@@ -63,17 +63,23 @@ describe("the conversation of the loopback service", () => {
 });
 
 describe("the loopback service", () => {
-  test("gives what comes after an event, or after the last one acknowledged", async () => {
+  test("gives each event until it is acknowledged, and not while it is said to be under way", async () => {
     await using server = await startLoopbackServer();
     const person = new Person(server.url);
     for (const text of ["a", "b", "c"])
       await person.ask("POST", "/channels/x/messages", { author: "ana", text });
-    const texts = async (query: string): Promise<unknown[]> =>
-      (await person.list(`/events${query}`, "events")).map(({ text }) => text);
-    assert.deepEqual(await texts(""), ["a", "b", "c"]);
-    assert.deepEqual(await texts("?after=2"), ["c"]);
-    assert.deepEqual(await texts(""), ["c"]);
-    assert.deepEqual(await texts("?after=0"), ["a", "b", "c"]);
+    const texts = async (body: object): Promise<unknown[]> =>
+      (await person.list("/events", "events", body)).map(({ text }) => text);
+    const { server: name } = await person.ask("POST", "/events", {});
+    const to = (number: number): object[] => [{ channel: "x", number }];
+    assert.deepEqual(await texts({}), ["a", "b", "c"]);
+    assert.deepEqual(await texts({ server: name, underWay: to(2) }), ["c"]);
+    assert.deepEqual(await texts({ server: "another", underWay: to(2) }), ["a", "b", "c"]);
+    assert.deepEqual(await texts({ room: 1 }), ["a"]);
+    await person.ask("POST", "/events/durable", { server: name, channels: to(2) });
+    await person.ask("POST", "/events/durable", { server: "another", channels: to(3) });
+    await person.ask("POST", "/events/durable", { server: name, channels: to(1) });
+    assert.deepEqual(await texts({}), ["c"]);
   });
 
   test("refuses what it can't read, and says why", async () => {

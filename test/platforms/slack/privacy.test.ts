@@ -25,11 +25,16 @@ test("a channel is told to be private, as a group DM is, at the start and with e
   for (const { channel, isPrivate } of said()) assert.equal(isPrivate, channel.name !== general.id);
 });
 
-test("a conversion is told at once", async () => {
+test("a conversion is told at once, as of right after its message", async () => {
   await using scene = await openSlackScene();
   const { slack, inbox, ana, general } = scene;
   for (const to of ["private", "public"] as const) {
     slack.world.convert(ana, general, to);
     await until("the conversion", () => inbox.privacy.get(general.id) === (to === "private"));
+    const at = inbox.privacyAt.get(general.id);
+    slack.world.say(ana, general, to);
+    const said = () => inbox.events.find((event) => event.type === "message" && event.text === to);
+    await until("a message", () => said() !== undefined);
+    assert.ok(at !== undefined && (said()?.at ?? 0) >= new Date(at.getTime() - 1), to);
   }
 });

@@ -1,12 +1,23 @@
-// proves: src/store/backup/backup.ts, src/store/backup/backup-file.ts, src/store/database/copy-client.ts
+// proves: src/store/backup/backup.ts, src/store/backup/backup-file.ts, src/store/backup/restore.ts, src/store/database/copy-client.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
-import { checkBackup, isEmpty, restoreBackup, writeBackup } from "../../../src/store/backup/backup.ts";
-import { BackupReader } from "../../../src/store/backup/backup-file.ts";
+import { checkBackup, isEmpty, writeBackup } from "../../../src/store/backup/backup.ts";
+import {
+  type BackupHead,
+  BackupReader,
+  BackupSums,
+  headLine,
+} from "../../../src/store/backup/backup-file.ts";
+import { restoreBackup } from "../../../src/store/backup/restore.ts";
 import { Database } from "../../../src/store/database/database.ts";
-import { migrate, readKnownVersion, readSchemaState } from "../../../src/store/database/migrate.ts";
+import {
+  BASELINE_VERSION,
+  migrate,
+  readKnownVersion,
+  readSchemaState,
+} from "../../../src/store/database/migrate.ts";
 import { createStore } from "../../../src/store/store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore, SILENT } from "../open-store.ts";
@@ -32,12 +43,38 @@ function reader(backup: Buffer, size = 7): BackupReader {
   return new BackupReader(pieces(), "the file");
 }
 
-async function backupOf(db: Database, schema = SCHEMA): Promise<Buffer> {
+/** No daemon's connections: beside one nothing is restored. */
+const BESIDE = { applicationName: "weir-test" };
+const NO_KEY = async (): Promise<null> => Promise.resolve(null);
+
+async function backupOf(db: Database): Promise<Buffer> {
   const parts: Buffer[] = [];
-  await writeBackup(db, { schema, signingKey: null }, async (bytes) => {
+  await writeBackup(db, NO_KEY, async (bytes) => {
     parts.push(Buffer.from(bytes));
   });
   return Buffer.concat(parts);
+}
+
+/** @param bytes what stands in the file when it is read for the second time */
+async function restore(db: Database, backup: Buffer, bytes = backup): ReturnType<typeof restoreBackup> {
+  const found = await checkBackup(reader(backup));
+  const keepKey = async (): Promise<() => Promise<void>> => async () => undefined;
+  return restoreBackup(db, reader(bytes), found, { log: SILENT, where: "The database", keepKey });
+}
+
+/** The same backup with another head, and a last line that agrees with it. */
+function withHead(backup: Buffer, change: (head: BackupHead) => object = () => ({})): Buffer {
+  const first = backup.indexOf("\n") + 1;
+  const last = backup.lastIndexOf("\n", backup.length - 2) + 1;
+  // oxlint-disable-next-line no-unsafe-type-assertion -- what writeBackup has written
+  const before = JSON.parse(backup.subarray(0, first).toString()) as BackupHead;
+  const head: BackupHead = { ...before, ...change(before) };
+  const counts = Object.values(Object(JSON.parse(backup.subarray(last).toString())).rows);
+  const rows = Object.fromEntries(head.tables.map(({ name }, at) => [name, counts[at]]));
+  const sums = new BackupSums();
+  const whole = Buffer.concat([Buffer.from(headLine(head)), backup.subarray(first, last)]);
+  sums.add(whole);
+  return Buffer.concat([whole, Buffer.from(`${JSON.stringify({ rows, sha256: sums.foot().sha256 })}\n`)]);
 }
 
 /** Each table's rows, as texts in an order of their own. */
@@ -79,11 +116,11 @@ test("a backup that is restored is the same in every table, and goes on with num
     assert.equal(rows["entries"], ODD.length);
   }
   await using other = await createTestDatabase();
-  await using there = openStore(other.connection);
+  await using there = openStore(other.connection, BESIDE);
   assert.equal(await isEmpty(there.db), true);
-  const read = reader(backup);
-  await restoreBackup(there.db, read, await read.head());
+  assert.equal(await restore(there.db, backup), "restored");
   assert.deepEqual(await contents(there.db), await contents(open.db));
+  assert.equal(await restore(there.db, backup), "there before");
   assert.equal(await isEmpty(there.db), false);
   const { history } = await there.store.load(id);
   assert.deepEqual(
@@ -105,16 +142,15 @@ test("what is written meanwhile is in it whole or not at all", async () => {
     while (!over.signal.aborted) await open.say(id, "meanwhile");
   })();
   const parts: Buffer[] = [];
-  await writeBackup(open.db, { schema: SCHEMA, signingKey: null }, async (bytes) => {
+  await writeBackup(open.db, NO_KEY, async (bytes) => {
     parts.push(Buffer.from(bytes));
     await new Promise(setImmediate);
   });
   over.abort();
   await meanwhile;
   await using other = await createTestDatabase();
-  await using there = openStore(other.connection);
-  const read = reader(Buffer.concat(parts), 4096);
-  await restoreBackup(there.db, read, await read.head());
+  await using there = openStore(other.connection, BESIDE);
+  await restore(there.db, Buffer.concat(parts));
   const [row] = await there.sql<{ last: number; count: number }>(
     "select last_seq as last, (select count(*) from entries) as count from channels",
   );
@@ -129,7 +165,7 @@ test("a file that is cut, changed or something else is refused, and leaves nothi
   for (const text of ODD) await open.say(id, text);
   const backup = await backupOf(open.db);
   await using other = await createTestDatabase();
-  await using there = openStore(other.connection);
+  await using there = openStore(other.connection, BESIDE);
   const changed = Buffer.from(backup);
   const at = changed.indexOf("ends with a backslash");
   changed.write("starts", at);
@@ -145,16 +181,157 @@ test("a file that is cut, changed or something else is refused, and leaves nothi
   ];
   for (const [index, bytes] of wrong.entries()) {
     await assert.rejects(checkBackup(reader(bytes, 100)), OperatorError, `number ${index}`);
-    await assert.rejects(
-      async () => {
-        const read = reader(bytes, 100);
-        await restoreBackup(there.db, read, await read.head());
-      },
-      OperatorError,
-      `number ${index}`,
-    );
+    await assert.rejects(restore(there.db, backup, bytes), OperatorError, `number ${index}`);
     assert.equal(await isEmpty(there.db), true, `number ${index}`);
   }
+});
+
+const channels = ({ tables }: BackupHead): number => tables.findIndex(({ name }) => name === "channels");
+/** A change of the table `channels` alone. */
+const edited =
+  (change: (table: BackupHead["tables"][number]) => object) =>
+  (head: BackupHead): object => ({
+    tables: head.tables.map((table, at) => (at === channels(head) ? { ...table, ...change(table) } : table)),
+  });
+
+/** What is said of each, and the file. */
+function strangeBackups(backup: Buffer): [RegExp, Buffer][] {
+  return [
+    [
+      /^the file is damaged in its first line: tables\.\d+\.numbered\.id cannot be so\.$/,
+      withHead(
+        backup,
+        edited(() => ({ numbered: { id: -5 } })),
+      ),
+    ],
+    [
+      /^the file is damaged in its first line: tables cannot be so\.$/,
+      withHead(backup, ({ tables }) => ({ tables: [...tables, tables[0]] })),
+    ],
+    [
+      /^the file is damaged in its first line: tables cannot be so\.$/,
+      withHead(backup, () => ({ tables: [] })),
+    ],
+    [
+      /^the file is damaged in its first line: signingKey cannot be so\.$/,
+      withHead(backup, () => ({ signingKey: "abc" })),
+    ],
+  ];
+}
+
+/** The same of those that say nothing impossible. */
+function otherBackups(backup: Buffer): [RegExp, Buffer][] {
+  return [
+    [
+      /^The backup has a table \w+ where \w+ is expected: it is not of schema version \d+ as this Weir knows it\.$/,
+      withHead(backup, ({ tables }) => ({ tables: tables.toReversed() })),
+    ],
+    [
+      /^The backup has other columns in table channels: /,
+      withHead(
+        backup,
+        edited(({ columns }) => ({ columns: columns.toReversed() })),
+      ),
+    ],
+    [
+      /^The backup has other columns in table channels: /,
+      withHead(
+        backup,
+        edited(() => ({ numbered: {} })),
+      ),
+    ],
+    [
+      /^The backup has a table strange where channels is expected: /,
+      withHead(
+        backup,
+        edited(() => ({ name: "strange" })),
+      ),
+    ],
+    [
+      /^The backup has rows in table channels that the database refuses \(/,
+      withHead(Buffer.from(backup.toString().replace("\tmill\tchannel\t", "\tmill\tboat\t"))),
+    ],
+    [
+      /^The backup has schema version 9999, this Weir knows \d+: /,
+      withHead(backup, () => ({ schema: 9999 })),
+    ],
+    [
+      /^The backup has schema version 5, and this Weir restores from 26 on\.$/,
+      withHead(backup, () => ({ schema: 5 })),
+    ],
+    [/^the file has format 2, and this Weir reads 1: /, withHead(backup, () => ({ format: 2 }))],
+    [
+      /^the file is no backup: its first line is not that of a backup\.$/,
+      withHead(backup, () => ({ weir: "log" })),
+    ],
+  ];
+}
+
+test("a file that is whole, but not as Weir writes one, is refused in a sentence, and leaves nothing", async () => {
+  await using database = await createTestDatabase();
+  await using open = openStore(database.connection);
+  const { id } = await open.channel("mill");
+  await open.say(id, "the river is high");
+  const backup = await backupOf(open.db);
+  await using other = await createTestDatabase();
+  await using there = openStore(other.connection, BESIDE);
+  const cases = [...strangeBackups(backup), ...otherBackups(backup)];
+  for (const [words, bytes] of cases) {
+    await assert.rejects(restore(there.db, bytes), (error: unknown) => {
+      assert.ok(error instanceof OperatorError, String(error));
+      assert.match(error.message, words);
+      return true;
+    });
+    assert.equal(await isEmpty(there.db), true, String(words));
+  }
+});
+
+test("numbers go on behind the rows, also if the backup says less", async () => {
+  await using database = await createTestDatabase();
+  await using open = openStore(database.connection);
+  for (const name of ["a", "b", "c"]) await open.channel(name);
+  const backup = await backupOf(open.db);
+  const less = withHead(backup, ({ tables }) => ({
+    tables: tables.map((table) => (table.name === "channels" ? { ...table, numbered: { id: 1 } } : table)),
+  }));
+  await using other = await createTestDatabase();
+  await using there = openStore(other.connection, BESIDE);
+  await restore(there.db, less);
+  await there.channel("d");
+  assert.equal((await there.sql("select from channels")).length, 4);
+});
+
+test("a restored database that was written to since is in use, and so is one that holds another backup", async () => {
+  await using database = await createTestDatabase();
+  await using open = openStore(database.connection);
+  const { id } = await open.channel("mill");
+  await open.say(id, "one");
+  const backup = await backupOf(open.db);
+  await open.say(id, "two");
+  const later = await backupOf(open.db);
+  await using other = await createTestDatabase();
+  await using there = openStore(other.connection, BESIDE);
+  await restore(there.db, backup);
+  const inUse =
+    /^The database is in use already\. A backup is restored into an empty one: point database\.url/;
+  await assert.rejects(restore(there.db, later), { message: inUse });
+  await there.say(id, "three", { id: "later" });
+  await assert.rejects(restore(there.db, backup), { message: inUse });
+});
+
+test("an empty database of a newer schema is called that, and not one in use", async () => {
+  await using database = await createTestDatabase();
+  await using older = new Database(database.connection, SILENT);
+  await older.script("drop schema public cascade; create schema public");
+  await migrate(older, SILENT, SCHEMA - 1);
+  const backup = await backupOf(older);
+  await using other = await createTestDatabase();
+  await using there = new Database(other.connection, SILENT, BESIDE);
+  await assert.rejects(restore(there, backup), {
+    message: new RegExp(
+      `^The database is empty, but has schema version ${SCHEMA} already, and the backup has ${SCHEMA - 1}: point `,
+    ),
+  });
 });
 
 test("a backup of an older schema is restored as that, and then brought up to this one", async () => {
@@ -165,13 +342,34 @@ test("a backup of an older schema is restored as that, and then brought up to th
   assert.deepEqual(await readSchemaState(older), { current: SCHEMA - 1, known: SCHEMA });
   const address = { platform: "test", name: "old" };
   await createStore(older).channels.open({ address, kind: "channel", workspace: "", agent: agentId("main") });
-  const backup = await backupOf(older, SCHEMA - 1);
+  const backup = await backupOf(older);
   await using other = await createTestDatabase();
-  await using there = new Database(other.connection, SILENT);
+  await using there = new Database(other.connection, SILENT, BESIDE);
   await there.script("drop schema public cascade; create schema public");
-  await migrate(there, SILENT, SCHEMA - 1);
-  const read = reader(backup);
-  await restoreBackup(there, read, await read.head());
-  await migrate(there, SILENT);
+  assert.equal(await restore(there, backup), "restored");
+  assert.deepEqual(await readSchemaState(there), { current: SCHEMA, known: SCHEMA });
   assert.equal((await createStore(there).channels.find(address))?.address.name, "old");
+  assert.equal(await restore(there, backup), "there before");
+});
+
+test("a backup of the oldest schema comes up to this one in the same transaction, into a database of no schema", async () => {
+  await using database = await createTestDatabase();
+  await using older = new Database(database.connection, SILENT);
+  await older.script("drop schema public cascade; create schema public");
+  await migrate(older, SILENT, BASELINE_VERSION);
+  await older.script(
+    "insert into channels (platform, name, kind, workspace, agent) values ('test', 'old', 'channel', '', 'main')",
+  );
+  const backup = await backupOf(older);
+  await using other = await createTestDatabase();
+  await using there = new Database(other.connection, SILENT, BESIDE);
+  await there.script("drop schema public cascade; create schema public");
+  // What fails leaves no schema either.
+  await assert.rejects(restore(there, backup, backup.subarray(0, -1)), OperatorError);
+  assert.deepEqual(await readSchemaState(there), { current: 0, known: SCHEMA });
+  assert.equal(await restore(there, backup), "restored");
+  assert.equal(
+    (await createStore(there).channels.find({ platform: "test", name: "old" }))?.address.name,
+    "old",
+  );
 });

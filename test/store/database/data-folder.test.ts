@@ -70,7 +70,7 @@ describe("the data folder", () => {
   });
 
   test("is closed where an earlier version had left it open, with its files", async () => {
-    const typed = [TYPED_HISTORY, `${TYPED_HISTORY}.new`];
+    const typed = [TYPED_HISTORY, `${TYPED_HISTORY}.new`, `${TYPED_HISTORY}.0123456789ab`];
     const files = ["lock", "daemon.pid", "weir.log", "postgres.log", "postgres.log.old", ...typed];
     await makeOpen(...files);
     await mkdir(path.join(dataDir, "postgres"));

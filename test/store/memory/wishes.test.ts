@@ -91,6 +91,8 @@ test("wishes come with their summary, at once or written ahead, and are read wit
     assert.deepEqual(wishes[0], {
       ...wishAt(1),
       id: wishes[0]?.id,
+      message: wishes[0]?.message,
+      refusals: [],
       channel: id,
       at: new Date(wishAt(1).at),
       askerName: "Ann",

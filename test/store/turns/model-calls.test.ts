@@ -63,7 +63,7 @@ test("a channel's calls are summed by purpose and model, and those of compaction
   const { models, ...sum } = await store.modelCalls.totals(id);
   assert.deepEqual(sum, {
     calls: 5,
-    promptTokens: 3200,
+    promptTokens: 4200,
     cachedTokens: 500,
     completionTokens: 27,
     peakTokens: 900,

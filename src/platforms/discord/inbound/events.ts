@@ -57,7 +57,7 @@ type EventKind = "message" | "change";
 
 /** Failures of an unknown kind, half a minute apart in all, after which an event is given up. */
 const MAX_UNKNOWN = 6;
-/** Maximum events being read. Further events are fetched later, as after an interruption. */
+/** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** The same including removals: they are small, and some are never found again. */
 const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
@@ -67,7 +67,8 @@ export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
   readonly #channels = new KeyedQueue();
-  #waiting = 0;
+  /** Events that are read again, beside their channels. */
+  #late = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
 
@@ -154,18 +155,13 @@ export class DiscordEvents {
     maxWaiting = MAX_WAITING,
   ): Promise<void> {
     const { channel_id: lane } = place;
-    if (this.#waiting >= maxWaiting) {
+    if (this.#channels.isFull(lane, maxWaiting)) {
       this.#miss(place, "overflow");
       return;
     }
-    this.#waiting += 1;
     const storing: Promise<unknown>[] = [];
-    try {
-      const isOver = await this.#channels.add(lane, async () => this.#run(place, work, storing, kind));
-      if (!isOver) await this.#readLater(place, work, storing);
-    } finally {
-      this.#waiting -= 1;
-    }
+    const isOver = await this.#channels.add(lane, async () => this.#run(place, work, storing, kind));
+    if (!isOver) await this.#readLater(place, work, storing);
     await Promise.all(storing);
   }
 
@@ -209,11 +205,15 @@ export class DiscordEvents {
     const { intake } = this.#parts;
     const isOver = (error: unknown, failures: number): boolean =>
       isRefused(error) || (!mayPass(error) && failures >= MAX_UNKNOWN);
+    if (this.#late >= MAX_WAITING) return this.#miss(place, "overflow");
+    this.#late += 1;
     try {
       const outcomes = await intake.untilDone("event_not_read_yet", work, isOver);
       for (const { event, home } of outcomes ?? []) storing.push(intake.hand(event, home));
     } catch (error) {
       this.#tellUnread(place, error, "event_not_read");
+    } finally {
+      this.#late -= 1;
     }
   }
 

@@ -160,12 +160,13 @@ export class SlackEvents {
     }
   }
 
-  #converted({ channel: id, subtype }: z.infer<typeof conversion>): void {
+  #converted({ channel: id, subtype, ts }: z.infer<typeof conversion>): void {
     const channel = addressOf({ channel: id, threadTs: null });
+    const isPrivate = subtype === "channel_convert_to_private";
+    // A message of the same instant may have come before it.
+    const at = ts == null ? null : new Date(timeOfTs(ts).getTime() + 1);
     this.#parts.names.forgetChannel(id);
-    void this.#parts.inbox.meetChannels(PLATFORM_NAME, [
-      { channel, isPrivate: subtype === "channel_convert_to_private" },
-    ]);
+    void this.#parts.inbox.meetChannels(PLATFORM_NAME, [{ channel, isPrivate, ...(at !== null && { at }) }]);
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {

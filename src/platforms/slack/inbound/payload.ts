@@ -78,6 +78,7 @@ export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
 export const conversion = z.object({
   channel: z.string(),
   subtype: z.enum(["channel_convert_to_private", "channel_convert_to_public"]),
+  ts: z.string().nullish(),
 });
 
 export const goneEvent = z.object({ channel: z.string(), event_ts: z.string() });

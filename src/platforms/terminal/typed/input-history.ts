@@ -1,8 +1,12 @@
-import { appendFileSync, chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, rmSync, writeSync } from "node:fs";
+import { readText } from "../../../files/read-file.ts";
+import { openToAppend, replaceFile } from "../../../files/write-file.ts";
 import type { InputHistory } from "../presenters/presenter.ts";
 
 const MAX_LINES = 500;
 const MAX_LENGTH = 2000;
+/** A longer file is none of ours. */
+const MAX_BYTES = 64 * 1024 * 1024;
 /** Commands that tell what somebody wants gone. */
 const FORGETTING = /^\s*\/forget\b/i;
 
@@ -25,7 +29,7 @@ export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): Inpu
     add(text) {
       if (isOff || text.length > MAX_LENGTH || FORGETTING.test(text) || holdsSecret(text)) return;
       try {
-        appendFileSync(path, `${JSON.stringify(text)}\n`, { mode: 0o600 });
+        append(path, `${JSON.stringify(text)}\n`);
       } catch {
         isOff = true;
       }
@@ -43,18 +47,26 @@ export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): Inpu
 /** The newest lines; a file that has grown to twice as many is written anew with them. */
 function readLines(path: string): string[] {
   try {
-    const all = readFileSync(path, "utf8").split("\n").flatMap(textOf);
+    const all = readText(path, MAX_BYTES).split("\n").flatMap(textOf);
     const newest = all.slice(-MAX_LINES);
-    chmodSync(path, 0o600);
-    if (all.length >= 2 * MAX_LINES) {
-      const unfinished = `${path}.new`;
-      writeFileSync(unfinished, newest.map((text) => `${JSON.stringify(text)}\n`).join(""), { mode: 0o600 });
-      renameSync(unfinished, path);
-    }
+    append(path, "");
+    if (all.length >= 2 * MAX_LINES)
+      replaceFile(path, newest.map((text) => `${JSON.stringify(text)}\n`).join(""));
     return newest;
   } catch {
     // There is none yet, or it is no file of ours.
     return [];
+  }
+}
+
+/** Closes the file to others, if it was open to them. */
+function append(path: string, text: string): void {
+  const fd = openToAppend(path, { isLinkMeant: false });
+  try {
+    fchmodSync(fd, 0o600);
+    writeSync(fd, text);
+  } finally {
+    closeSync(fd);
   }
 }
 

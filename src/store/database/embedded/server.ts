@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { constants, type FileHandle, open, rename, stat } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WeirError } from "../../../core/errors.ts";
@@ -33,6 +33,9 @@ const STOP_TIMEOUTS_MS = { fast: 15_000, immediate: 5_000 } as const;
 /** pg_ctl itself looks ten times a second only. */
 const POLL_MS = 5;
 const LOG_MAX_BYTES = 10_000_000;
+/** A link is none of ours, and a pipe would be waited for. */
+const APPEND =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** SQLSTATE lock_file_exists: postmaster.pid, or the shared memory of a dead server's last backend. */
 const LOCK_FILE_EXISTS = " F0001 ";
 
@@ -141,7 +144,7 @@ async function firstOf(starting: Promise<ProgramResult>, pgData: string): Promis
 async function openLog(logFile: string): Promise<FileHandle> {
   const found = await stat(logFile).catch(() => null);
   if (found !== null && found.size > LOG_MAX_BYTES) await rename(logFile, `${logFile}.old`);
-  return open(logFile, "a", 0o600);
+  return open(logFile, APPEND, 0o600);
 }
 
 async function readFrom(logFile: string, offset: number): Promise<string> {

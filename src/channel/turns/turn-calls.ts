@@ -1,0 +1,60 @@
+import type { RunningTurn } from "../../store/turns/turn-rows.ts";
+import type { ModelCallRecord } from "../../llm/model.ts";
+import type { ModelCallRow } from "../../store/turns/model-calls.ts";
+import type { CallRefusal } from "../../turn/refused-call.ts";
+import type { TurnResult } from "../../turn/outcome.ts";
+import { BoundedCalls } from "../call-bounds.ts";
+import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
+import { storeCalls } from "../model-usage.ts";
+import type { Asked } from "./asked.ts";
+import { askerOf, refusedForBudget } from "./turn-budget.ts";
+
+type TurnCallsParts = ActorParts & { readonly history: Pick<GuardedHistory, "current"> };
+
+/**
+ * The model calls of one run of a turn. The row of the last one is stored with the turn's end, in one transaction; those before it as
+ * soon as another call begins, without a wait: who dies in the middle loses what was in flight.
+ */
+export class TurnCalls {
+  readonly #parts: TurnCallsParts;
+  readonly #turn: RunningTurn;
+  readonly #isUnderWay: boolean;
+  readonly #calls: BoundedCalls;
+  #rows: ModelCallRow[] = [];
+
+  constructor(parts: TurnCallsParts, turn: RunningTurn, { approvals }: Pick<Asked, "approvals">) {
+    this.#parts = parts;
+    this.#turn = turn;
+    // One that has begun before, or answers a person's decision, no budget refuses.
+    const isUnderWay = turn.attempts > 1 || approvals.length > 0;
+    this.#isUnderWay = isUnderWay;
+    const { id, question = id, calls: stored = 0 } = turn;
+    const person = askerOf(parts.history.current, turn, parts.address.platform);
+    this.#calls = new BoundedCalls(parts, { purpose: { turn: id }, question, stored, person, isUnderWay });
+  }
+
+  /** How the turn ends where nothing is left of a budget; null: it may begin. */
+  refused(): TurnResult | null {
+    return refusedForBudget(this.#parts, this.#turn, this.#isUnderWay);
+  }
+
+  begin(model: string, estimatedTokens: number): CallRefusal | null {
+    this.store();
+    return this.#calls.begin(model, estimatedTokens);
+  }
+
+  end(record: ModelCallRecord, estimatedTokens: number): void {
+    this.#rows.push(this.#calls.end(record, estimatedTokens));
+  }
+
+  /** Hands over the rows that are not stored. */
+  take(): ModelCallRow[] {
+    return this.#rows.splice(0);
+  }
+
+  /** Stores what was not handed over. Does not wait. */
+  store(): void {
+    storeCalls(this.#parts, this.take());
+  }
+}

@@ -1,0 +1,61 @@
+import type { Writable } from "node:stream";
+
+/** What waits for a reader at most, in bytes; what is written beyond it is dropped. */
+export const MOST_WAITING = 1_048_576;
+
+/** The part of a stream that is needed. */
+type Stream = Pick<Writable, "write" | "writableLength" | "destroyed" | "once">;
+
+/**
+ * Writes lines to a stream that somebody else reads, and never waits for that reader: at the bound lines are dropped and counted, and
+ * once there is room again a line says how many. The stream must not block (see `neverBlock`).
+ */
+export class BoundedOutput {
+  readonly #stream: Stream;
+  readonly #wordOf: (dropped: number) => string;
+  #dropped = 0;
+
+  /** @param wordOf the line that says how many lines were dropped, with its line break */
+  constructor(stream: Stream, wordOf: (dropped: number) => string) {
+    this.#stream = stream;
+    this.#wordOf = wordOf;
+  }
+
+  /** @param line with its line break */
+  write(line: string): void {
+    if (this.#stream.destroyed) return;
+    if (this.#dropped > 0 || this.#stream.writableLength > MOST_WAITING) {
+      // The stream is full, so it drains where anybody reads on.
+      if (this.#dropped === 0) this.#stream.once("drain", () => this.#sayDropped());
+      this.#dropped++;
+      return;
+    }
+    this.#stream.write(line);
+  }
+
+  #sayDropped(): void {
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    this.write(this.#wordOf(dropped));
+  }
+}
+
+/**
+ * Has a terminal's stream queue what its reader does not take: Node makes the streams of terminals wait, so a terminal that is held
+ * (Ctrl-S, a suspended window) would stop the process. Pipes and sockets queue by themselves, and files are written at once.
+ */
+export function neverBlock(stream: NodeJS.WriteStream): void {
+  if (!stream.isTTY) return;
+  const handle: unknown = Reflect.get(stream, "_handle");
+  // Node has no public way.
+  if (hasSetBlocking(handle)) handle.setBlocking(false);
+}
+
+function hasSetBlocking(handle: unknown): handle is { setBlocking(isBlocking: boolean): void } {
+  return (
+    typeof handle === "object" &&
+    handle !== null &&
+    "setBlocking" in handle &&
+    typeof handle.setBlocking === "function"
+  );
+}

@@ -1,0 +1,23 @@
+import type { FailureKind } from "../prompts/load.ts";
+import type { HandOff } from "../tools/tool.ts";
+
+export type TurnOutcome =
+  | { readonly kind: "answered"; readonly text: string; readonly handOff?: HandOff }
+  | { readonly kind: "skipped"; readonly reason: string; readonly handOff?: HandOff }
+  /** The signal ended it; `text` is what had been said by then. */
+  | { readonly kind: "stopped"; readonly text: string }
+  /** Its model may not be called any more; `text` is what was shown last. */
+  | { readonly kind: "bounded"; readonly text: string; readonly calls: number; readonly why: string }
+  /** `why` holds nothing that somebody else said; `said`: the provider's words, which may repeat what people wrote. */
+  | {
+      readonly kind: "failed";
+      readonly failure: FailureKind;
+      readonly why: string;
+      readonly said?: string;
+    };
+
+export interface TurnResult {
+  readonly outcome: TurnOutcome;
+  /** Time spent waiting for the model, ms. */
+  readonly modelMs: number;
+}
