@@ -1,18 +1,16 @@
 import { parseIntoClientConfig } from "pg-connection-string";
 import pg from "pg";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import { unreached } from "./errors.ts";
 import { tlsOf } from "./tls.ts";
 
 /** What the address says of encryption: taken out of it, and read by {@link tlsOf} instead of `pg`. */
-const TLS_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
-const OWN_PARAMETERS = [...TLS_PARAMETERS, "ssl", "uselibpqcompat"];
+const OWN_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey", "ssl", "uselibpqcompat"];
 
-/** For the embedded server: what is not set here `pg` would take from PGSSLMODE, PGSSLNEGOTIATION and PGREPLICATION. */
-const UNENCRYPTED: pg.ClientConfig & { readonly replication: string } = {
-  ssl: false,
-  sslnegotiation: "postgres",
-  replication: "false",
-};
+/** By a socket of this machine. What is not set here `pg` would take from PGSSLMODE and PGSSLNEGOTIATION. */
+const UNENCRYPTED: pg.ClientConfig = { ssl: false, sslnegotiation: "postgres" };
+/** The embedded server: nor is it asked for by PGREPLICATION. A pooler before another server may refuse that setting. */
+const EMBEDDED: pg.ClientConfig & { readonly replication: string } = { ...UNENCRYPTED, replication: "false" };
 /** Whatever the address, PGCLIENT_ENCODING or the server's default says. */
 const ENCODING: pg.ClientConfig = { client_encoding: "UTF8" };
 
@@ -47,7 +45,7 @@ export class ServerClient extends pg.Client {
     });
   }
 
-  /** Tells once: some failures of a login are events of the client, which nobody else hears yet. */
+  /** Calls back once: `pg` reports some failures of a login as an event of the client alone, and throws for a port that is none. */
   #connect(connected: Connected): void {
     let isTold = false;
     const tell = (failure: Error | null): void => {
@@ -65,12 +63,16 @@ export class ServerClient extends pg.Client {
       process.nextTick(tell, this.#unusable);
       return;
     }
-    super.connect((error: Error | null) => tell(error ?? null));
+    try {
+      super.connect((error: Error | null) => tell(error ?? null));
+    } catch (error) {
+      process.nextTick(tell, error instanceof Error ? error : new Error(String(error)));
+    }
   }
 }
 
 function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientConfig | Error {
-  if (connectionString === undefined) return { ...UNENCRYPTED, ...own, ...ENCODING };
+  if (connectionString === undefined) return { ...EMBEDDED, ...own, ...ENCODING };
   try {
     const given = readAddress(connectionString, process.env);
     // Of two values for one setting the server takes the last.
@@ -89,20 +91,45 @@ function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientC
 export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientConfig {
   const at = address.indexOf("?");
   const query = new URLSearchParams(at < 0 ? "" : address.slice(at + 1));
-  const tls = Object.fromEntries(
-    TLS_PARAMETERS.map((name) => [name, query.get(name) ?? env[`PG${name.toUpperCase()}`]]),
-  );
-  tls["sslmode"] = query.get("sslmode") ?? modeOf(query.get("ssl")) ?? env["PGSSLMODE"];
+  const own = new Map(OWN_PARAMETERS.map((name) => [name, filled(query.get(name))]));
   for (const name of OWN_PARAMETERS) query.delete(name);
-  const bare = at < 0 ? address : `${address.slice(0, at)}?${query.toString()}`;
-  const settings = parseIntoClientConfig(bare);
+  const settings = parse(at < 0 ? address : `${address.slice(0, at)}?${query.toString()}`);
+  const host = filled(settings.host) ?? filled(env["PGHOST"]);
   // A socket of this machine is not encrypted, as with libpq.
-  const host = settings.host ?? env["PGHOST"];
-  return { ...settings, ssl: host?.startsWith("/") === true ? false : tlsOf(tls) };
+  if (host?.startsWith("/") === true) return { ...settings, ...UNENCRYPTED };
+  const sslnegotiation = settings.sslnegotiation ?? filled(env["PGSSLNEGOTIATION"]) ?? "postgres";
+  const isChecked = ["sslrootcert", "sslcert", "sslkey"].some((name) => own.get(name) !== undefined);
+  const fallback = isChecked || settings.sslnegotiation === "direct" ? "verify-full" : "disable";
+  const ssl = tlsOf({
+    sslmode: own.get("sslmode") ?? modeOf(own.get("ssl")) ?? filled(env["PGSSLMODE"]) ?? fallback,
+    sslrootcert: own.get("sslrootcert") ?? filled(env["PGSSLROOTCERT"]),
+    sslcert: own.get("sslcert") ?? filled(env["PGSSLCERT"]),
+    sslkey: own.get("sslkey") ?? filled(env["PGSSLKEY"]),
+  });
+  if (ssl === false) return { ...settings, ssl, sslnegotiation: "postgres" };
+  if (sslnegotiation !== "postgres" && sslnegotiation !== "direct")
+    throw new OperatorError(
+      `There is no sslnegotiation "${sslnegotiation}". Set postgres or direct in DATABASE_URL.`,
+    );
+  return { ...settings, ssl, sslnegotiation };
+}
+
+/** @throws OperatorError in words that hold no password */
+function parse(address: string): pg.ClientConfig {
+  try {
+    return parseIntoClientConfig(address);
+  } catch (error) {
+    if (errorCode(error) === "ERR_INVALID_URL" || error instanceof URIError) throw error;
+    throw new OperatorError(`DATABASE_URL cannot be used: ${errorMessage(error)}.`, { cause: error });
+  }
+}
+
+function filled(value: string | null | undefined): string | undefined {
+  return value === null || value === "" ? undefined : value;
 }
 
 /** `ssl=true` of the address of a JDBC client, as libpq reads it. */
-function modeOf(ssl: string | null): string | undefined {
-  if (ssl === null) return undefined;
+function modeOf(ssl: string | undefined): string | undefined {
+  if (ssl === undefined) return undefined;
   return ["0", "false"].includes(ssl) ? "disable" : ssl === "no-verify" ? ssl : "require";
 }

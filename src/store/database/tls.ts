@@ -4,7 +4,7 @@ import { errorMessage, OperatorError } from "../../core/errors.ts";
 
 /** What an address, or the environment in its place, says of encryption, by libpq's names. */
 export interface TlsSettings {
-  readonly sslmode?: string | undefined;
+  readonly sslmode: string;
   readonly sslrootcert?: string | undefined;
   readonly sslcert?: string | undefined;
   readonly sslkey?: string | undefined;
@@ -25,9 +25,7 @@ const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-ful
  * @throws OperatorError if there is no such mode, or it wants a file that is not named; Error if a file cannot be read
  */
 export function tlsOf(settings: TlsSettings): false | ConnectionOptions {
-  const { sslrootcert: root, sslcert, sslkey } = settings;
-  const isGiven = root !== undefined || sslcert !== undefined || sslkey !== undefined;
-  const mode = settings.sslmode ?? (isGiven ? "verify-full" : "disable");
+  const { sslmode: mode, sslrootcert: root, sslcert, sslkey } = settings;
   if (!MODES.includes(mode))
     throw new OperatorError(`There is no sslmode "${mode}". Set one of ${MODES.join(", ")} in DATABASE_URL.`);
   if (mode === "disable") return false;

@@ -99,6 +99,7 @@ test("whatever keeps a session from coming about may pass, and says what to do",
     [{ says: "HTTP/1.1 400 Bad Request\r\n\r\n<html>" }, "", /The database is not available/],
     [{ says: Buffer.from("\u{4a}\0\0\0\n8.0.36 MySQL") }, "", /Something else than Postgres answers/],
     [{ says: "" }, checked, /The database is not available/],
+    [good, "?port=99999", /The database is not available: .*99999/],
     [good, `?sslmode=verify-full&sslrootcert=${folder}/none.pem`, /sslrootcert of DATABASE_URL .*ENOENT/],
     [good, `?sslmode=verify-full&sslrootcert=${root}&sslkey=${root}&sslcert=${root}`, /sslcert and sslkey/],
   ];
@@ -116,6 +117,8 @@ test("an address that is wrong in itself is the operator's to change", async () 
   for (const [query, why] of [
     ["?sslmode=requre", /no sslmode "requre"/],
     ["?sslmode=verify-ca", /sslrootcert/],
+    ["?sslmode=require&sslnegotiation=none", /no sslnegotiation "none"/],
+    ["?port=none", /DATABASE_URL cannot be used: Invalid port/],
   ] as const) {
     const failure = await ask(query);
     assert.match(failure?.message ?? "", why);
@@ -129,7 +132,8 @@ test("the environment says what the address leaves open, and nothing else", () =
   assert.ok(typeof open.ssl === "object" && open.ssl.ca === authority.cert);
   assert.equal(readAddress("postgres://weir@db.example/weir?sslmode=disable", env).ssl, false);
   assert.equal(readAddress("postgres://weir@localhost/weir?host=%2Frun%2Fpostgresql", env).ssl, false);
-  assert.equal(readAddress("postgres://weir@db.example/weir", {}).ssl, false);
+  const silent = [{}, { PGSSLROOTCERT: root }, { PGSSLMODE: "" }, { PGSSLNEGOTIATION: "direct" }];
+  for (const one of silent) assert.equal(readAddress("postgres://weir@db.example/weir", one).ssl, false);
   const whole = readAddress(
     "postgres://weir:p%40ss@db.example:6432/weir?options=-c%20a%3Db&sslmode=require",
     {},

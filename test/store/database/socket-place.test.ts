@@ -21,9 +21,12 @@ test("a temporary folder that is not there is not needed for the socket of a lon
 });
 
 test("a socket's folder that cannot be made is the operator's to change", async () => {
-  await assert.rejects(makeSocketFolder("/nowhere/at/all/weir-1", [], "database socket"), (error: unknown) => {
-    assert.ok(error instanceof OperatorError);
-    assert.match(error.message, /database socket cannot be made \(ENOENT.*TMPDIR.*data_dir/);
-    return true;
-  });
+  await assert.rejects(
+    makeSocketFolder("/nowhere/at/all/weir-1", [], "database socket"),
+    (error: unknown) => {
+      assert.ok(error instanceof OperatorError);
+      assert.match(error.message, /database socket cannot be made \(ENOENT.*TMPDIR.*data_dir/);
+      return true;
+    },
+  );
 });

@@ -59,7 +59,8 @@ export async function runProgram(
   child.stdin?.end(options.input ?? "");
   return new Promise((resolve, reject) => {
     child.once("error", (error) => {
-      if (isShortOfDescriptors(error)) reject(new ProgramNotStartedError(errorMessage(error), { cause: error }));
+      if (isShortOfDescriptors(error))
+        reject(new ProgramNotStartedError(errorMessage(error), { cause: error }));
       else resolve({ code: -1, output: error.message });
     });
     child.once(options.outputTo === undefined ? "close" : "exit", (code, signal) =>
