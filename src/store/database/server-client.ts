@@ -1,5 +1,6 @@
 import { parseIntoClientConfig } from "pg-connection-string";
 import pg from "pg";
+import { postgresVariables } from "../../config/load.ts";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import { unreached } from "./errors.ts";
 import { tlsOf } from "./tls.ts";
@@ -74,7 +75,7 @@ export class ServerClient extends pg.Client {
 function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientConfig | Error {
   if (connectionString === undefined) return { ...EMBEDDED, ...own, ...ENCODING };
   try {
-    const given = readAddress(connectionString, process.env);
+    const given = readAddress(connectionString, postgresVariables());
     // Of two values for one setting the server takes the last.
     const options = [given.options, own.options].filter((one) => one !== undefined).join(" ");
     return { ...given, ...own, options, ...ENCODING };
