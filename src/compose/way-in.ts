@@ -73,6 +73,7 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     digesterOf,
   });
   stack.use(router.erasures);
+  stack.use(router.privacy);
   return router;
 }
 

@@ -270,3 +270,8 @@ function deepFreeze<Value>(value: Value): Value {
 export function isColourUnwanted(env: Environment = process.env): boolean {
   return (env["NO_COLOR"] ?? "") !== "";
 }
+
+/** What the host says of Postgres, for what `DATABASE_URL` leaves open: the variables of libpq. */
+export function postgresVariables(env: Environment = process.env): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("PG")));
+}

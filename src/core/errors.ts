@@ -40,9 +40,23 @@ export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${JSON.stringify(value)}`);
 }
 
+/** Nothing more can be opened: by this process, or on this machine. */
+const NO_DESCRIPTORS = /\b(?:EMFILE|ENFILE)\b/;
+
+export function isShortOfDescriptors(error: unknown): boolean {
+  return error instanceof Error && NO_DESCRIPTORS.test(`${errorCode(error)} ${error.message}`);
+}
+
 /** The one line of an unknown thrown value that a log can show. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // One for each address that was tried; the whole has no words of its own.
+  if (error instanceof AggregateError && error.message === "")
+    return error.errors.map(errorMessage).join("; ");
+  const { message } = error;
+  return isShortOfDescriptors(error) && !message.includes("ulimit")
+    ? `${message} (too many open files: raise \`ulimit -n\`, or LimitNOFILE= of a systemd unit)`
+    : message;
 }
 
 /** The code of an error of the system, a socket or a database: `ENOENT`, `57P01`; "" without one. */

@@ -174,8 +174,7 @@ export interface PlatformInbox {
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
   /**
-   * Notes whether channels are private now, in the order in which it is told. Must not throw. Resolves when that is stored, or never will
-   * be; must not reject.
+   * Notes whether channels are private now, of each the latest. Resolves when that is stored, or Weir ends; must not reject.
    */
   meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */

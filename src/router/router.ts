@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { errorMessage } from "../core/errors.ts";
 import type { ChannelRegistry } from "../channel/live/registry.ts";
 import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Renewal } from "../channel/live/renewal.ts";
@@ -35,6 +34,7 @@ import { ChannelIds } from "./channel-ids.ts";
 import { MessageChanges } from "./message-changes.ts";
 import type { ConfirmedNames } from "./confirmed-names.ts";
 import { ChannelErasure } from "./channel-erasure.ts";
+import { ChannelPrivacyNotes } from "./channel-privacy.ts";
 import { retryWrite } from "../async/retry.ts";
 import { assertStorable, blame } from "./storable-event.ts";
 import type { Speakers } from "./speakers.ts";
@@ -94,8 +94,6 @@ export class Router implements PlatformInbox {
   /** Channels that nobody answers and that were reported. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   readonly #roles: TurnRoles;
-  /** What was told of channels is stored in that order. */
-  #told: Promise<void> = Promise.resolve();
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
   readonly pairing: Pairing;
@@ -103,6 +101,8 @@ export class Router implements PlatformInbox {
   readonly ledger: BindingLedger;
   /** Blanks the messages of deleted channels; begin it once at the start, and dispose of it. */
   readonly erasures: ChannelErasure;
+  /** Stores who may see the channels; dispose of it. */
+  readonly privacy: ChannelPrivacyNotes;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
@@ -121,6 +121,7 @@ export class Router implements PlatformInbox {
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
+    this.privacy = new ChannelPrivacyNotes(parts.store, parts.log);
   }
 
   /** The bindings are others: channels are looked at anew with their next message. */
@@ -182,16 +183,8 @@ export class Router implements PlatformInbox {
     return asked === "within" ? null : NOT_RUN;
   }
 
-  async meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
-    if (channels.length === 0) return;
-    const { store, log } = this.#parts;
-    this.#told = this.#told
-      .then(async () => retryWrite(async () => store.channels.tellPrivacy(platform, channels)))
-      .then(
-        () => undefined,
-        (error: unknown) => log.error({ platform, why: errorMessage(error) }, "privacy_not_stored"),
-      );
-    await this.#told;
+  async meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
+    await this.privacy.note(channels);
   }
 
   #find(where: ChannelOnPlatform): Binding | undefined {

@@ -23,6 +23,11 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /not a valid data directory|could not (?:open|read|locate|find) .*(?:file|directory|checkpoint)|invalid checkpoint|checksum|PANIC|corrupt/i,
     "the files of the database are damaged or missing: put the data folder back from a copy, or set data_dir to a new place and run weir restore with your last backup; keep this folder until that works",
   ],
+  [/ulimit/, "raise the limit of open files (ulimit -n), and try again"],
+  [
+    /certificate|sslmode|sslrootcert/i,
+    "set sslmode and sslrootcert in DATABASE_URL as the server's certificate wants it: docs/operate.md says what they mean",
+  ],
   [
     /no connection left|too many (?:clients|connections)|remaining connection slots/i,
     "raise max_connections of the server, or end programs that hold its connections; Weir takes 15 at most, and one more in a cluster",

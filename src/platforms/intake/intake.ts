@@ -81,6 +81,7 @@ export class Intake {
   /** Since when this connection hears everything; null: the platform replays what came before it. */
   #heardFrom: Date | null = null;
   #waiting = 0;
+  #isOverflowing = false;
 
   constructor(parts: IntakeParts) {
     const { inbox, history, platform, holdMs = HOLD_MS, catchUpMaxAgeMs: maxAgeMs, watermarkEveryMs } = parts;
@@ -153,6 +154,14 @@ export class Intake {
     this.#missedEvents.miss(name, where, this.#resuming);
   }
 
+  /** Notes an event that is left out because too many wait, and says so once. See {@link miss}. */
+  leave(name: string, where: FindActiveChannels): void {
+    const { platform, log } = this.#parts;
+    if (!this.#isOverflowing) log.error({ platform, channel: name }, "events_overflow");
+    this.#isOverflowing = true;
+    this.miss(name, where);
+  }
+
   /**
    * Stores an event after its channel's earlier events.
    * @param home the event's channel, even if the event names none
@@ -161,7 +170,7 @@ export class Intake {
   async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     const most = event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES;
     if (this.#waiting >= most || this.#channels.isFull(home.channel.name, most)) {
-      this.miss(home.channel.name, async () => Promise.resolve([home]));
+      this.leave(home.channel.name, async () => Promise.resolve([home]));
       return undefined;
     }
     this.#waiting += 1;
@@ -171,16 +180,21 @@ export class Intake {
       return await receipt;
     } finally {
       this.#waiting -= 1;
+      if (this.#waiting === 0) this.#isOverflowing = false;
     }
   }
 
   /**
    * Retries work on an event that the platform delivers only once, until the intake is closed.
    * @returns undefined: the intake was closed
-   * @throws errors that are not retryable
+   * @throws what `isOver` says; default: what is refused for good
    */
-  async untilDone<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
-    return this.#platformRetry.untilDone(event, work);
+  async untilDone<Result>(
+    event: string,
+    work: () => Promise<Result>,
+    isOver?: (error: unknown, failures: number) => boolean,
+  ): Promise<Result | undefined> {
+    return this.#platformRetry.untilDone(event, work, isOver);
   }
 
   /** True: of all events that are no longer waiting here, none is missing without being recorded as missing. */
@@ -229,9 +243,9 @@ export class Intake {
   /** Retries a change: it may be delivered only once, and its message may be too old for a catch-up. Must not throw. */
   async #takeLater(change: InboundChange, home: ChannelOnPlatform): Promise<Receipt | undefined> {
     try {
-      return await this.#platformRetry.untilDone("change_not_stored_yet", async () =>
-        this.#pendingChanges.receive(change),
-      );
+      const store = async (): Promise<Receipt> => this.#pendingChanges.receive(change);
+      const isOver = (error: unknown): boolean => error instanceof UnstorableError;
+      return await this.#platformRetry.untilDone("change_not_stored_yet", store, isOver);
     } catch (error) {
       this.#warn("event_refused", change, home, error);
       return undefined;

@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
 import { pause } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
-import { isRetryable, retry } from "../../async/retry.ts";
-import { errorMessage } from "../../core/errors.ts";
+import { retry } from "../../async/retry.ts";
+import { errorMessage, UnstorableError } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PlatformRetryOptions {
@@ -46,24 +46,31 @@ export class PlatformRetry {
   }
 
   /**
-   * Tries at least once, and again until it is done.
+   * Tries at least once, and again until it is done, whatever it fails by, but for what {@link isRefused} says.
+   * @param isOver it is given up for that; `failures`: before this one
    * @returns undefined: all waiting was ended before that
-   * @throws what no waiting mends
+   * @throws what it is given up for
    */
-  async untilDone<Result>(event: string, work: () => Promise<Result>): Promise<Result | undefined> {
+  async untilDone<Result>(
+    event: string,
+    work: () => Promise<Result>,
+    isOver: (error: unknown, failures: number) => boolean = isRefused,
+  ): Promise<Result | undefined> {
     const { platform, log, signal, backOff = BACK_OFF } = this.#options;
+    let isGivenUp = false;
     try {
       return await retry(
         work,
         (error, failures) => {
-          if (!isRetryable(error)) return null;
+          isGivenUp = isOver(error, failures);
+          if (isGivenUp) return null;
           log.warn({ platform, why: errorMessage(error) }, event);
           return waitAfter(error, failures, backOff);
         },
         signal,
       );
     } catch (error) {
-      if (!isRetryable(error)) throw error;
+      if (isGivenUp) throw error;
       return undefined;
     }
   }
@@ -82,6 +89,11 @@ export class PlatformRetry {
     const done = work.then(() => true);
     return (await withDeadline(done, ms, this.#options.signal)) ?? false;
   }
+}
+
+/** The platform, or the database, will never do this. Every other failure, known or not, may be over later. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof UnstorableError || isFinal(error);
 }
 
 function isFinal(error: unknown): boolean {

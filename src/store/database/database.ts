@@ -10,6 +10,7 @@ import {
 } from "./errors.ts";
 import type { CopyClient } from "./copy-client.ts";
 import { Probe } from "./probe.ts";
+import { ServerClient } from "./server-client.ts";
 import { LookUps } from "../search/look-ups.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
 
@@ -162,7 +163,7 @@ export class Database implements Queryable, AsyncDisposable {
   async copy<Result>(mode: "read" | "write", work: (client: CopyClient) => Promise<Result>): Promise<Result> {
     const { copyStreams } = await import("./copy-client.ts");
     // A table may take hours.
-    const client = new pg.Client(this.#session);
+    const client = new ServerClient(this.#session);
     client.on("error", () => undefined);
     const query: Queryable["query"] = async (statement, values = []) =>
       this.#run(client, { ...statement, limitMs: UNLIMITED_MS }, values);
@@ -191,7 +192,7 @@ export class Database implements Queryable, AsyncDisposable {
    * @param onEnd told once, where the connection ends by itself: nothing is heard from then on
    */
   async listen(topic: string, onMessage: () => void, onEnd: () => void): Promise<AsyncDisposable> {
-    const client = new pg.Client(this.#session);
+    const client = new ServerClient(this.#session);
     let isOver = false;
     const end = (): void => {
       if (!isOver) onEnd();
@@ -306,7 +307,7 @@ export class Database implements Queryable, AsyncDisposable {
 /** A pool that survives the end of its connections. */
 function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
   // A server that has vanished never ends its side of an idle connection, which keeps no process alive for that.
-  const pool = new pg.Pool({ ...config, allowExitOnIdle: true });
+  const pool = new pg.Pool({ ...config, Client: ServerClient, allowExitOnIdle: true });
   // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
   // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
   pool.on("connect", (client) => {

@@ -41,6 +41,26 @@ const REFUSED_ROW = /^(?:23502|23514)$/;
 /** What the system says of a host, a connection or a socket (ECONNRESET): there are more codes for it than one thinks of. */
 const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/;
 
+/**
+ * There was no session yet, for whatever reason: a name, a network, a certificate, a login, another program in the server's place.
+ * Raised by the step that connects, and by nothing else; `translateDatabaseError` makes of it what callers get.
+ */
+class UnreachedError extends Error {
+  readonly code: string;
+  readonly server: string;
+
+  constructor(cause: unknown, server: string) {
+    super(errorMessage(cause), { cause });
+    this.code = errorCode(cause);
+    this.server = server;
+  }
+}
+
+/** @param server its address, without a password */
+export function unreached(cause: unknown, server: string): Error {
+  return new UnreachedError(cause, server);
+}
+
 function isOfNetwork(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOfNetwork);
   const isOfFile = error instanceof Error && "syscall" in error && error.syscall === "open";
@@ -58,9 +78,14 @@ export function isOfInfrastructure(error: unknown): boolean {
 /** Whose server it is: of `database.url`, or the one that Weir starts. */
 export type ServerOrigin = "url" | "embedded";
 
-/** Tells the failures of a query apart, once, here; what is neither of ours is a bug and stays as it is. */
-export function translateDatabaseError(error: unknown, origin: ServerOrigin = "url"): unknown {
-  // Of a statement in a transaction, which hears of it as well.
+/**
+ * Tells failures apart, once, here. Before there is a session, each is about the server and the way to it; of a statement, its SQLSTATE
+ * says so, and what is neither of ours is a bug and stays as it is.
+ */
+export function translateDatabaseError(thrown: unknown, origin: ServerOrigin = "url"): unknown {
+  const isUnreached = thrown instanceof UnreachedError;
+  const error = isUnreached ? thrown.cause : thrown;
+  // Of a statement in a transaction, which hears of it as well; or of the address.
   if (error instanceof WeirError) return error;
   const code = errorCode(error);
   if (code === STALE_EPOCH) return new StaleEpochError(errorMessage(error), { cause: error });
@@ -72,10 +97,10 @@ export function translateDatabaseError(error: unknown, origin: ServerOrigin = "u
     );
   }
   if (REFUSED.test(code) || errorMessage(error).startsWith("SASL")) {
-    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${HINTS[origin]}`, {
-      cause: error,
-    });
+    const remedy = remedyFor(error, code, origin);
+    return new OperatorError(`The database refuses us: ${errorMessage(error)}. ${remedy}`, { cause: error });
   }
+  if (isUnreached) return unavailable(error, code, origin, thrown.server);
   if (UNAVAILABLE.test(code) || isOfNetwork(error)) return unavailable(error, code, origin);
   // `pg` reports an ended connection as a plain Error without a code.
   if (
@@ -119,16 +144,58 @@ const HINTS: Readonly<Record<ServerOrigin, string>> = {
   embedded: "It is the embedded Postgres; postgres.log in the data folder says more.",
 };
 
-/** By SQLSTATE: what is plain enough to say what helps. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  "53100": "The disk of the database is full: make room.",
-  "53200": "The machine of the database is short of memory.",
-  "53300": "The database has no connection left: raise its max_connections, or close others.",
-};
+/** By the code or the words of a failure: what helps. The first that fits. */
+const REMEDIES: readonly (readonly [sign: RegExp, remedy: string])[] = [
+  [/^53100/, "The disk of the database is full: make room."],
+  [/^53200/, "The machine of the database is short of memory."],
+  [/^53300/, "The database has no connection left: raise its max_connections, or close others."],
+  [/^(?:EMFILE|ENFILE)/, "Weir goes on when it may open files again."],
+  [/^CERT_HAS_EXPIRED/, "The certificate of the database's server has expired: renew it there."],
+  [
+    /^CERT_NOT_YET_VALID/,
+    "The certificate of the database's server is not valid yet: check the clocks of both machines.",
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID/,
+    "The certificate of the database's server is for another name: put that name into DATABASE_URL, or set sslmode=verify-ca with " +
+      "sslrootcert there.",
+  ],
+  [
+    /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|INVALID_(?:CA|PURPOSE))/,
+    "The certificate of the database's server is not of an authority that is trusted here: add sslrootcert=/path/ca.pem to DATABASE_URL, " +
+      "or set sslmode=require there, which encrypts and checks nothing.",
+  ],
+  [
+    /does not support SSL/,
+    "Turn encryption on at the server, or set sslmode=disable in DATABASE_URL on a network that you trust.",
+  ],
+  [
+    /error establishing an SSL connection|received invalid response/,
+    "Something else than Postgres answers there: check the host and the port in DATABASE_URL.",
+  ],
+  [
+    /^(?:ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO)/,
+    "No encrypted connection came about: check the server's TLS versions, and sslrootcert, sslcert and sslkey of DATABASE_URL.",
+  ],
+  [/no encryption$/, "The server wants an encrypted connection: add sslmode=verify-full to DATABASE_URL."],
+];
 
-function unavailable(cause: unknown, code: string, origin: ServerOrigin): DatabaseUnavailableError {
-  const hint = REMEDIES[code] ?? HINTS[origin];
-  return new DatabaseUnavailableError(`The database is not available: ${errorMessage(cause)}. ${hint}`, {
-    cause,
-  });
+/** What Node adds to an error of a certificate. */
+const NODES_ADVICE = /; if the root CA .*$/;
+
+function remedyFor(error: unknown, code: string, origin: ServerOrigin): string {
+  const [, remedy] = REMEDIES.find(([sign]) => sign.test(code) || sign.test(errorMessage(error))) ?? [];
+  return remedy ?? HINTS[origin];
+}
+
+function unavailable(
+  cause: unknown,
+  code: string,
+  origin: ServerOrigin,
+  server = "",
+): DatabaseUnavailableError {
+  const why = errorMessage(cause).replace(NODES_ADVICE, "");
+  const where = server === "" || why.includes(server) ? "" : ` (${server})`;
+  const what = `The database is not available: ${why}${where}. ${remedyFor(cause, code, origin)}`;
+  return new DatabaseUnavailableError(what, { cause });
 }

@@ -1,5 +1,6 @@
-import pg from "pg";
+import type pg from "pg";
 import { errorCode } from "../../core/errors.ts";
+import { ServerClient } from "./server-client.ts";
 import { endClient, runOn } from "./statements.ts";
 
 /** SQLSTATEs of a server that has no room for the probe: it serves others meanwhile. */
@@ -37,7 +38,7 @@ export class Probe implements AsyncDisposable {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client(this.#session);
+    const client = new ServerClient(this.#session);
     this.#client = client;
     // It is noticed by the next question.
     client.on("error", () => undefined);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { UnstorableError } from "../../../src/core/errors.ts";
+import { OperatorError, UnstorableError } from "../../../src/core/errors.ts";
 import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { RateLimiter } from "../../../src/platforms/shared/rate-limiter.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
@@ -245,6 +245,27 @@ describe("a change that cannot be stored just now", () => {
     assert.equal(await taken, undefined);
     assert.deepEqual([got(), inbox.failures], [[], []]);
   });
+});
+
+test("a change is tried again whatever it fails by, but for what the log refuses for good", async () => {
+  const { inbox, intake, got } = open({ backOff: { fromMs: 1, toMs: 2 } });
+  const failures = [
+    new AwayError("the database is away"),
+    new OperatorError("The database refuses us"),
+    new Error("certificate has expired"),
+    new PlatformError("chat", "rejected", "no"),
+  ];
+  const at = new Date(0);
+  inbox.failures.push(...failures);
+  await intake.hand({ type: "deletion", platform: "chat", id: "7", at }, HOME);
+  inbox.failures.push(...failures);
+  await intake.hand({ type: "edit", platform: "chat", id: "8", text: "new", at }, HOME);
+  assert.deepEqual(got(), ["-7", "~8"]);
+  const refusal = new UnstorableError("an id of 3000 bytes");
+  inbox.failures.push(refusal, refusal);
+  assert.equal(await intake.hand({ type: "deletion", platform: "chat", id: "9", at }, HOME), undefined);
+  assert.deepEqual(got(), ["-7", "~8"]);
+  intake.close();
 });
 
 test("one channel's flood leaves room for what is said in others", async () => {

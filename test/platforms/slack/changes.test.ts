@@ -28,3 +28,18 @@ test("a deletion is acknowledged when it is stored; where it is delivered again 
   assert.ok(slack.journal.envelopes("events_api").length > before + 1);
   assert.deepEqual(slack.journal.givenUp, []);
 });
+
+test("an edit of a message with a file is stored where the database does not tell how its channel stands", async () => {
+  await using scene = await openSlackScene({ server: { ackTimeoutMs: 1000, retryDelaysMs: [] } });
+  const { slack, ana, general, inbox } = scene;
+  const files = [slack.world.addFile(ana, "notes.txt", "buy salt")];
+  const ts = slack.world.say(ana, general, "the list", { files });
+  await inbox.received(1);
+  inbox.policy = () => {
+    throw new AwayError("The database is away.");
+  };
+  slack.world.edit(general, ts, "the new list");
+  await inbox.received(2);
+  const edit = inbox.events[1];
+  assert.match(edit?.type === "edit" ? edit.text : "", /the new list/);
+});

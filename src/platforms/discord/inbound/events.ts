@@ -5,8 +5,8 @@ import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage, WeirError } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
-import { fixedWaits, retry } from "../../../async/retry.ts";
 import { areRead } from "../../shared/attachments.ts";
+import { isRefused } from "../../shared/platform-retry.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, ChannelPolicy } from "../../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "../rest/api.ts";
@@ -52,8 +52,11 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
-/** Delays before retries of an edit's fetch, ms: no catch-up covers old messages. */
-const AGAIN_MS = [1000, 5000];
+/** A message can be fetched later; an edit, a deletion or a reaction is told once. */
+type EventKind = "message" | "change";
+
+/** Failures of an unknown kind, half a minute apart in all, after which an event is given up. */
+const MAX_UNKNOWN = 6;
 /** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
 /** The same including removals: they are small, and some are never found again. */
@@ -64,6 +67,8 @@ export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
   readonly #channels = new KeyedQueue();
+  /** Events that are read again, beside their channels. */
+  #late = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
 
@@ -97,10 +102,8 @@ export class DiscordEvents {
         this.#parts.lastMessages.set(message.channel_id, message.id);
         return this.#enqueue(message, async () => this.#message(message, bot));
       }
-      case "MESSAGE_UPDATE": {
-        const read = async (): Promise<readonly Outcome[]> => this.#update(d, bot);
-        return this.#enqueue(updatePayload.parse(d), async () => retry(read, fixedWaits(AGAIN_MS)));
-      }
+      case "MESSAGE_UPDATE":
+        return this.#enqueue(updatePayload.parse(d), async () => this.#update(d, bot), "change");
       case "MESSAGE_DELETE": {
         const deletion = deletionPayload.parse(d);
         return this.#enqueueTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
@@ -112,7 +115,7 @@ export class DiscordEvents {
       case "MESSAGE_REACTION_ADD": {
         const reaction = reactionPayload.parse(d);
         if (reaction.user_id === bot.user.id) return undefined;
-        return this.#enqueue(reaction, async () => this.#reaction(reaction));
+        return this.#enqueue(reaction, async () => this.#reaction(reaction), "change");
       }
       case "MESSAGE_REACTION_REMOVE":
       case "MESSAGE_REACTION_REMOVE_EMOJI":
@@ -139,50 +142,83 @@ export class DiscordEvents {
    */
   async #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
     const { intake } = this.#parts;
+    const isOver = (error: unknown): boolean => !mayPass(error);
     const read = async (): Promise<readonly Outcome[]> =>
-      (await intake.untilDone("taken_back_not_read_yet", work)) ?? [];
-    await this.#enqueue(place, read, MAX_WAITING_WITH_TAKEN_BACK);
+      (await intake.untilDone("taken_back_not_read_yet", work, isOver)) ?? [];
+    await this.#enqueue(place, read, "change", MAX_WAITING_WITH_TAKEN_BACK);
   }
 
   async #enqueue(
     place: Place,
     work: () => Promise<readonly Outcome[]>,
+    kind: EventKind = "message",
     maxWaiting = MAX_WAITING,
   ): Promise<void> {
     const { channel_id: lane } = place;
     if (this.#channels.isFull(lane, maxWaiting)) {
-      this.#miss(place);
+      this.#miss(place, "overflow");
       return;
     }
     const storing: Promise<unknown>[] = [];
-    await this.#channels.add(lane, async () => this.#run(place, work, storing));
+    const isOver = await this.#channels.add(lane, async () => this.#run(place, work, storing, kind));
+    if (!isOver) await this.#readLater(place, work, storing);
     await Promise.all(storing);
   }
 
-  #miss({ channel_id: channelId, guild_id: guildId }: Place): void {
+  #miss({ channel_id: channelId, guild_id: guildId }: Place, why: "failure" | "overflow" = "failure"): void {
     const { intake, directory } = this.#parts;
-    intake.miss(channelId, async () => {
-      const where = await directory.where(channelId, guildId);
-      return where === null ? [] : [where];
-    });
+    const where = async (): Promise<readonly ChannelOnPlatform[]> => {
+      const found = await directory.where(channelId, guildId);
+      return found === null ? [] : [found];
+    };
+    if (why === "overflow") intake.leave(channelId, where);
+    else intake.miss(channelId, where);
   }
 
-  /** Must not throw: the lane continues. */
+  /** Must not throw: the lane continues. @returns false: it is to be read again, beside its channel */
   async #run(
     place: Place,
     work: () => Promise<readonly Outcome[]>,
     storing: Promise<unknown>[],
-  ): Promise<void> {
-    const { intake, log } = this.#parts;
+    kind: EventKind,
+  ): Promise<boolean> {
+    const { intake } = this.#parts;
     try {
       // Handed over in order, without waiting for the storing.
       for (const { event, home } of await work()) storing.push(intake.hand(event, home));
+      return true;
     } catch (error) {
-      const isLater = error instanceof WeirError && error.retryable;
-      const fields = { platform: PLATFORM_NAME, channel: place.channel_id, why: errorMessage(error) };
-      log.warn(fields, isLater ? "event_not_read_yet" : "event_not_read");
-      if (isLater) this.#miss(place);
+      this.#tellUnread(place, error, isRefused(error) ? "event_not_read" : "event_not_read_yet");
+      // A catch-up would meet an unknown failure again, and never end.
+      const isFetched = kind === "message" && mayPass(error);
+      if (isFetched) this.#miss(place);
+      return isFetched || isRefused(error);
     }
+  }
+
+  /** Must not throw. A change says when it was made: what came after it may be stored before it. */
+  async #readLater(
+    place: Place,
+    work: () => Promise<readonly Outcome[]>,
+    storing: Promise<unknown>[],
+  ): Promise<void> {
+    const { intake } = this.#parts;
+    const isOver = (error: unknown, failures: number): boolean =>
+      isRefused(error) || (!mayPass(error) && failures >= MAX_UNKNOWN);
+    if (this.#late >= MAX_WAITING) return this.#miss(place, "overflow");
+    this.#late += 1;
+    try {
+      const outcomes = await intake.untilDone("event_not_read_yet", work, isOver);
+      for (const { event, home } of outcomes ?? []) storing.push(intake.hand(event, home));
+    } catch (error) {
+      this.#tellUnread(place, error, "event_not_read");
+    } finally {
+      this.#late -= 1;
+    }
+  }
+
+  #tellUnread({ channel_id: channel }: Place, error: unknown, what: string): void {
+    this.#parts.log.warn({ platform: PLATFORM_NAME, channel, why: errorMessage(error) }, what);
   }
 
   async #message(message: MessagePayload, bot: Bot): Promise<readonly Outcome[]> {
@@ -202,9 +238,8 @@ export class DiscordEvents {
   async #stands(home: ChannelOnPlatform, isSo: (policy: ChannelPolicy) => boolean): Promise<boolean> {
     try {
       return isSo(await this.#parts.ledger.policyOf(home));
-    } catch (error) {
-      if (error instanceof WeirError) return true;
-      throw error;
+    } catch {
+      return true;
     }
   }
 
@@ -298,6 +333,11 @@ export class DiscordEvents {
     const name = author.global_name ?? author.username;
     return this.#parts.directory.where(id, guildId, { name, channelType });
   }
+}
+
+/** A failure of a known kind that is not for good. */
+function mayPass(error: unknown): boolean {
+  return error instanceof WeirError && !isRefused(error);
 }
 
 function signOf({ name, id }: ReactionPayload["emoji"]): string {

@@ -1,13 +1,13 @@
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
-import { isRetryable } from "../../../async/retry.ts";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
-import { errorMessage } from "../../../core/errors.ts";
+import { errorMessage, WeirError } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
+import { isRefused } from "../../shared/platform-retry.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
@@ -281,7 +281,8 @@ export class SlackEvents {
         return handIn(await converting, this.#parts.intake);
       } catch (error) {
         // Before a later event is handed in: after that, this one would never be fetched.
-        if (place !== null && isRetryable(error)) this.#miss(place);
+        const mayPass = error instanceof WeirError && !isRefused(error);
+        if (place !== null && mayPass) this.#miss(place);
         throw error;
       }
     });

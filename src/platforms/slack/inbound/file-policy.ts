@@ -28,7 +28,8 @@ export class FilePolicy {
   /**
    * Call for each message, even without files.
    * @param before the message before an edit: an answered question stays a question
-   * @throws WeirError of the ledger, and SlackError if Slack does not say who the bot is
+   * @returns true also if the policy is unavailable: at worst an unwanted file is read
+   * @throws SlackError if Slack does not say who the bot is, or where the message is
    */
   async readsFilesOf(
     channel: string,
@@ -42,7 +43,9 @@ export class FilePolicy {
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);
     if ((message.files ?? []).length === 0) return false;
-    const policy = await ledger.policyOf(await reader.where(place));
+    const home = await reader.where(place);
+    const policy = await ledger.policyOf(home).catch(() => null);
+    if (policy === null) return true;
     const isMet = policy.isKnown || this.#asked.get(thread) === true;
     return areRead(policy, isAsked || (place.threadTs !== null && isMet));
   }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { errorMessage, isShortOfDescriptors, WeirError } from "../../../core/errors.ts";
 
 export interface ProgramOptions {
   readonly uid?: number;
@@ -24,11 +25,17 @@ export interface ProgramResult {
  */
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
+/** No file could be opened for it. That says nothing about the program. */
+class ProgramNotStartedError extends WeirError {
+  readonly retryable = true;
+}
+
 /**
- * Runs a program to its end, in a session of its own: a Ctrl-C in the terminal does not reach it. Never rejects.
+ * Runs a program to its end, in a session of its own: a Ctrl-C in the terminal does not reach it.
  * One that leaves a server behind must be given `outputTo`: the server would keep the pipe open.
+ * @throws ProgramNotStartedError and nothing else
  */
-export function runProgram(
+export async function runProgram(
   command: readonly [string, ...string[]],
   options: ProgramOptions = {},
 ): Promise<ProgramResult> {
@@ -50,8 +57,12 @@ export function runProgram(
   // A program that ends without having read its input breaks the pipe; its exit code says the rest.
   child.stdin?.on("error", () => {});
   child.stdin?.end(options.input ?? "");
-  return new Promise((resolve) => {
-    child.once("error", (error) => resolve({ code: -1, output: error.message }));
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => {
+      if (isShortOfDescriptors(error))
+        reject(new ProgramNotStartedError(errorMessage(error), { cause: error }));
+      else resolve({ code: -1, output: error.message });
+    });
     child.once(options.outputTo === undefined ? "close" : "exit", (code, signal) =>
       resolve({ code: code ?? -1, output: `${output}${signal ?? ""}`.trim() }),
     );

@@ -86,8 +86,11 @@ export async function launchServer(
   if (result === "ready" || result.code === 0) return { state: "ready", pgCtlEnded: starting };
   const said = await readFrom(home.logFile, offset);
   if (said.includes(LOCK_FILE_EXISTS)) return { state: "locked" };
+  const remedy = said.includes("insufficient file descriptors")
+    ? " for want of open files: raise `ulimit -n` to 1024 at least, or LimitNOFILE= of a systemd unit"
+    : "";
   throw new EmbeddedPostgresError(
-    `The embedded Postgres did not start (${home.logFile}):\n${lastLines(said)}`,
+    `The embedded Postgres did not start${remedy} (${home.logFile}):\n${lastLines(said)}`,
   );
 }
 

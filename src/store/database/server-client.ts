@@ -1,0 +1,136 @@
+import { parseIntoClientConfig } from "pg-connection-string";
+import pg from "pg";
+import { postgresVariables } from "../../config/load.ts";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
+import { unreached } from "./errors.ts";
+import { tlsOf } from "./tls.ts";
+
+/** What the address says of encryption: taken out of it, and read by {@link tlsOf} instead of `pg`. */
+const OWN_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey", "ssl", "uselibpqcompat"];
+
+/** By a socket of this machine. What is not set here `pg` would take from PGSSLMODE and PGSSLNEGOTIATION. */
+const UNENCRYPTED: pg.ClientConfig = { ssl: false, sslnegotiation: "postgres" };
+/** The embedded server: nor is it asked for by PGREPLICATION. A pooler before another server may refuse that setting. */
+const EMBEDDED: pg.ClientConfig & { readonly replication: string } = { ...UNENCRYPTED, replication: "false" };
+/** Whatever the address, PGCLIENT_ENCODING or the server's default says. */
+const ENCODING: pg.ClientConfig = { client_encoding: "UTF8" };
+
+type PgCallback = ((err: Error) => void) | ((err: null, c: pg.Client) => void);
+type Connected = (error: Error | null, client?: pg.Client) => void;
+
+/**
+ * A client of `pg` whose `connect` fails by an {@link UnreachedError} alone, whatever went wrong before there was a session. It reads
+ * its settings, and the files of certificates, at each connection: a file that was replaced takes effect, and one that cannot be read
+ * just now is a failure to connect.
+ */
+export class ServerClient extends pg.Client {
+  /** Why its settings cannot be used; null: they can. */
+  readonly #unusable: Error | null;
+
+  constructor(config: pg.ClientConfig = {}) {
+    const read = readSettings(config);
+    super(read instanceof Error ? UNENCRYPTED : read);
+    this.#unusable = read instanceof Error ? read : null;
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: PgCallback): void;
+  override connect(callback?: PgCallback): Promise<pg.Client> | void {
+    // oxlint-disable-next-line no-unsafe-type-assertion -- one function, of which pg's types make two
+    if (callback !== undefined) return this.#connect(callback as Connected);
+    return new Promise((resolve, reject) => {
+      this.#connect((error) => {
+        if (error === null) resolve(this);
+        else reject(error);
+      });
+    });
+  }
+
+  /** Calls back once: `pg` reports some failures of a login as an event of the client alone, and throws for a port that is none. */
+  #connect(connected: Connected): void {
+    let isTold = false;
+    const tell = (failure: Error | null): void => {
+      if (isTold) return;
+      isTold = true;
+      this.off("error", tell);
+      if (failure === null) return connected(null, this);
+      // What answers in another protocol would keep the connection.
+      this.connection.stream.destroy();
+      this.on("error", () => undefined);
+      connected(unreached(failure, this.#unusable === null ? `${this.host}:${this.port}` : ""));
+    };
+    this.on("error", tell);
+    if (this.#unusable !== null) {
+      process.nextTick(tell, this.#unusable);
+      return;
+    }
+    try {
+      super.connect((error: Error | null) => tell(error ?? null));
+    } catch (error) {
+      process.nextTick(tell, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
+
+function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientConfig | Error {
+  if (connectionString === undefined) return { ...EMBEDDED, ...own, ...ENCODING };
+  try {
+    const given = readAddress(connectionString, postgresVariables());
+    // Of two values for one setting the server takes the last.
+    const options = [given.options, own.options].filter((one) => one !== undefined).join(" ");
+    return { ...given, ...own, options, ...ENCODING };
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/**
+ * The settings of a database's address. As with libpq, the environment says what the address leaves open: `pg` itself reads PGHOST,
+ * PGPORT, PGUSER, PGPASSWORD and PGDATABASE there.
+ * @throws Error if it is none, or what it says of encryption cannot be used
+ */
+export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientConfig {
+  const at = address.indexOf("?");
+  const query = new URLSearchParams(at < 0 ? "" : address.slice(at + 1));
+  const own = new Map(OWN_PARAMETERS.map((name) => [name, filled(query.get(name))]));
+  for (const name of OWN_PARAMETERS) query.delete(name);
+  const settings = parse(at < 0 ? address : `${address.slice(0, at)}?${query.toString()}`);
+  const host = filled(settings.host) ?? filled(env["PGHOST"]);
+  // A socket of this machine is not encrypted, as with libpq.
+  if (host?.startsWith("/") === true) return { ...settings, ...UNENCRYPTED };
+  const sslnegotiation = settings.sslnegotiation ?? filled(env["PGSSLNEGOTIATION"]) ?? "postgres";
+  const isChecked = ["sslrootcert", "sslcert", "sslkey"].some((name) => own.get(name) !== undefined);
+  const fallback = isChecked || settings.sslnegotiation === "direct" ? "verify-full" : "disable";
+  const ssl = tlsOf({
+    sslmode: own.get("sslmode") ?? modeOf(own.get("ssl")) ?? filled(env["PGSSLMODE"]) ?? fallback,
+    sslrootcert: own.get("sslrootcert") ?? filled(env["PGSSLROOTCERT"]),
+    sslcert: own.get("sslcert") ?? filled(env["PGSSLCERT"]),
+    sslkey: own.get("sslkey") ?? filled(env["PGSSLKEY"]),
+  });
+  if (ssl === false) return { ...settings, ssl, sslnegotiation: "postgres" };
+  if (sslnegotiation !== "postgres" && sslnegotiation !== "direct")
+    throw new OperatorError(
+      `There is no sslnegotiation "${sslnegotiation}". Set postgres or direct in DATABASE_URL.`,
+    );
+  return { ...settings, ssl, sslnegotiation };
+}
+
+/** @throws OperatorError in words that hold no password */
+function parse(address: string): pg.ClientConfig {
+  try {
+    return parseIntoClientConfig(address);
+  } catch (error) {
+    if (errorCode(error) === "ERR_INVALID_URL" || error instanceof URIError) throw error;
+    throw new OperatorError(`DATABASE_URL cannot be used: ${errorMessage(error)}.`, { cause: error });
+  }
+}
+
+function filled(value: string | null | undefined): string | undefined {
+  return value === null || value === "" ? undefined : value;
+}
+
+/** `ssl=true` of the address of a JDBC client, as libpq reads it. */
+function modeOf(ssl: string | undefined): string | undefined {
+  if (ssl === undefined) return undefined;
+  return ["0", "false"].includes(ssl) ? "disable" : ssl === "no-verify" ? ssl : "require";
+}
