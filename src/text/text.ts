@@ -71,6 +71,14 @@ export function sliceWhole(text: string, from: number, to: number): string {
   return text.slice(isInsidePair(text, from) ? from + 1 : from, isInsidePair(text, to) ? to - 1 : to);
 }
 
+/**
+ * The end of a text, as it can be stored: what somebody has written last is what is asked. Pure.
+ * @param most in UTF-16 units
+ */
+export function newestWords(text: string, most: number): string {
+  return storableText(sliceWhole(text, Math.max(0, text.length - most), text.length));
+}
+
 function isInsidePair(text: string, index: number): boolean {
   if (index <= 0 || index >= text.length) return false;
   const before = text.charCodeAt(index - 1);
@@ -139,5 +147,5 @@ export function displayName(name: string): string {
     .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return sliceWhole(line, 0, 80).replace(/[:\uff1a\s]+$/, "") || "someone";
+  return sliceWhole(line, 0, 80).replace(/(?<![:\uff1a\s])[:\uff1a\s]+$/, "") || "someone";
 }
