@@ -5,8 +5,8 @@ import { sliceWhole } from "../text/text.ts";
 const MASK = "•••";
 /** Beginnings that the keys of common services share. */
 const KEY_PREFIX = /\b(?:sk|pk|rk|hf|gsk|xai|AIza|gh[a-z]|github_pat|glpat|xox[a-z]|xapp)[-_][^\s"']{4,}/g;
-const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi;
-const URL_QUERY = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s?"']*)(?:\?[^\s"']*)?/gi;
+const URL_CREDENTIALS = /([a-z0-9+.-]:\/\/)[^\s/@"']+@/gi;
+const URL_QUERY = /([a-z0-9+.-]:\/\/[^\s?"']*)(?:\?[^\s"']*)?/gi;
 /** Those that mix letters and digits are keys of services that nobody listed. */
 const LONG_RUN = /[\w+/=-]{24,}/g;
 

@@ -17,7 +17,7 @@ const SAFE_URL = /^(?:https?:\/\/|mailto:)[^\s<>|]+$/i;
 /** In the order of attempts. None matches across a line's end. */
 const RULES: readonly Rule[] = [
   { pattern: /\\([\\`*_{}[\]()#+\-.!~>|])/y, show: ([, char = ""]) => escapeText(char) },
-  { pattern: /(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
+  { pattern: /(?<!(?<!\\)`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
   {
     pattern:
       /!?\[([^\][\n]{0,300})\]\(\s*<?([^\s()<>]{1,1000}(?:\([^\s()<>]*\)[^\s()<>]*)?)>?(?:\s+"[^"\n]*")?\s*\)/y,
