@@ -18,6 +18,7 @@ const FURTHER: Step = { short: 100_000, long: 400_000, most: 10 };
 /** Below that a time says nothing. The square of 25,000 takes longer, even if a step takes twenty characters. */
 const NOISE_MS = 1;
 const RUNS = 5;
+
 export interface Growing {
   readonly name: string;
   text(length: number): string;

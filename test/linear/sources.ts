@@ -41,7 +41,7 @@ export function expressions(): { readonly literals: Expression[]; readonly const
   return { literals, constructions };
 }
 
-const SITE = /(src\/[^():]+\.ts):(\d+):\d+/;
+const SITE = /(src\/[^():?]+\.ts)(?:\?built)?:(\d+):\d+/;
 
 /** Expressions that are built while the modules that build some are loaded, and while `calls` run. */
 export async function built(
@@ -60,7 +60,8 @@ export async function built(
   });
   try {
     for (const file of new Set(constructions.map((site) => site.replace(/:\d+$/, ""))))
-      await import(pathToFileURL(join(ROOT, file)).href);
+      // By an address of its own: another test of this process may have loaded it.
+      await import(`${pathToFileURL(join(ROOT, file)).href}?built`);
     for (const call of calls) await call();
   } finally {
     globalThis.RegExp = own;
