@@ -29,5 +29,5 @@ export function explainFailure(reason: string, log: string | undefined): string 
   const what = known === undefined ? reason : `${known[0]} (${which})${said}`;
   const todo = known === undefined ? "" : ` ${known[1]}; \`weir doctor\` tries it.`;
   const place = log === undefined ? "" : ` The log: ${log}.`;
-  return `No answer: ${firstWords(what, MOST).replace(/[.\s]+$/, "")}.${todo}${place}`;
+  return `No answer: ${firstWords(what, MOST).replace(/(?<![.\s])[.\s]+$/, "")}.${todo}${place}`;
 }

@@ -59,7 +59,7 @@ function problemOfDotEnv(text: string, shownAs: string): ConfigProblem | null {
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
     if (/^\s*(#|$)/.test(line)) continue;
-    const assignment = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(["'`]?)(.*)$/.exec(line);
+    const assignment = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(["'`]?)(.*)/.exec(line);
     // The line itself is not shown: it may be a secret.
     const problem = (message: string): ConfigProblem =>
       configProblem({ file: shownAs, line: index + 1, message });

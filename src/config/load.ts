@@ -225,7 +225,7 @@ function readablePart({ path, brokenText }: Source, cwd: string): Source | null 
   const readable = brokenText === undefined ? null : parseReadableToml(brokenText);
   if (path === null || readable === null) return null;
   const source = checkedSource(path, readable.document, cwd);
-  const isCut = readable.cut.some((table) => /^[^#\n]*\bdatabase\b/m.test(table));
+  const isCut = readable.cut.some((table) => /^[^#\r\n\u2028\u2029]*\bdatabase\b/m.test(table));
   return { ...source, isPlaceKnown: source.isPlaceKnown && !isCut };
 }
 

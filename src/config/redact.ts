@@ -5,21 +5,21 @@ import { sliceWhole } from "../text/text.ts";
 const MASK = "•••";
 /** Beginnings that the keys of common services share. */
 const KEY_PREFIX = /\b(?:sk|pk|rk|hf|gsk|xai|AIza|gh[a-z]|github_pat|glpat|xox[a-z]|xapp)[-_][^\s"']{4,}/g;
-const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
-const URL_QUERY = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s?"']*)\?[^\s"']*/gi;
-/** Long runs that mix letters and digits: keys of services that nobody listed. */
-const LONG_TOKEN = /(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,}/gi;
+const URL_CREDENTIALS = /([a-z0-9+.-]:\/\/)[^\s/@"']+@/gi;
+const URL_QUERY = /([a-z0-9+.-]:\/\/[^\s?"']*)(?:\?[^\s"']*)?/gi;
+/** Those that mix letters and digits are keys of services that nobody listed. */
+const LONG_RUN = /[\w+/=-]{24,}/g;
 
-/** More is never shown, and the patterns take quadratic time. */
+/** More is never shown. */
 const LONGEST_SEARCHED = 2000;
 
 /** Masks whatever looks like a key, a token or a password, and drops what is too long to be read. */
 export function redact(text: string): string {
   return sliceWhole(text, 0, LONGEST_SEARCHED)
     .replaceAll(URL_CREDENTIALS, `$1${MASK}@`)
-    .replaceAll(URL_QUERY, `$1?${MASK}`)
+    .replaceAll(URL_QUERY, (found, address: string) => (found === address ? found : `${address}?${MASK}`))
     .replaceAll(KEY_PREFIX, MASK)
-    .replaceAll(LONG_TOKEN, MASK);
+    .replaceAll(LONG_RUN, (run) => (/\d/.test(run) && /[a-z]/i.test(run) ? MASK : run));
 }
 
 const LONGEST_SHOWN = 60;
@@ -48,7 +48,7 @@ export function describeValue(value: unknown): string {
  */
 export function redactLine(line: string, isPublicKey: (key: string) => boolean): string {
   const comment = /^\s*#/.test(line);
-  if (comment || /^\s*\[+\s*[a-z_.]*\s*\]*\s*$/.test(line)) return comment ? "# …" : line;
+  if (comment || /^\[+\s*(?:[a-z_.]+\s*)?\]*$/.test(line.trim())) return comment ? "# …" : line;
   const assignment = /^(\s*([A-Za-z0-9_.-]+)\s*=)(.*)$/.exec(line);
   if (assignment === null) return mask(line);
   const [, head = "", key = "", value = ""] = assignment;

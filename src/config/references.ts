@@ -79,11 +79,13 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
 
 /** Headers as OpenTelemetry's variables have them: values in percent encoding; null: that is not what the text is. Pure. */
 export function headersFrom(text: string): Readonly<Record<string, string>> | null {
-  const pairs = text.split(",").map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([\t -~]*?)\s*$/.exec(pair));
   try {
-    const read = pairs.map((pair) =>
-      pair === null ? null : [pair[1] ?? "", decodeURIComponent(pair[2] ?? "")],
-    );
+    const read = text.split(",").map((pair) => {
+      const [, name, value = ""] = /^([\w!#$%&'*+.^`|~-]+)\s*=([^]*)/.exec(pair.trim()) ?? [];
+      return name === undefined || !/^[\t -~]*$/.test(value.trim())
+        ? null
+        : [name, decodeURIComponent(value.trim())];
+    });
     return read.some((pair) => pair === null)
       ? null
       : Object.fromEntries(read.filter((pair) => pair !== null));

@@ -174,7 +174,7 @@ function resolvePlatform(
     owners,
     ownerRoles,
     catchUpMaxAgeMs,
-    apiUrl: apiUrl === "" ? null : apiUrl.replace(/\/+$/, ""),
+    apiUrl: apiUrl === "" ? null : apiUrl.replace(/(?<!\/)\/+$/, ""),
     secrets: Object.values(set).filter((value) => value !== null),
   };
   return { ...own, ...chat };

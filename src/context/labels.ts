@@ -39,7 +39,7 @@ const BEFORE_HEAD = String.raw`(?:^|[\n\r\v\f\u0085\u2028\u2029])${GAP}(?:(?:\d+
 const NO_SPACE = String.raw`(?:[^\S ]|[\p{Cf}\p{Default_Ignorable_Code_Point}])*`;
 const HEADS = [
   `${GAP}(?:${seenAs("0000-00-00")}(?:${GAP}${seenAs("00:00")})?|${seenAs("00:00")})${GAP}`,
-  String.raw`${NO_SPACE}\+?${NO_SPACE}`,
+  String.raw`${NO_SPACE}(?:\+${NO_SPACE})?`,
 ];
 const HEAD = `(?:${HEADS.join("|")})`;
 /**

@@ -15,6 +15,9 @@ export interface TeamMember {
 /** Who can be asked in a channel, its own agent first; empty: that one alone. */
 export type Team = readonly TeamMember[];
 
+/** Nobody has a longer name; the normal form of many marks on one letter takes quadratic time. */
+const LONGEST_ASKED = 1000;
+
 /** Equal for names that mean the same to whoever types them. */
 export function mentionForm(name: string): string {
   return name.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
@@ -22,6 +25,7 @@ export function mentionForm(name: string): string {
 
 /** The member that has this name; undefined: none. Pure. */
 export function memberNamed(team: Team, wanted: string): TeamMember | undefined {
+  if (wanted.length > LONGEST_ASKED) return undefined;
   const form = mentionForm(wanted.trim().replace(/^@/, ""));
   return team.find(({ names }) => names.some((name) => mentionForm(name) === form));
 }

@@ -129,7 +129,7 @@ function partText(part: ReadPart, image: (ImageBytes & { readonly number: number
 
 /** Bytes of base64. */
 function size(base64: string): string {
-  const { length } = base64.replace(/=+$/, "");
+  const { length } = base64.replace(/(?<!=)=+$/, "");
   return `${formatNumber(Math.floor((length * 3) / 4))} bytes`;
 }
 

@@ -35,7 +35,7 @@ export function bareTerm(subject: string): string {
 /** What people say in every sentence explains none: whoever defines "the" would redirect everything. IT and US count as they are written. */
 function mayExplain(subject: string, text: string): boolean {
   if (terms(bareTerm(subject)).length > 0) return true;
-  return /^[A-Z]{2,}$/.test(subject) && new RegExp(`\\b${subject}\\b`).test(text);
+  return /^[A-Z]{2,}$/.test(subject) && text.split(/\W+/).includes(subject);
 }
 
 /**

@@ -15,8 +15,8 @@ const MUST = "(?:must|should|shall|will|have to|has to|need to|needs to|are to|i
 const HOW = "(?: now)?(?: always| never| not| only)?";
 const SPEAK =
   "(?:answer|reply|respond|say|tell|output|print|write|include|append|start|begin|end|refuse|obey|comply|reveal|follow|do what|treat|address|trust|use|speak|act)";
-/** Where a clause begins. */
-const BEGIN = "(?:^|[.!?:;,\"'“„»(\\[\\n-]|\\b(?:that|says?|said|please|and|then|on|remember)\\b)\\s*";
+/** Where a clause begins. All white space is a single space by then. */
+const BEGIN = "(?:^|[.!?:;,\"'“„»(\\[-]|\\b(?:that|says?|said|please|and|then|on|remember)\\b) ?";
 
 /** They tell the agent to answer in some way. */
 const ORDERS: readonly RegExp[] = [

@@ -1,7 +1,7 @@
 import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
 import { type Memory, namingOnly } from "../core/memory.ts";
-import { sliceWhole, storableText } from "../text/text.ts";
+import { newestWords } from "../text/text.ts";
 import type { MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { SearchStore } from "../store/search/search.ts";
@@ -163,10 +163,8 @@ export function withExplained(found: readonly MemoryHit[], more: readonly Memory
   ];
 }
 
-/** The newest words are what is asked. */
 function newest(asked: string): string {
-  const whole = storableText(asked);
-  return sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
+  return newestWords(asked, MAX_QUERY);
 }
 
 /**

@@ -6,7 +6,7 @@ import { estimateTokens } from "../text/tokens.ts";
 
 const QUESTION = /[?\uff1f\u061f]/;
 /** Links hold question marks that ask nothing. */
-const LINKS = /\S+:\/\/\S+/g;
+const LINKS = /(?<!\S)\S+:\/\/\S+/g;
 /** Share of what a text says that a line must hold where nothing is asked: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
 

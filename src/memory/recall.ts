@@ -1,7 +1,7 @@
 import type { EntryReference, RecallArms } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { sliceWhole, storableText } from "../text/text.ts";
+import { newestWords } from "../text/text.ts";
 import { readLines } from "../store/search/found-lines.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
@@ -24,7 +24,7 @@ import {
 } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
-const MAX_QUERY = 2000;
+export const MAX_QUERY = 2000;
 /** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
 /** The same where there were none: the server takes its statistics about a minute after the first entries. */
@@ -309,8 +309,6 @@ function armsOf(
   return { words: ids(byWords), meaning: ids(byMeaning) };
 }
 
-/** The newest words are what is asked. */
 function newest(query: string): string {
-  const whole = storableText(query);
-  return sliceWhole(whole, Math.max(0, whole.length - MAX_QUERY), whole.length);
+  return newestWords(query, MAX_QUERY);
 }

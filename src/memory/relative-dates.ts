@@ -1,3 +1,4 @@
+import { normalForm } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
 
 /**
@@ -21,7 +22,7 @@ const WORDS: readonly string[] = [
   "heute|gestern|vorgestern|übermorgen|(?<!(?:guten|am|jeden|den) )morgen",
   `(?:nächste|letzte|vergangene|vorige|kommende|diese)[nrsm]? ${UNIT_DE}`,
   "aujourd'hui|demain|après-demain|avant-hier|ce soir|ce matin|hier (?:soir|matin)",
-  "(?<=(?:^| )(?:le|la|les|une?|est|elle|il|avec|pour|était|a)(?: .*)? )hier",
+  "(?<=(?:^| )(?:le|la|les|une?|est|elle|il|avec|pour|était|a)(?: .{0,80})? )hier",
   `${UNIT_FR} (?:prochaine?|dernière?|dernier|passée?)`,
   "hoy|ayer|anteayer|anoche|(?<!(?:la|las|cada) )mañana",
   `(?:próxim[oa]|pasad[oa]) ${UNIT_ES}|${UNIT_ES} (?:próxim[oa]|pasad[oa]|que viene)`,
@@ -40,7 +41,7 @@ const ABSOLUTE = /\d{4}-\d\d-\d\d/;
 /** Does a statement name a day that it does not tell? Pure. */
 export function hasRelativeDate(statement: string): boolean {
   if (ABSOLUTE.test(statement)) return false;
-  const text = withoutUnseen(statement.normalize("NFKC"))
+  const text = withoutUnseen(normalForm(statement, "NFKC"))
     .toLowerCase()
     .replaceAll("’", "'")
     .replaceAll(/\s+/g, " ");

@@ -21,8 +21,8 @@ const PATTERNS: readonly RegExp[] = [
   // A password in an address.
   /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s/:@]{1,100}:[^\s/@]{1,100}@/iu,
   // A password by its name: what follows looks like none of the language's words.
-  /\b(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?key|(?:access|auth|api|bot|secret)[ _-]?(?:token|key)|client[ _-]?secret|passwort|kennwort|mot de passe|contraseña|senha)\b['"”]?\s*(?:is|are|ist|est|es|:|=|→)+\s*['"“]?(?=\S*[\d!#$%^&*_+~])[^\s'"”]{6,}/iu,
-  /(?:パスワード|暗証番号|密码|密碼|비밀번호)\s*(?:は|是|为|為|:|=|은|는)*\s*(?=\S*\d)[\w!#$%^&*+~-]{4,}/u,
+  /\b(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?key|(?:access|auth|api|bot|secret)[ _-]?(?:token|key)|client[ _-]?secret|passwort|kennwort|mot de passe|contraseña|senha)\b['"”]?\s*(?:is|are|ist|est|es|:|=|→){1,8}\s*['"“]?(?=\S{0,200}[\d!#$%^&*_+~])[^\s'"”]{6,}/iu,
+  /(?:パスワード|暗証番号|密码|密碼|비밀번호)\s*(?:(?:は|是|为|為|:|=|은|는){1,8}\s*)?(?=\S{0,200}\d)[\w!#$%^&*+~-]{4,}/u,
 ];
 /** Letters of both cases and digits without a space: no word, no number, no hash in hexadecimal. */
 const RANDOM = /(?<![\w/+-])(?=[\w/+-]*[a-z])(?=[\w/+-]*[A-Z])(?=(?:[\w/+-]*\d){3})[\w/+-]{40,200}={0,2}/u;

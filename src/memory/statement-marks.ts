@@ -29,7 +29,7 @@ const WORD = /[\p{L}\p{N}\p{M}_'’-]+/gu;
 const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 const EDGELESS_RUN = new RegExp(`[${EDGELESS_SCRIPTS}]+`, "gu");
 const KATAKANA = /[\p{Script=Katakana}ー]{2,}/gu;
-const SENTENCE_END = /[.!?:;"“„(\n]\s*$/u;
+const SENTENCE_ENDS = new Set('.!?:;"“„(');
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 const NEGATIONS = words(
@@ -121,7 +121,8 @@ function withoutS(word: string): string {
 /** The first word of a sentence is written large, whatever it is. */
 function isFirst(text: string, index: number): boolean {
   const before = text.slice(0, index);
-  return before.trim() === "" || SENTENCE_END.test(before);
+  const { length } = before.trimEnd();
+  return length === 0 || SENTENCE_ENDS.has(before.charAt(length - 1)) || before.includes("\n", length);
 }
 
 function pairsOf(run: string): string[] {

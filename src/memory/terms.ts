@@ -99,7 +99,7 @@ const MAX_PART = 40;
 function shorten(identifier: string): string {
   if (identifier.length <= MAX_LITERAL) return identifier;
   const cut = identifier.slice(0, MAX_LITERAL);
-  const [rest = ""] = /[A-Za-z0-9]+$/.exec(cut) ?? [];
+  const [rest = ""] = /(?<![A-Za-z0-9])[A-Za-z0-9]+$/.exec(cut) ?? [];
   const isCut = rest.length < MAX_PART && /[A-Za-z0-9]/.test(identifier.charAt(MAX_LITERAL));
   return isCut ? cut.slice(0, cut.length - rest.length) : cut;
 }
@@ -136,6 +136,6 @@ export function findPieces(query: string): Pieces {
 
 /** Less the marks round it: a dot behind it ends a sentence. */
 function identifierIn(run: string): string[] {
-  const bare = run.replace(/^[./:?=&%]+/, "").replace(/\W+$/, "");
+  const bare = run.replace(/^[./:?=&%]+/, "").replace(/(?<!\W)\W+$/, "");
   return JOINED.test(bare) ? [bare] : (bare.match(CAMEL_CASE) ?? []);
 }

@@ -106,8 +106,11 @@ function failureOf(render: Render, values: TemplateValues): string | null {
 
 /** The syntax tree has no places: the first tag that holds the name is where people will look. */
 function lineOfName(text: string, name: string): number | null {
-  const word = new RegExp(`\\{[{%].*\\b${name.split(".").at(-1) ?? name}\\b`);
-  const index = text.split("\n").findIndex((line) => word.test(line));
+  const word = new RegExp(`\\b${name.split(".").at(-1) ?? name}\\b`);
+  const index = text.split("\n").findIndex((line) => {
+    const tag = line.search(/\{[{%]/);
+    return tag >= 0 && word.test(line.slice(tag));
+  });
   return index < 0 ? null : index + 1;
 }
 

@@ -9,6 +9,11 @@ export function cellsOf(line: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
+/** `|---|:--:|`, the rule below a table's head. One regular expression would take cubic time. Pure. */
+export function isTableRule(line: string): boolean {
+  return cellsOf(line).every((cell) => /^:?-+:?$/.test(cell));
+}
+
 export interface ColumnStyle {
   /** Between two columns. */
   readonly gap: string;

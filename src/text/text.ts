@@ -27,7 +27,7 @@ const MANY_MARKS = /[\p{M}--\u{34f}]{30}(?=[\p{M}--\u{34f}])/gv;
  * A text's normal form, in time that grows with its length alone: the marks on a letter are sorted one by one, and for
  * 200,000 of them that takes 13 s. Behind each thirty a combining grapheme joiner lets the sorting begin anew.
  */
-export function normalForm(text: string, form: "NFC" | "NFKC"): string {
+export function normalForm(text: string, form: "NFC" | "NFD" | "NFKC"): string {
   return text.replaceAll(MANY_MARKS, "$&\u034f").normalize(form);
 }
 
@@ -65,6 +65,14 @@ export function headAndTail(text: string, limit: number): { head: string; tail: 
 /** `slice` that never splits a surrogate pair. */
 export function sliceWhole(text: string, from: number, to: number): string {
   return text.slice(isInsidePair(text, from) ? from + 1 : from, isInsidePair(text, to) ? to - 1 : to);
+}
+
+/**
+ * The end of a text, as it can be stored: what somebody has written last is what is asked. Pure.
+ * @param most in UTF-16 units
+ */
+export function newestWords(text: string, most: number): string {
+  return storableText(sliceWhole(text, Math.max(0, text.length - most), text.length));
 }
 
 function isInsidePair(text: string, index: number): boolean {
@@ -135,5 +143,7 @@ export function displayName(name: string): string {
     .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return sliceWhole(line, 0, 80).replace(/[:\uff1a\s\u200c\u200d]+$/, "") || "someone";
+  return (
+    sliceWhole(line, 0, 80).replace(/(?<![:\uff1a\s\u200c\u200d])[:\uff1a\s\u200c\u200d]+$/, "") || "someone"
+  );
 }

@@ -115,7 +115,7 @@ const ACCENTS = /(?!\u3099|\u309a)(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew
 /** As somebody types it who is in a hurry: without accents, in small letters. */
 function asTyped(text: string): string {
   const plain = plainDigits(withoutUnseen(normalForm(text, "NFKC")));
-  return normalForm(plain.toLowerCase().normalize("NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
+  return normalForm(normalForm(plain.toLowerCase(), "NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
     "ß",
     "ss",
   );

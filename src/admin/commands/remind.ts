@@ -65,7 +65,7 @@ function howTo(typed: Typed): string {
 const QUOTED =
   /^cron\s+["'\u201c\u201d\u2018\u2019\u201e`]([^"'\u201c\u201d\u2018\u2019\u201e`]*)["'\u201c\u201d\u2018\u2019\u201e`]\s+(\S.*)$/isu;
 const FIVE_FIELDS = /^cron\s+((?:[\d*,/a-z#?-]+\s+){5})(\S.*)$/isu;
-const IN = /^in\s+((?:\d{1,6}\s*[a-z]+[\s,]+(?:and\s+)?)+)(\S.*)$/isu;
+const IN = /^in\s+((?:\d{1,6}\s*[a-z]+[\s,]+(?:and\s+)?)+)(\S.*)/isu;
 const AT =
   /^(?:at\s+)?(\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?|(?:tomorrow\s+(?:at\s+)?)?\d{1,2}:\d{2})\s+(\S.*)$/isu;
 
@@ -76,7 +76,7 @@ export function parseRemind(argument: string): Omit<ReminderRequest, "callId"> |
   if (cron !== undefined && cronText !== undefined) return { cron: cron.trim(), text: cronText };
   const [, span, spanText] = IN.exec(said) ?? [];
   if (span !== undefined && spanText !== undefined)
-    return { in: span.replace(/[\s,]+$/, ""), text: spanText };
+    return { in: span.replace(/(?<![\s,])[\s,]+$/, ""), text: spanText };
   const [, at, text] = AT.exec(said) ?? [];
   return at === undefined || text === undefined ? null : { at, text };
 }

@@ -232,7 +232,7 @@ export function describeCircuit({ failures, waitMs }: DaemonStatus["circuits"][n
 
 /** Why a connection could not be opened, or ended, as a part of a sentence. Pure. */
 export function whyNot({ why }: Pick<ConnectionState, "why">): string {
-  return why?.replace(/[.\s]+$/, "") ?? "no reason was given";
+  return why?.replace(/(?<![.\s])[.\s]+$/, "") ?? "no reason was given";
 }
 
 /** That the file is not in force, in words; null: it is. Pure. */

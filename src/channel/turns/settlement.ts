@@ -23,7 +23,7 @@ function stoppedText(said: string): string {
   const isWhole = text === "" || /[.!?…。！？]["'”’)\]]*$/u.test(text) || UNSPACED.test(text);
   const whole = isWhole ? text : wholeWords(text);
   if (whole === "") return "";
-  const isInCode = (whole.match(/^\s*```/gm)?.length ?? 0) % 2 === 1;
+  const isInCode = (whole.match(/^[^\S\r\n\u2028\u2029]*```/gm)?.length ?? 0) % 2 === 1;
   return whole + (isInCode ? "\n```\n" : "") + (isInCode ? STOPPED.trimStart() : STOPPED);
 }
 

@@ -2,9 +2,10 @@ import PQueue from "p-queue";
 import type { EntryReference, FoundIds, RecallArms, RecalledIds } from "../../core/entry.ts";
 import { afterReset, answeredMessages, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Memory } from "../../core/memory.ts";
-import type { RecallQuery } from "../../memory/recall.ts";
+import { MAX_QUERY, type RecallQuery } from "../../memory/recall.ts";
 import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
+import { newestWords } from "../../text/text.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { asksOfSelf } from "../../memory/own-words.ts";
 import { askersOf, type FirstRecall, type Recallable, seesElsewhere } from "../../turn/first-recall.ts";
@@ -205,11 +206,12 @@ export class TurnRecall implements Disposable {
   }
 
   #entriesQuery(
-    text: string,
+    whole: string,
     scope: "hidden" | "all",
     limit: number,
     { askers, repliesTo }: Asking = { askers: this.#askers() },
   ): RecallQuery {
+    const text = newestWords(whole, MAX_QUERY);
     const history = this.#history.current;
     const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
     const { channel } = this.#parts.owner;
@@ -226,7 +228,8 @@ export class TurnRecall implements Disposable {
     };
   }
 
-  #memoriesQuery(text: string, limit: number, askers = this.#askers()): MemoryRecallQuery {
+  #memoriesQuery(whole: string, limit: number, askers = this.#askers()): MemoryRecallQuery {
+    const text = newestWords(whole, MAX_QUERY);
     const { agent, owner, workspace, kind } = this.#parts;
     return {
       agent: agent.config.id,

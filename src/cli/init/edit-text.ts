@@ -36,7 +36,7 @@ function withLine(text: string, name: string, line: string): string {
 }
 
 function opensQuote(line: string): boolean {
-  const [, quote = "", rest = ""] = /=\s*(["'`])(.*)$/.exec(line) ?? [];
+  const [, quote = "", rest = ""] = /=\s*(["'`])(.*)/.exec(line) ?? [];
   return quote !== "" && !rest.includes(quote);
 }
 
@@ -61,7 +61,7 @@ export function withKey(text: string, table: string, key: string, value: string)
     lines.findIndex((one, at) => at > head && at < end && pattern.test(one));
   const set = find(new RegExp(`^\\s*${key}\\s*=`));
   const shown = find(new RegExp(`^#\\s*${key}\\s*=`));
-  if (set >= 0 && /=\s*\[[^\]]*$|"""|'''/.test(lines[set] ?? ""))
+  if (set >= 0 && opensMore(lines[set] ?? ""))
     throw new OperatorError(
       `${key} of [${table}] stands over several lines of config.toml: change it there by hand.`,
     );
@@ -70,7 +70,15 @@ export function withKey(text: string, table: string, key: string, value: string)
   return lines.toSpliced(head + 1, 0, line).join("\n");
 }
 
+/** A list or a text that goes on in the next line. */
+function opensMore(line: string): boolean {
+  const list = [...line.matchAll(/=\s*\[/g)].at(-1);
+  return (
+    line.includes('"""') || line.includes("'''") || (list !== undefined && !line.includes("]", list.index))
+  );
+}
+
 /** The table that a line begins, without its brackets; null: it begins none. */
 function headOf(line: string): string | null {
-  return /^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$/.exec(line)?.[1] ?? null;
+  return /^\[\[?([^\]]+)\]\]?\s*(?:#.*)?$/.exec(line.trim())?.[1]?.trim() ?? null;
 }

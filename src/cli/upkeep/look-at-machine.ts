@@ -20,7 +20,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     "make room on the disk of the data folder, then start Weir again: nothing is lost",
   ],
   [
-    /not a valid data directory|could not (?:open|read|locate|find) .*(?:file|directory|checkpoint)|invalid checkpoint|checksum|PANIC|corrupt/i,
+    /not a valid data directory|could not (?:open|read|locate|find) .{0,200}(?:file|directory|checkpoint)|invalid checkpoint|checksum|PANIC|corrupt/i,
     "the files of the database are damaged or missing: put the data folder back from a copy, or set data_dir to a new place and run weir restore with your last backup; keep this folder until that works",
   ],
   [/ulimit/, "raise the limit of open files (ulimit -n), and try again"],

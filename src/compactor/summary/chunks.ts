@@ -208,13 +208,13 @@ function* splitText(text: string, maxTokens: number): Generator<Counted, void, v
 
 /** The lines of a text; of a line that is too long its words, and of such a word slices. */
 function* partsOf(text: string, maxTokens: number): Generator<Counted> {
-  for (const [line] of text.matchAll(/[^\n]*\n|[^\n]+/g)) {
+  for (const [line] of text.matchAll(/[^\n]+\n?|\n/g)) {
     const tokens = estimateTokens(line, maxTokens);
     if (tokens <= maxTokens) {
       yield { text: line, tokens };
       continue;
     }
-    for (const [word] of line.matchAll(/\s*\S+|\s+/g)) yield* slicesOf(word, maxTokens);
+    for (const [word] of line.matchAll(/\s+\S*|\S+/g)) yield* slicesOf(word, maxTokens);
   }
 }
 

@@ -72,7 +72,7 @@ async function answerOffline(request: ModelRequest, options: ModelCallOptions): 
   const { text, calls } = request.task === "summarise" ? await summarise(request) : reply(request);
   if (text === "" && calls.length === 0)
     throw new ModelError("empty", OFFLINE_MODEL, "there is nothing to summarise");
-  for (const piece of text.match(/\s*\S+|\s+$/g) ?? []) {
+  for (const piece of text.match(/\s+\S*|\S+/g) ?? []) {
     notify(options.onText, piece);
     await nextTick();
     throwIfAborted(options.signal);

@@ -22,7 +22,7 @@ const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?
 /** The prefix of a line in one of the offline model's own summaries; each merge adds one more. */
 const MERGED = /^(?:summary: )+/;
 /** The escape before a line's head in a summary: a model's text must not pass for what people said. */
-const ESCAPED_HEAD = /\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
+const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
 /** The head of an extract. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** After the agent's name in a summariser's transcript. */

@@ -20,7 +20,7 @@ export class LoopbackClient {
   readonly #url: string;
 
   constructor(url: string) {
-    this.#url = url.replace(/\/+$/, "");
+    this.#url = url.replace(/(?<!\/)\/+$/, "");
   }
 
   /** @throws PlatformError and nothing else */

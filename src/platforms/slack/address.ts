@@ -40,7 +40,7 @@ export function linkTo(teamUrl: string, address: ChannelAddress, id: string): st
   const message = parseMessageId(id);
   if (message === null || teamUrl === "") return null;
   const { channel, threadTs } = placeOf(address);
-  const link = `${teamUrl.replace(/\/*$/, "/")}archives/${message.channel}/p${message.ts.replace(".", "")}`;
+  const link = `${teamUrl.replace(/(?<!\/)\/+$/, "")}/archives/${message.channel}/p${message.ts.replace(".", "")}`;
   return threadTs === null || threadTs === message.ts ? link : `${link}?thread_ts=${threadTs}&cid=${channel}`;
 }
 

@@ -29,7 +29,7 @@ export interface Traces extends AsyncDisposable {
 /** Only `open.ts` imports this: nothing else of Weir reads OpenTelemetry's SDK. */
 export function createTraces(options: TracesOptions): Traces {
   const { endpoint, headers, serviceName, version, log } = options;
-  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  const url = `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
   const inner = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS });
   const told = new Outage(log);
   const exporter: SpanExporter = {

@@ -31,7 +31,7 @@ export function toDiscord(text: string, names: KnownNames = NOBODY): Content {
 
 function convert(text: string, names: KnownNames, users: Set<string>): string {
   const words = (piece: string): string => mention(disarm(piece), names, users);
-  return blocksOf(text)
+  const blocks = blocksOf(text)
     .map((block) =>
       block.isCode
         ? block.text
@@ -41,12 +41,11 @@ function convert(text: string, names: KnownNames, users: Set<string>): string {
             )
             .join("\n"),
     )
-    .reduce(joinFences, "");
-}
-
-/** A table becomes a block of code: its fence must not make one run with that of the block before it. */
-function joinFences(before: string, next: string): string {
-  return before.endsWith("`") && next.startsWith("`") ? `${before}\n${next}` : before + next;
+    .filter((block) => block !== "");
+  // A table becomes a block of code: its fence must not make one run with that of the block before it.
+  const isRun = (block: string, index: number): boolean =>
+    block.startsWith("`") && (blocks[index - 1] ?? "").endsWith("`");
+  return blocks.map((block, index) => (isRun(block, index) ? `\n${block}` : block)).join("");
 }
 
 /** Code blocks and the text between them; inline code stays in its line. */

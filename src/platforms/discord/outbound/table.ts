@@ -1,7 +1,4 @@
-import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
-
-const ROW = /^\s*\|?.*\|.*$/;
-const RULE_CELL = /^:?-+:?$/;
+import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";
 
 /** A run of lines: a table, or other text. */
 export interface Lines {
@@ -32,16 +29,10 @@ export function findTables(lines: readonly string[]): Lines[] {
 /** Number of lines of the table that starts here; 0: none. */
 function tableLength(lines: readonly string[], at: number): number {
   const [head = "", rule = ""] = lines.slice(at, at + 2);
-  if (!ROW.test(head) || !rule.includes("|") || !isRule(rule)) return 0;
+  if (!head.includes("|") || !rule.includes("|") || !isTableRule(rule)) return 0;
   let end = at + 2;
-  while (end < lines.length && ROW.test(lines[end] ?? "")) end += 1;
+  while (end < lines.length && lines[end]?.includes("|") === true) end += 1;
   return end - at;
-}
-
-/** True: the rule below a table's head. One regular expression would take cubic time. */
-function isRule(line: string): boolean {
-  const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
-  return inner.split("|").every((cell) => RULE_CELL.test(cell.trim()));
 }
 
 const COLUMNS = { gap: "  ", ruleGap: "  ", minWidth: 3 };

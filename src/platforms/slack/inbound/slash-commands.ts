@@ -178,7 +178,7 @@ function parseSlashText(
   text: string,
   commands: readonly PlatformCommand[],
 ): { readonly name: string; readonly argument: string } {
-  const [, word = "", argument = ""] = /^\s*\/?(\S*)\s*([^]*)$/.exec(text) ?? [];
+  const [, word = "", argument = ""] = /^\s*\/?(\S*)\s*([^]*)/.exec(text) ?? [];
   const name = word.toLowerCase();
   const known = commands.find((command) => command.name === name);
   if (name === "") return { name: "help", argument: "" };

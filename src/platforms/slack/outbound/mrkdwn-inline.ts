@@ -17,7 +17,7 @@ const SAFE_URL = /^(?:https?:\/\/|mailto:)[^\s<>|]+$/i;
 /** In the order of attempts. None matches across a line's end. */
 const RULES: readonly Rule[] = [
   { pattern: /\\([\\`*_{}[\]()#+\-.!~>|])/y, show: ([, char = ""]) => escapeText(char) },
-  { pattern: /(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
+  { pattern: /(?<!(?<!\\)`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/y, show: ([, , code = ""]) => codeSpan(code) },
   {
     pattern:
       /!?\[([^\][\n]{0,300})\]\(\s*<?([^\s()<>]{1,1000}(?:\([^\s()<>]*\)[^\s()<>]*)?)>?(?:\s+"[^"\n]*")?\s*\)/y,
@@ -94,7 +94,8 @@ function matchAt(
 
 function codeSpan(code: string): string {
   const inner = code.replaceAll("`", "\u02CB");
-  const trimmed = /^ .*[^ ].* $/.test(inner) ? inner.slice(1, -1) : inner;
+  const trimmed =
+    inner.startsWith(" ") && inner.endsWith(" ") && /[^ ]/.test(inner) ? inner.slice(1, -1) : inner;
   return `\`${escapeText(trimmed)}\``;
 }
 

@@ -2,7 +2,7 @@ import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
 import { emphasised, escapeText, type MentionNames } from "./mrkdwn-inline.ts";
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
-const HEADING = /^\s{0,3}#{1,6}\s+([^]*)$/;
+const HEADING = /^\s{0,3}#{1,6}\s+([^]*)/;
 const BULLET = /^(\s*)[-*+]\s+(?:\[([ xX])\]\s+)?(?=\S)/;
 const QUOTE = /^\s{0,3}((?:>\s?)+)/;
 const COLUMNS = { gap: " | ", ruleGap: "-+-", minWidth: 0 };
@@ -38,7 +38,7 @@ export function fitMrkdwn(markdown: string, names: MentionNames, limit: number):
 }
 
 /** Outside links and mentions, neither `>` nor an `&` that begins no entity is markup. */
-const NEEDLESS = /<[^>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
+const NEEDLESS = /<[^<>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
 
 function unescaped(entity: string): string {
   return entity === "&gt;" ? ">" : "&";
@@ -98,7 +98,7 @@ function plain(cell: string): string {
   return cell
     .replaceAll(/\*\*([^*]+)\*\*/g, "$1")
     .replaceAll(/`([^`]+)`/g, "$1")
-    .replaceAll(/\[([^\]]+)\]\([^)\s]+\)/g, "$1");
+    .replaceAll(/\[([^\][]{1,300})\]\([^()\s]{1,1000}(?:\([^()\s]*\)[^()\s]*)?\)/g, "$1");
 }
 
 /** `Words ##` without the trailing signs. No regular expression: many spaces would take minutes. */

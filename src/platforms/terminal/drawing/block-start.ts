@@ -22,7 +22,7 @@ export type BlockStart =
 const QUOTE = /^(?: {0,3}> ?)+/;
 /** The beginnings of lines that more text may still make into something else. */
 const UNDECIDED = /^[ \t]*(?:#{1,6}[ \t]*|(?:[-+*_]|\d{1,9}[.)])[ \t]*|\d{1,9}|-+|\*+|_+|`{1,2}|~{1,2})?$/;
-const FENCE = /^[ \t]*(`{3,}|~{3,})(.*)$/;
+const FENCE = /^[ \t]*(`{3,}|~{3,})([^]*)/;
 const FENCE_SO_FAR = /^[ \t]*(?:```|~~~)/;
 const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
 const HEADING = /^ {0,3}#{1,6}[ \t]+/;

@@ -1,4 +1,4 @@
-import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
+import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";
 import { cellWidth } from "../../../text/columns.ts";
 import { displayable } from "../../../text/displayable.ts";
 import { type BlockStart, readBlockStart } from "./block-start.ts";
@@ -16,9 +16,8 @@ export interface Place {
 const MAX_TABLE_ROWS = 200;
 const RULE_WIDTH = 24;
 const TABLE_STYLE = { gap: "  ", ruleGap: "  ", minWidth: 3 };
-const SEPARATOR = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$/;
 /** What may become the end of a code block. */
-const CLOSE_SO_FAR = /^[ \t]*(?:`*|~*)[ \t]*$/;
+const CLOSE_SO_FAR = /^[ \t]*(?:(?:`+|~+)[ \t]*)?$/;
 
 /** Where in a line the drawing is. */
 type LineState =
@@ -171,7 +170,7 @@ export class MarkdownDrawer {
     if (!this.#hasDrawn) this.#rows.endRow();
     this.#hasDrawn = true;
     const [head = "", separator = "", ...body] = lines;
-    const isTable = SEPARATOR.test(separator) && separator.includes("-");
+    const isTable = isTableRule(separator);
     const aligned = isTable ? this.#aligned([head, ...body].map(cellsOf)) : null;
     if (aligned !== null) return this.#addRows(aligned, true);
     if (isTable && body.length > 0)

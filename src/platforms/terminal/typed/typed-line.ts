@@ -56,7 +56,7 @@ export const SCREEN_HELP = [
   "Ctrl-C  end the answer, or clear the line; twice: leave",
 ].join("\n");
 
-const COMMAND = /^\/([A-Za-z][\w-]*)(?:\s+([^]*))?$/;
+const COMMAND = /^\/([A-Za-z][\w-]*)(?:\s([^]*))?$/;
 /** One word, a colon, white space, and something said: so `http://…` and `12:30` are no speakers. */
 const SPEAKER = /^([^\s:/]{1,40}):\s+(\S[^]*)$/;
 const MAX_NAME_LENGTH = 40;

@@ -1,0 +1,90 @@
+import { performance } from "node:perf_hooks";
+import { createContext, Script } from "node:vm";
+
+/** How the time of work grows with its text. */
+
+/** Two lengths, in UTF-16 units, whose times are compared, and how many times as long the longer may take. */
+interface Step {
+  readonly short: number;
+  readonly long: number;
+  readonly most: number;
+}
+/** A square takes 16 times as long. */
+const JUDGED: Step = { short: 25_000, long: 100_000, most: 6 };
+/** Finds what would take minutes for a long text; a square takes 25 times as long. */
+const EARLY: Step = { short: 1000, long: 5000, most: 12 };
+/** Asked last: a machine takes longer for the first length that needs more memory than it had at hand. */
+const FURTHER: Step = { short: 100_000, long: 400_000, most: 10 };
+/** Below that a time says nothing. The square of 25,000 takes longer, even if a step takes twenty characters. */
+const NOISE_MS = 1;
+const RUNS = 5;
+
+export interface Growing {
+  readonly name: string;
+  text(length: number): string;
+}
+
+export type Work = (text: string) => unknown;
+
+/** @returns the lengths and times, where the time grows faster than the text; null: it does not */
+export function superLinear(work: Work, growing: Growing): string | null {
+  const first = timeOf(work, growing, EARLY.long);
+  // Its square is noise at the next length as well.
+  if (first < NOISE_MS * (EARLY.long / JUDGED.short) ** 2) return null;
+  const early = first < 2 * NOISE_MS ? null : compare(work, growing, EARLY);
+  if (early !== null || timeOf(work, growing, JUDGED.short) < NOISE_MS) return early;
+  return compare(work, growing, JUDGED) === null ? null : compare(work, growing, FURTHER);
+}
+
+/** The first text for which work takes too long; null: there is none. */
+export function firstSlow(work: Work, texts: Iterable<Growing>): string | null {
+  for (const text of texts) {
+    const why = superLinear(work, text);
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+function timeOf(work: Work, growing: Growing, length: number): number {
+  return time(work, growing.text(length), 1);
+}
+
+/**
+ * The best of five of each, and the short text as often in a row as makes it as long as the other: so both are interrupted as often by
+ * whatever else the machine does.
+ */
+function compare(work: Work, growing: Growing, { short, long, most }: Step): string | null {
+  const times = long / short;
+  const [shortText, longText] = [growing.text(short), growing.text(long)];
+  let [shortest, longest] = [Infinity, Infinity];
+  for (let run = 0; run < RUNS; run++) {
+    shortest = Math.min(shortest, time(work, shortText, times) / times);
+    longest = Math.min(longest, time(work, longText, 1));
+    // A square that passed the early look takes long: two measures agree there.
+    if ((run > 0 || short > EARLY.short) && longest <= most * shortest) return null;
+  }
+  return `${growing.name}: ${shortest.toFixed(2)} ms for ${short} characters, ${longest.toFixed(2)} ms for ${long}`;
+}
+
+function time(work: Work, text: string, times: number): number {
+  const before = performance.now();
+  for (let run = 0; run < times; run++) work(text);
+  return performance.now() - before;
+}
+
+const CALL = new Script("work()");
+
+/** Ends work that does not end by itself, inside a regular expression as well. */
+export function stopping(afterMs: number, work: () => string | null): string | null {
+  let found: string | null = `no end after ${afterMs} ms`;
+  const kept = (): void => {
+    found = work();
+  };
+  try {
+    CALL.runInContext(createContext({ work: kept }), { timeout: afterMs });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"))
+      throw error;
+  }
+  return found;
+}
