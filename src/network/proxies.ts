@@ -11,7 +11,10 @@ export interface Proxies {
 }
 
 /** The variable of each scheme. The small name goes first, as in other programs. */
-export const PROXY_VARIABLES = { https: ["https_proxy", "HTTPS_PROXY"], http: ["http_proxy", "HTTP_PROXY"] } as const;
+export const PROXY_VARIABLES = {
+  https: ["https_proxy", "HTTPS_PROXY"],
+  http: ["http_proxy", "HTTP_PROXY"],
+} as const;
 export const EXCEPT_VARIABLES = ["no_proxy", "NO_PROXY"] as const;
 
 /** @returns the address of a proxy as a URL; null: it is none. `host:port` is taken for `http://host:port`, as by curl. */

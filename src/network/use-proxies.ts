@@ -91,7 +91,7 @@ export function throughProxy(error: unknown, url: URL): unknown {
   const proxy = inUse === null ? null : proxyFor(inUse.proxies, url);
   const why = proxy === null ? null : whyNot(error);
   if (proxy === null || why === null) return error;
-  return new ProxyError(`the proxy ${shownProxy(proxy)} ${why}`, { cause: error });
+  return new ProxyError(`the proxy ${shownProxy(proxy)} ${why}`);
 }
 
 const REFUSED = /^Proxy response \((?<status>\d+)\)|^(?<login>Proxy Authentication Required)/;
@@ -105,7 +105,8 @@ function whyNot(error: unknown): string | null {
   const answered = isTunnel && "statusCode" in error ? Number(error.statusCode) : Number(status);
   if (login !== undefined || answered === 407) return "wants a name and a password, or others (407)";
   if (answered > 0) return `refuses the connection (${answered})`;
-  if (isTunnel || code === "UND_ERR_PRX_CONN") return "closed the connection, or answered with something unexpected";
+  if (isTunnel || code === "UND_ERR_PRX_CONN")
+    return "closed the connection, or answered with something unexpected";
   if (error.name === "HTTPParserError") return "answered with something that is no HTTP";
   const isUnreached = "syscall" in error && /^(?:connect|getaddrinfo)/.test(String(error.syscall));
   return isUnreached || code === "UND_ERR_CONNECT_TIMEOUT" ? `cannot be reached (${code})` : null;
@@ -149,7 +150,8 @@ function giveSocketsAgents(): void {
     ...rest: readonly unknown[]
   ): http.ClientRequest => {
     const agent = typeof options === "string" || options instanceof URL ? undefined : socketAgent(options);
-    const asked = agent === undefined ? options : Object.assign(options, { agent, createConnection: undefined });
+    const asked =
+      agent === undefined ? options : Object.assign(options, { agent, createConnection: undefined });
     return Reflect.apply(own, https, [asked, ...rest]);
   };
   Object.assign(https, { request });

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { agentFor, throughProxy } from "../../network/use-proxies.ts";
+import { agentFor, ProxyError, throughProxy } from "../../network/use-proxies.ts";
 
 /** Options of a request, with who wants to know when the whole of it was handed to its connection. */
 interface SentInit extends RequestInit {
@@ -69,7 +69,14 @@ async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   request.on("response", (incoming) => {
     response = incoming;
     // Over plain HTTP a proxy answers in the place of the server.
-    if (incoming.statusCode === 407) request.destroy(new Error("Proxy Authentication Required (407)"));
+    if (url.protocol === "http:" && incoming.statusCode === 407) {
+      const refusal = throughProxy(new Error("Proxy Authentication Required (407)"), url);
+      if (refusal instanceof ProxyError) {
+        reject(refusal);
+        request.destroy();
+        return;
+      }
+    }
     // A reader gets the error from its read. The signal may end a request that has no reader.
     incoming.on("error", () => undefined);
     resolve(incoming);

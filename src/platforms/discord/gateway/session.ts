@@ -1,3 +1,4 @@
+import { pause } from "../../../async/clock.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import {
   DefaultWebSocketManagerOptions,
@@ -152,6 +153,7 @@ export class GatewaySession implements Session {
       }),
       passedOver: (t, error) => this.#passOver(t, error),
       failed: (error) => this.#end(error),
+      wait: async (ms) => pause(ms, this.#ended.signal),
     });
     this.#shard = shard;
     this.#listen(shard);
@@ -243,13 +245,10 @@ export class GatewaySession implements Session {
   #arm(): void {
     if (this.#watch !== null || this.#closing !== null) return;
     const { readyMs } = this.#parts.timing;
-    this.#watch = setTimeout(
-      () => {
-        const trouble = this.#trouble === null ? "" : `: ${this.#trouble.message}`;
-        this.#end(new Error(`Discord's gateway was not ready within ${readyMs} ms${trouble}`));
-      },
-      readyMs,
-    );
+    this.#watch = setTimeout(() => {
+      const trouble = this.#trouble === null ? "" : `: ${this.#trouble.message}`;
+      this.#end(new Error(`Discord's gateway was not ready within ${readyMs} ms${trouble}`));
+    }, readyMs);
   }
 
   #disarm(): void {
