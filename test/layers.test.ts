@@ -278,7 +278,18 @@ test("the command line reads nothing of the configuration and of platforms befor
 
 test("a chat that attaches to a daemon reads nothing of one", () => {
   const read = [...readWith("cli/talk/chat.ts")];
-  const parts = new Set(["async", "cli", "config", "core", "files", "platforms", ROWS, "store", "text"]);
+  const parts = new Set([
+    "async",
+    "cli",
+    "config",
+    "core",
+    "files",
+    "network",
+    "platforms",
+    ROWS,
+    "store",
+    "text",
+  ]);
   const packages = new Set(["zod", "toml-eslint-parser", "leven", "croner"]);
   const isFile = (one: string): boolean => one.endsWith(".ts");
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { createRequire } from "node:module";
-import type { Agent, Dispatcher } from "undici";
+import type * as Undici from "undici";
 import { errorCode } from "../core/errors.ts";
 import { type Proxies, proxyFor, shownProxy } from "./proxies.ts";
 
@@ -24,7 +24,7 @@ export class ProxyError extends Error {
 
 interface InUse {
   readonly proxies: Proxies;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Undici.Dispatcher;
   readonly agents: Map<string, http.Agent>;
 }
 
@@ -38,7 +38,7 @@ let inUse: InUse | null = null;
 export function useProxies(proxies: Proxies | null): Disposable {
   if (proxies === null) return { [Symbol.dispose]: () => undefined };
   // Loaded here and not above: without a proxy it costs nothing.
-  const undici: typeof import("undici") = createRequire(import.meta.url)("undici");
+  const undici: typeof Undici = createRequire(import.meta.url)("undici");
   const before = undici.getGlobalDispatcher();
   const dispatcher = dispatcherFor(proxies, undici);
   const agents = new Map<string, http.Agent>();
@@ -56,7 +56,7 @@ export function useProxies(proxies: Proxies | null): Disposable {
 }
 
 /** For a client of undici that does not use the global one; undefined: no proxies are in use. */
-export function proxyDispatcher(): Dispatcher | undefined {
+export function proxyDispatcher(): Undici.Dispatcher | undefined {
   return inUse?.dispatcher;
 }
 
@@ -114,8 +114,8 @@ function whyNot(error: unknown): string | null {
 
 function dispatcherFor(
   proxies: Proxies,
-  { Agent, ProxyAgent }: Pick<typeof import("undici"), "Agent" | "ProxyAgent">,
-): Dispatcher {
+  { Agent, ProxyAgent }: Pick<typeof Undici, "Agent" | "ProxyAgent">,
+): Undici.Dispatcher {
   // HTTP/1.1 as everywhere without a proxy: Slack's socket needs a connection of its own.
   const plain = { allowH2: false } as const;
   const addresses = [proxies.https, proxies.http].filter((address) => address !== null);

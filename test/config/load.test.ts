@@ -141,6 +141,7 @@ suite("without a file", () => {
       file: null,
       database: { url: null, dataDir: join(cwd, "data") },
       agentsDir: join(cwd, "agents"),
+      proxies: null,
       llm: {
         baseUrl: null,
         apiKey: null,

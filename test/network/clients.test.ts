@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import { describe, type TestContext, test } from "node:test";
 import { pino } from "pino";
-import { DefaultWebSocketManagerOptions, WebSocketShardEvents } from "@discordjs/ws";
+import {
+  DefaultWebSocketManagerOptions,
+  type IContextFetchingStrategy,
+  WebSocketShardEvents,
+} from "@discordjs/ws";
 import { WebSocketServer } from "ws";
 import type { Handlers } from "../../src/platforms/slack/connection/bolt-app.ts";
 import { createApp } from "../../src/platforms/slack/connection/bolt-app.ts";
@@ -61,7 +65,7 @@ async function startWorld(): Promise<Listening> {
   sockets.on("connection", (socket, { url = "" }) => {
     if (url.startsWith("/link")) return socket.send('{"type":"hello"}');
     socket.on("message", (data) => {
-      if (!String(data).includes('"op":2')) return;
+      if (!Buffer.isBuffer(data) || !data.includes('"op":2')) return;
       const d = { session_id: "s", resume_gateway_url: "wss://gateway.discord.gg" };
       socket.send(JSON.stringify({ op: 0, t: "READY", s: 1, d }));
     });
@@ -121,7 +125,7 @@ async function openGateway(): Promise<GatewaySession> {
 }
 
 async function openSocket(): Promise<void> {
-  const bot = { botId: "B", userId: "U", teamId: "T", teamName: "", teamUrl: "", name: "", scopes: null };
+  const bot = { botId: "B", userId: "U", teamId: "T", teamName: "", teamUrl: "", name: "", scopes: [] };
   const handlers: Handlers = {
     event: async () => true,
     command: async () => undefined,
@@ -134,7 +138,7 @@ async function openSocket(): Promise<void> {
     {
       appToken: "xapp-1",
       apiUrl: null,
-      createApp: (receiver) => createApp(receiver, handlers, { ...options, bot: bot as never }),
+      createApp: (receiver) => createApp(receiver, handlers, { ...options, bot }),
       handlers,
       log,
       timing: SLACK_TIMING,
@@ -287,20 +291,20 @@ test("@discordjs/ws waits longer before each socket that a proxy closes", async 
   const { proxy } = await scene(t, closing);
   const waits: number[] = [];
   const enough = Promise.withResolvers<void>();
-  const strategy = {
-    options: {
-      ...DefaultWebSocketManagerOptions,
-      token: "t",
-      shardCount: 1,
-      gatewayInformation: { url: "wss://gateway.discord.gg" },
-    },
+  const gatewayInformation = {
+    url: "wss://gateway.discord.gg",
+    shards: 1,
+    session_start_limit: { total: 9, remaining: 9, reset_after: 0, max_concurrency: 1 },
+  };
+  const strategy: IContextFetchingStrategy = {
+    options: { ...DefaultWebSocketManagerOptions, intents: 0, token: "t", shardCount: 1, gatewayInformation },
     retrieveSessionInfo: async () => null,
     updateSessionInfo: async () => undefined,
     waitForIdentify: async () => undefined,
   };
   const shard = createShard({
     shard: 0,
-    strategy: strategy as never,
+    strategy,
     passedOver: () => undefined,
     failed: () => undefined,
     wait: async (ms) => {

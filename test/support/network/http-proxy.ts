@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls";
