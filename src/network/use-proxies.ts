@@ -16,7 +16,7 @@ import { type Proxies, proxyFor, shownProxy } from "./proxies.ts";
  * addresses to the proxy. The package of undici has mended the first.
  */
 
-/** A proxy did not connect. The message has no more of its address than its origin, and nothing of what it says. */
+/** A proxy did not connect. The message names the origin of the proxy alone, and repeats nothing of its answer. */
 export class ProxyError extends Error {
   readonly code = "ERR_PROXY";
   override readonly name = "ProxyError";
@@ -86,7 +86,7 @@ export function proxyErrorIn(error: unknown): ProxyError | null {
   return null;
 }
 
-/** What went wrong on the way through a proxy, in words without its secrets; any other error as it is. */
+/** Describes a failure of the proxy without its secrets; returns any other error unchanged. */
 export function throughProxy(error: unknown, url: URL): unknown {
   const proxy = inUse === null ? null : proxyFor(inUse.proxies, url);
   const why = proxy === null ? null : whyNot(error);

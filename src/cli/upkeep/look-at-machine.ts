@@ -126,7 +126,7 @@ async function answersAsWeir(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Which proxies the environment names, and what goes without one. Pure. */
+/** The proxies of the environment, and the parts that do not use them. Pure. */
 export function lookAtProxies({ proxies }: Pick<Config, "proxies">): readonly Finding[] {
   if (proxies === null) return [];
   const way = (proxy: string | null): string =>
