@@ -25,6 +25,7 @@ import { readAttachments } from "../../src/platforms/shared/attachments.ts";
 import { probeOllama } from "../../src/llm/catalog/ollama.ts";
 import { createEmbeddings } from "../../src/llm/embeddings.ts";
 import { McpConnection } from "../../src/mcp/connection.ts";
+import { lookAtProxies } from "../../src/cli/upkeep/look-at-machine.ts";
 import { useProxies } from "../../src/network/use-proxies.ts";
 import { type Listening, startListening } from "../support/listening.ts";
 import {
@@ -86,9 +87,11 @@ interface Scene {
   readonly world: Listening;
 }
 
-async function scene(t: TestContext, refuse?: Parameters<typeof startHttpProxy>[1]): Promise<Scene> {
+type RefusalParts = Parameters<typeof startHttpProxy> extends [unknown, ...infer Rest] ? Rest : never;
+
+async function scene(t: TestContext, ...refusing: RefusalParts): Promise<Scene> {
   const world = await startWorld();
-  const proxy = await startHttpProxy(world.port, refuse);
+  const proxy = await startHttpProxy(world.port, ...refusing);
   const used = useProxies({ https: proxy.url, http: proxy.url, except: "direct.test" });
   t.after(async () => {
     used[Symbol.dispose]();
@@ -320,4 +323,29 @@ test("@discordjs/ws waits longer before each socket that a proxy closes", async 
   assert.deepEqual(waits, [1000, 2000, 4000]);
   assert.deepEqual(new Set(proxy.asked), new Set(["CONNECT gateway.discord.gg:443"]));
   assert.equal(proxy.asked.length, 4);
+});
+
+test("a gateway that a proxy refuses is told with the proxy's answer, and the page of the proxy is not", async (t) => {
+  const { proxy } = await scene(t, answering("HTTP/1.1 403 Forbidden\r\n\r\n<p/>"), /gateway/);
+  await assert.rejects(openGateway(), (error: Error) => {
+    assert.match(
+      error.message,
+      /^Discord could not be reached: the proxy http:\S+ refuses the connection \(403\)$/,
+    );
+    return true;
+  });
+  assert.deepEqual(
+    new Set(proxy.asked),
+    new Set(["CONNECT discord.com:443", "CONNECT gateway.discord.gg:443"]),
+  );
+});
+
+test("weir doctor shows the proxies without name and password, and says what goes without one", () => {
+  const proxies = { https: `http://weir:${PASSWORD}@proxy.test:3128/`, http: null, except: "a.test" };
+  assert.deepEqual(lookAtProxies({ proxies: null }), []);
+  const detail = lookAtProxies({ proxies })[0]?.detail ?? "";
+  assert.match(
+    detail,
+    /^https is asked through http:\/\/proxy\.test:3128, http directly; .*NO_PROXY, Postgres and RabbitMQ$/,
+  );
 });

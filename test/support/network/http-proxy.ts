@@ -38,8 +38,13 @@ export const PASSWORD = "pa55-word-of-the-proxy";
 /**
  * A proxy on loopback. Behind it every name is one server on loopback, over TLS for a CONNECT.
  * @param refuse takes a request that is not passed on
+ * @param refused which CONNECTs are not; default: all, where there is a `refuse`
  */
-export async function startHttpProxy(target: number, refuse?: (socket: Duplex) => void): Promise<HttpProxy> {
+export async function startHttpProxy(
+  target: number,
+  refuse?: (socket: Duplex) => void,
+  refused = /./,
+): Promise<HttpProxy> {
   const open = new Set<Duplex>();
   const keep = (socket: Duplex): void => {
     open.add(socket);
@@ -60,7 +65,7 @@ export async function startHttpProxy(target: number, refuse?: (socket: Duplex) =
   server.on("connection", keep);
   server.on("connect", (request, socket: Socket) => {
     note("CONNECT", request.url ?? "", request.headers["proxy-authorization"]);
-    if (refuse !== undefined) return refuse(socket);
+    if (refuse !== undefined && refused.test(request.url ?? "")) return refuse(socket);
     socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
     const secure = new TLSSocket(socket, { isServer: true, cert: CERT, key: KEY });
     const onward = connect(target, "127.0.0.1");

@@ -122,7 +122,7 @@ export class GatewaySession implements Session {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#arm();
-    this.#connect().catch((error: unknown) => this.#end(loginFailure(error)));
+    this.#connect().catch((error: unknown) => this.#end(loginFailure(throughProxy(error, GATEWAY))));
     try {
       const failed = this.closed.then((why) => {
         throw why ?? new Error("the connection was closed while it was being opened");
