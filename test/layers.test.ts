@@ -10,6 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["async"],
   ["files"],
   ["text"],
+  ["network"],
   ["rows of platforms"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
@@ -33,7 +34,7 @@ const LAYERS: readonly (readonly string[])[] = [
  * The list of chat platforms is read by whoever is above it, from the configuration up. What a row is made of lies in the folder of its
  * platform, and is of weight: a row may name it as a type, or import it when it is asked.
  */
-const ROWS = LAYERS[4]?.[0] ?? "";
+const ROWS = LAYERS[5]?.[0] ?? "";
 const ROW = /^platforms\/(?:platforms|row|[a-z]+\/row)\.ts$/;
 const OF_ROWS: ReadonlySet<string> = new Set(["platforms", "config"]);
 
@@ -52,6 +53,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@slack/bolt": "platforms/slack",
   "@modelcontextprotocol/client": "mcp",
   amqplib: "cluster",
+  undici: "network",
 };
 
 /** Parts that decide and do nothing else. */
@@ -276,7 +278,18 @@ test("the command line reads nothing of the configuration and of platforms befor
 
 test("a chat that attaches to a daemon reads nothing of one", () => {
   const read = [...readWith("cli/talk/chat.ts")];
-  const parts = new Set(["async", "cli", "config", "core", "files", "platforms", ROWS, "store", "text"]);
+  const parts = new Set([
+    "async",
+    "cli",
+    "config",
+    "core",
+    "files",
+    "network",
+    "platforms",
+    ROWS,
+    "store",
+    "text",
+  ]);
   const packages = new Set(["zod", "toml-eslint-parser", "leven", "croner"]);
   const isFile = (one: string): boolean => one.endsWith(".ts");
   assert.deepEqual(

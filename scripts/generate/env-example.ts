@@ -18,6 +18,10 @@ const REST = `# A Postgres of your own instead of the one that Weir keeps in ./d
 # What a client of [http] has to show, instead of a token that Weir makes (docs/operate.md)
 # WEIR_HTTP_TOKEN=
 
+# An HTTP proxy on the way out, and what goes without it (docs/operate.md)
+# HTTPS_PROXY=http://user:password@proxy.example:3128
+# NO_PROXY=.internal.example,10.0.0.0/8
+
 # A collector for spans, over OTLP/HTTP (docs/operate.md)
 # OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 # OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY

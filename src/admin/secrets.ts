@@ -13,9 +13,10 @@ export function secretsOf({
   http,
   telemetry = null,
   cluster = null,
+  proxies = null,
   agents = [],
 }: Pick<Config, "database" | "llm" | "platforms" | "http"> &
-  Partial<Pick<Config, "agents" | "telemetry" | "cluster">>): string[] {
+  Partial<Pick<Config, "agents" | "telemetry" | "cluster" | "proxies">>): string[] {
   const values = [
     llm.apiKey,
     llm.embeddings?.apiKey,
@@ -25,6 +26,7 @@ export function secretsOf({
     cluster?.url,
     passwordIn(cluster?.url),
     http?.token,
+    ...[proxies?.https, proxies?.http].flatMap((url) => [passwordIn(url), URL.parse(url ?? "")?.password]),
     ...Object.values(telemetry?.headers ?? {}),
     ...agents.flatMap(({ mcp }) => mcp.flatMap((server) => server.secrets)),
     ...CHAT_PLATFORMS.flatMap((key) => platforms[key]?.secrets),

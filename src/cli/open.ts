@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { formatAddress, parseAddress } from "../core/ids.ts";
+import { useProxies } from "../network/use-proxies.ts";
 import type { LearnedModels } from "../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import { closeDataFolder } from "../store/database/data-folder.ts";
@@ -18,7 +19,9 @@ import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
 export function readConfig(io: Io, options: CommonOptions): Config {
-  return loadConfig({ cwd: io.cwd, file: options.config });
+  const config = loadConfig({ cwd: io.cwd, file: options.config });
+  useProxies(config.proxies);
+  return config;
 }
 
 /**

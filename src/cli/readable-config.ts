@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { ConfigError } from "../config/config-error.ts";
 import { loadReadableConfig } from "../config/load.ts";
+import { useProxies } from "../network/use-proxies.ts";
 import { displayable } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import type { CommonOptions, Io } from "./io.ts";
@@ -13,6 +14,7 @@ import type { CommonOptions, Io } from "./io.ts";
 export function readConfigToLook(io: Io, options: CommonOptions): Config {
   const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
   if (error !== null) tellOfBroken(io, error);
+  useProxies(config.proxies);
   return config;
 }
 

@@ -33,7 +33,7 @@ const OF_ANY_MODEL = camelCased(modelSchema.parse({}));
 export function takeUp(started: Config, next: Config): Config {
   const kept = keepMarked([], started, next);
   const models = keepMarkedOfModels(started.llm.models, next.llm.models);
-  return { ...kept, agentsDir: started.agentsDir, llm: { ...kept.llm, models } };
+  return { ...kept, agentsDir: started.agentsDir, proxies: started.proxies, llm: { ...kept.llm, models } };
 }
 
 /** A table with the values of the start where the schema says so. Lists are never kept in part. */
@@ -104,6 +104,7 @@ function isOfStart(key: string): boolean {
 function valuesOf({
   file: _file,
   agentsDir: _agentsDir,
+  proxies: _proxies,
   agents,
   llm: { models, ...llm },
   ...rest

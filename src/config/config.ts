@@ -1,3 +1,4 @@
+import type { Proxies } from "../network/proxies.ts";
 import type { z } from "zod";
 import type { ApprovalMode } from "../core/approval.ts";
 import type { ModelPrice } from "../core/cost.ts";
@@ -38,6 +39,8 @@ export interface Config extends Pick<Complete, "log" | "retention" | "terminal" 
   readonly cluster: ClusterConfig | null;
   /** The first that matches a channel holds. Empty: none is configured. */
   readonly bindings: readonly BindingConfig[];
+  /** Null: the environment names none. Their addresses may hold a password: never print them. */
+  readonly proxies: Proxies | null;
   /** At least one; ids are unique. */
   readonly agents: readonly AgentConfig[];
 }

@@ -15,6 +15,7 @@ import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
+import { readProxies } from "./proxies.ts";
 import { databaseVariable, resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";
@@ -98,7 +99,8 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     isDatabaseKnown,
   } = resolveReferences(checked.config, environment, problemAt);
   const mcp = resolveMcpServers(checked.config, { environment, folder, problemAt });
-  const config = resolveConfig(checked.config, references, source, mcp.servers);
+  const { proxies, problems: proxyProblems } = readProxies(environment);
+  const config = resolveConfig(checked.config, references, source, mcp.servers, proxies);
   const areAllRead = source.isReadable && envProblems.length === 0;
   const problems = [
     ...source.problems,
@@ -107,6 +109,7 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     ...envProblems,
     ...(envProblems.length > 0 ? [] : [...referenceProblems, ...mcp.unset]),
     ...mcp.problems,
+    ...proxyProblems,
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
     ...(areAllRead ? checkEmbeddings(config, problemAt) : []),

@@ -40,6 +40,7 @@ export function resolveConfig(
   references: References,
   place: { readonly path: string | null; readonly folder: string },
   mcp: McpServers = new Map(),
+  proxies: Config["proxies"] = null,
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
   const { database, llm, log, telemetry, retention, terminal, daemon, http, cluster, prompts, platforms } =
@@ -68,6 +69,7 @@ export function resolveConfig(
     http: resolveHttp(http, references),
     cluster: resolveCluster(cluster, references),
     bindings: resolveBindings(file.bindings, agents),
+    proxies,
     agents,
   };
 }

@@ -23,6 +23,7 @@ const DEFAULT_AGENTS = [
     maxOutputTokens: 2048,
     generationReserve: 4096,
     maxToolIterations: 8,
+    maxCallsPerTurn: 64,
     mcp: [],
     toolTimeoutMs: 20_000,
     notes: true,
@@ -141,6 +142,7 @@ suite("without a file", () => {
       file: null,
       database: { url: null, dataDir: join(cwd, "data") },
       agentsDir: join(cwd, "agents"),
+      proxies: null,
       llm: {
         baseUrl: null,
         apiKey: null,

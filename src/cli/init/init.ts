@@ -5,6 +5,7 @@ import { secretVariable } from "../../config/references.ts";
 import type { Config } from "../../config/config.ts";
 import { type Finding, OperatorError } from "../../core/errors.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../../llm/catalog/ollama.ts";
+import { useProxies } from "../../network/use-proxies.ts";
 import { type ChatPlatform, PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { lookAtModels, shownFinding } from "../upkeep/doctor.ts";
 import type { CommonOptions, Io } from "../io.ts";
@@ -34,6 +35,7 @@ export async function setUp(questions: Questions, folder: Folder): Promise<void>
     throw new OperatorError(`There is no ${folder.file}. Make an empty file, or leave --config out.`);
   // What is broken is told before anything is asked.
   const before = loadConfig(folder);
+  useProxies(before.proxies);
   let settings = await askModel(questions, folder, before, found);
   const chats = await questions.several<ChatPlatform>(
     "Where do people chat with it? (the terminal is always there)",

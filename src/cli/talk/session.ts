@@ -10,6 +10,7 @@ import type { HttpService } from "../../http/service.ts";
 import { besideCluster, openCluster } from "../../compose/cluster.ts";
 import { createLoopback } from "../../platforms/loopback/adapter.ts";
 import type { Platform } from "../../platforms/platform.ts";
+import { useProxies } from "../../network/use-proxies.ts";
 import { chooseMode } from "../../platforms/terminal/process-terminal.ts";
 import type { TerminalPlatform } from "../../platforms/terminal/terminal-platform.ts";
 import { modelServerOf } from "../../llm/provider-name.ts";
@@ -52,6 +53,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 
 /** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
 export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<void> {
+  useProxies(config.proxies);
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
   await runSession(io, { config, common: options, terminal, isDaemon: false });

@@ -15,7 +15,7 @@ import { openDatabase } from "../../store/database/open.ts";
 import { doubtedLines } from "../../admin/commands/learned.ts";
 import { counted } from "../../text/text.ts";
 import { formatNumber } from "../../text/format.ts";
-import { databaseRemedy, lookAtFolder, lookAtHttp } from "./look-at-machine.ts";
+import { databaseRemedy, lookAtFolder, lookAtHttp, lookAtProxies } from "./look-at-machine.ts";
 import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
@@ -50,6 +50,7 @@ function looks(io: Io, config: Config): readonly (readonly [string, () => Promis
     ["database", async () => lookAtDatabase(io, config)],
     ["data folder", async () => lookAtFolder(config)],
     ["HTTP", async () => lookAtHttp(config)],
+    ["proxy", async () => lookAtProxies(config)],
     ["models", async () => lookAtModels(config)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
     ["MCP servers", async () => lookAtServers(io, config)],

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { Config, DatabaseConfig } from "../../config/config.ts";
 import { errorCode, errorMessage, type Finding } from "../../core/errors.ts";
 import { findForeign } from "../../store/database/data-folder.ts";
+import { shownProxy } from "../../network/proxies.ts";
 import { nameInUrl } from "../../platforms/loopback/local-only.ts";
 import { formatNumber } from "../../text/format.ts";
 
@@ -128,4 +129,16 @@ async function answersAsWeir(host: string, port: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The proxies of the environment, and the parts that do not use them. Pure. */
+export function lookAtProxies({ proxies }: Pick<Config, "proxies">): readonly Finding[] {
+  if (proxies === null) return [];
+  const way = (proxy: string | null): string =>
+    proxy === null ? "directly" : `through ${shownProxy(proxy)}`;
+  const except = proxies.except === "" ? "" : ", NO_PROXY";
+  const detail =
+    `https is asked ${way(proxies.https)}, http ${way(proxies.http)}; ` +
+    `without a proxy go this machine${except}, Postgres and RabbitMQ`;
+  return [{ what: "proxy", state: "ok", detail }];
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { agentFor, ProxyError, throughProxy } from "../../network/use-proxies.ts";
 
 /** Options of a request, with who wants to know when the whole of it was handed to its connection. */
 interface SentInit extends RequestInit {
@@ -59,6 +60,7 @@ export function abandon(response: Response): void {
 async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+    agent: agentFor(url),
     method: init.method ?? "GET",
     headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
   });
@@ -66,12 +68,21 @@ async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined;
   request.on("response", (incoming) => {
     response = incoming;
+    // Over plain HTTP a proxy answers in the place of the server.
+    if (url.protocol === "http:" && incoming.statusCode === 407) {
+      const refusal = throughProxy(new Error("Proxy Authentication Required (407)"), url);
+      if (refusal instanceof ProxyError) {
+        reject(refusal);
+        request.destroy();
+        return;
+      }
+    }
     // A reader gets the error from its read. The signal may end a request that has no reader.
     incoming.on("error", () => undefined);
     resolve(incoming);
   });
   // Also if a reused idle connection closes: it is unknown what the server has seen of the request.
-  request.on("error", reject);
+  request.on("error", (error) => reject(throughProxy(error, url)));
   // Not an option of the request: after a whole response, Node would fail a connection without listeners.
   const onAbort = (): void => {
     if (response?.complete !== true) request.destroy(new Error("the request was ended"));

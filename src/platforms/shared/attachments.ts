@@ -1,4 +1,5 @@
 import { errorMessage } from "../../core/errors.ts";
+import { proxyErrorIn } from "../../network/use-proxies.ts";
 import { imageTypeNamed, MAX_IMAGE_BYTES } from "../../core/image.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { formatSize } from "../../text/format.ts";
@@ -82,7 +83,7 @@ async function readOne(file: AttachedFile, reader: AttachmentReader, signal: Abo
     if (type !== null) return { text: label, image: { name: displayName(file.name), type, bytes } };
     return { text: `${label}\n${quoted(new TextDecoder().decode(bytes))}` };
   } catch (error) {
-    reader.onFailure(file.name, errorMessage(error));
+    reader.onFailure(file.name, errorMessage(proxyErrorIn(error) ?? error));
     return { text: label };
   }
 }

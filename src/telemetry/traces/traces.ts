@@ -3,6 +3,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Logger } from "pino";
+import { agentFor } from "../../network/use-proxies.ts";
 import { refusedRedirect } from "../../text/redirect.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
@@ -30,7 +31,13 @@ export interface Traces extends AsyncDisposable {
 export function createTraces(options: TracesOptions): Traces {
   const { endpoint, headers, serviceName, version, log } = options;
   const url = `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
-  const inner = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS });
+  const agent = agentFor(new URL(url));
+  const inner = new OTLPTraceExporter({
+    url,
+    headers: { ...headers },
+    timeoutMillis: SEND_MS,
+    ...(agent !== undefined && { httpAgentOptions: () => agent }),
+  });
   const told = new Outage(log);
   const exporter: SpanExporter = {
     export(spans, done) {

@@ -1,3 +1,4 @@
+// proves: src/platforms/shared/platform-retry.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/patience.ts";

@@ -1,3 +1,4 @@
+import { pause } from "../../../async/clock.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import {
   DefaultWebSocketManagerOptions,
@@ -11,6 +12,7 @@ import {
 import { GatewayIntentBits } from "discord.js";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import { proxyErrorIn, throughProxy } from "../../../network/use-proxies.ts";
 import { originOf } from "../../../text/displayable.ts";
 import type { Session } from "../../shared/connection.ts";
 import { Unread } from "../../intake/unread.ts";
@@ -30,6 +32,8 @@ const INTENTS =
 
 /** The library's timeout for a socket and for its HELLO before it tries another socket, ms. */
 const SOCKET_MS = 10_000;
+/** For which proxy a socket takes; the library does not say where it connects. */
+const GATEWAY = new URL("wss://gateway.discord.gg");
 const UNREADABLE = "what Discord said at the login could not be read";
 /** As the library closes a connection that it resumes: Discord ends a session for 1000 and 1001 only. */
 const KEEP_SESSION = 4200;
@@ -67,6 +71,8 @@ export class GatewaySession implements Session {
   /** State for a RESUME. */
   #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
+  /** Why the last socket did not get through a proxy. */
+  #trouble: Error | null = null;
   #closing: Promise<void> | null = null;
   /** Aborted by the end: the library's own signals only tell that a socket was closed. */
   readonly #ended = new AbortController();
@@ -116,7 +122,7 @@ export class GatewaySession implements Session {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#arm();
-    this.#connect().catch((error: unknown) => this.#end(loginFailure(error)));
+    this.#connect().catch((error: unknown) => this.#end(loginFailure(throughProxy(error, GATEWAY))));
     try {
       const failed = this.closed.then((why) => {
         throw why ?? new Error("the connection was closed while it was being opened");
@@ -147,6 +153,7 @@ export class GatewaySession implements Session {
       }),
       passedOver: (t, error) => this.#passOver(t, error),
       failed: (error) => this.#end(error),
+      wait: async (ms) => pause(ms, this.#ended.signal),
     });
     this.#shard = shard;
     this.#listen(shard);
@@ -205,9 +212,11 @@ export class GatewaySession implements Session {
       this.#arm();
       interrupted();
     });
-    shard.on(WebSocketShardEvents.Error, ({ error }) =>
-      log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "gateway_trouble"),
-    );
+    shard.on(WebSocketShardEvents.Error, ({ error }) => {
+      const shown = throughProxy(error, GATEWAY);
+      this.#trouble = proxyErrorIn(shown);
+      log.debug({ platform: PLATFORM_NAME, why: errorMessage(shown) }, "gateway_trouble");
+    });
   }
 
   #take(t: string, d: unknown, sequence: number): void {
@@ -236,10 +245,10 @@ export class GatewaySession implements Session {
   #arm(): void {
     if (this.#watch !== null || this.#closing !== null) return;
     const { readyMs } = this.#parts.timing;
-    this.#watch = setTimeout(
-      () => this.#end(new Error(`Discord's gateway was not ready within ${readyMs} ms`)),
-      readyMs,
-    );
+    this.#watch = setTimeout(() => {
+      const trouble = this.#trouble === null ? "" : `: ${this.#trouble.message}`;
+      this.#end(new Error(`Discord's gateway was not ready within ${readyMs} ms${trouble}`));
+    }, readyMs);
   }
 
   #disarm(): void {

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { type IContextFetchingStrategy, WebSocketShard } from "@discordjs/ws";
 import { GatewayDispatchEvents, GatewayOpcodes } from "discord.js";
 import { z } from "zod";
+import { type Backoff, backoffMs } from "../../../async/backoff.ts";
 
 export interface ShardParts {
   /** Its number. */
@@ -12,7 +13,12 @@ export interface ShardParts {
   readonly passedOver: (t: string, error: unknown) => void;
   /** The library cannot go on with this shard. */
   readonly failed: (error: Error) => void;
+  /** Waits before another socket, ms. */
+  readonly wait: (ms: number) => Promise<void>;
 }
+
+/** The library itself waits half a second before another socket, whatever has become of those before it. */
+const BACK_OFF: Backoff = { fromMs: 1000, toMs: 10_000 };
 
 /** A method of the library, whose types are private. */
 type Method = (...args: unknown[]) => unknown;
@@ -34,15 +40,18 @@ const kindOfFrame = z.object({ op: z.unknown().optional(), t: z.unknown().option
  * would end the process, and a second HELLO would beat for ever. So each frame is checked first. An error
  * costs only its frame, or the connection if no frame caused it.
  */
-export function createShard({ shard: id, strategy, passedOver, failed }: ShardParts): WebSocketShard {
+export function createShard({ shard: id, strategy, passedOver, failed, wait }: ShardParts): WebSocketShard {
   const shard = new WebSocketShard(strategy, id);
   let isGreeted = false;
+  /** Sockets in a row that came to nothing. */
+  let vain = 0;
 
   const check = (frame: unknown): void => {
     const { op, t } = kindOfFrame.parse(frame);
     if (op === GatewayOpcodes.Dispatch) {
       dispatch.parse(frame);
       if (t === GatewayDispatchEvents.Ready) ready.parse(frame);
+      if (t === GatewayDispatchEvents.Ready || t === GatewayDispatchEvents.Resumed) vain = 0;
     } else if (op === GatewayOpcodes.InvalidSession) invalidSession.parse(frame);
     else if (op === GatewayOpcodes.Hello) {
       hello.parse(frame);
@@ -78,6 +87,9 @@ export function createShard({ shard: id, strategy, passedOver, failed }: ShardPa
   for (const name of ["onClose", "heartbeat"]) wrap(shard, name, guarded);
   wrap(shard, "internalConnect", async (own, args) => {
     isGreeted = false;
+    // Not before the second: most often it is the socket alone that was lost.
+    if (vain > 1) await wait(backoffMs(BACK_OFF, vain - 2));
+    vain += 1;
     await guarded(own, args);
   });
   wrap(shard, "destroy", async (own, args) => {

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { errorCode } from "../../../core/errors.ts";
+import { proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import {
   DefaultRestOptions,
@@ -188,6 +189,8 @@ export function toPlatformError(error: unknown): PlatformError {
       Math.max(error.timeToReset, error.retryAfter),
     );
   if (error instanceof HTTPError) return unavailable(`Discord answered ${error.status}`, error);
+  const proxy = proxyErrorIn(error);
+  if (proxy !== null) return unavailable(`Discord could not be reached: ${proxy.message}`, error);
   if (error instanceof Error && error.name === "AbortError")
     return unavailable("Discord did not answer in time", error);
   const code = errorCode(error);

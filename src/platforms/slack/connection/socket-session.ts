@@ -4,6 +4,7 @@ import { type App, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
+import { proxyDispatcher } from "../../../network/use-proxies.ts";
 import type { Session } from "../../shared/connection.ts";
 import { ownAddress } from "../../shared/own-address.ts";
 import { Unread } from "../../intake/unread.ts";
@@ -87,6 +88,7 @@ class SocketSession implements Session {
     this.closed = this.#end.promise;
     const receiver = new SocketModeReceiver({
       appToken,
+      dispatcher: proxyDispatcher(),
       autoReconnectEnabled: false,
       clientPingTimeout: timing.pingMs,
       logger: boltLogger(log),

@@ -1,6 +1,7 @@
 import { webApi } from "@slack/bolt";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
@@ -132,6 +133,8 @@ const withCode = z.object({ code: z.string() });
 
 /** `fetch failed` is no reason: the reason is in the causes. */
 function reasonOf(error: unknown): string {
+  const proxy = proxyErrorIn(error);
+  if (proxy !== null) return proxy.message;
   for (const one of causesOf(error)) {
     if (one.name === "TimeoutError") return "it took too long";
     const coded = withCode.safeParse(one);
