@@ -250,14 +250,20 @@ export class Database implements Queryable, AsyncDisposable {
   async withPlainClients<Result>(
     work: (client: pg.Client, other: pg.Client, version: string) => Promise<Result>,
   ): Promise<Result> {
-    const clients = [new pg.Client(this.#session), new pg.Client(this.#session)] as const;
-    const [client, other] = clients;
-    let version = "";
-    client.connection.on("parameterStatus", ({ parameterName, parameterValue }: ServerParameter) => {
-      if (parameterName === "server_version") version = parameterValue;
-    });
-    for (const each of clients) each.on("error", () => undefined);
+    const clients: pg.Client[] = [];
+    const add = (): pg.Client => {
+      const client = new pg.Client(this.#session);
+      client.on("error", () => undefined);
+      clients.push(client);
+      return client;
+    };
+    // An address that is none is thrown before there is a client.
     try {
+      const [client, other] = [add(), add()];
+      let version = "";
+      client.connection.on("parameterStatus", ({ parameterName, parameterValue }: ServerParameter) => {
+        if (parameterName === "server_version") version = parameterValue;
+      });
       await Promise.all(clients.map(async (each) => each.connect()));
       return await work(client, other, version);
     } catch (error) {
@@ -356,10 +362,10 @@ export class Database implements Queryable, AsyncDisposable {
 
 /** A pool that survives the end of its connections. @param prepare awaited before a new one is lent out */
 function watched(config: pg.PoolConfig, prepare: (client: pg.Client) => Promise<void>, log: Logger): pg.Pool {
-  // A server that has vanished never ends its side of an idle connection, which keeps no process alive for that.
-  // The types know neither of its promise, which is awaited, nor that a pool has clients like any other.
+  // The pool awaits its promise, and its clients are whole ones: the types say neither.
   // oxlint-disable-next-line no-unsafe-type-assertion
   const onConnect = prepare as unknown as (client: pg.ClientBase) => void;
+  // A server that has vanished never ends its side of an idle connection, which keeps no process alive for that.
   const pool = new pg.Pool({ ...config, onConnect, allowExitOnIdle: true });
   // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
   // lent out has none of the pool's, and its end may come in the same packet as the answer before it.

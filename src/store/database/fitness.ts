@@ -185,7 +185,9 @@ function whyExtensions(facts: DatabaseFacts, isWriter: boolean): string | null {
   const closed = isNew ? missing.filter(({ may_create }) => !may_create && isWriter) : missing;
   if (closed.length === 0) return null;
   const make = closed.map(({ name }) => `create extension ${name}`).join("; ");
-  const why = isNew ? `, and the user ${quoted(user)} may not make it` : "";
+  const why = isNew
+    ? `, and the user ${quoted(user)} may not make ${closed.length === 1 ? "it" : "them"}`
+    : "";
   return `${named(closed)} not in the database ${quoted(database)}${why}: as a superuser there, \`${make}\`.`;
 }
 

@@ -77,8 +77,8 @@ const LIMIT_MS = 10_000;
 
 /** @returns the only row of the last statement */
 async function ask<Row extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<Row> {
-  // A time-out of the address or the role may be short; this ends with the transaction, which all of the text is.
-  const unhurried = `set local statement_timeout = 0; ${text}`;
+  // Time-outs of the address or the role may be short; this ends with the transaction, which all of the text is in.
+  const unhurried = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; ${text}`;
   const [row] = await runOn<Row>(client, { text: unhurried }, LIMIT_MS);
   if (row === undefined) throw new Error("no row of the server (connection)");
   return row;

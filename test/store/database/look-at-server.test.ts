@@ -100,10 +100,9 @@ test("a server of another version", async () => {
   await using _opened = await openDatabase(configOf(through(other.port)), SILENT, "reader");
 });
 
-test("a time-out of the address ends no part of the look, nor anything after it", async () => {
-  const url = `${urlOf({})}&options=${encodeURIComponent("-c statement_timeout=1 -c lock_timeout=1")}`;
-  await assertUsableByDaemon(configOf(url), SILENT);
-  await using _opened = await openDatabase(configOf(url), SILENT, "owner");
+test("an address that is none is called that, without a word of it", async () => {
+  for (const url of ["postgres://weir:geheim@:port/db", "%E0%A4%A"])
+    await assertRefused(url, /^The database's address is not of the form [^%]*$/);
 });
 
 describe("a database", () => {
@@ -210,7 +209,7 @@ describe("a database", () => {
         await db.script(`grant usage on schema public to ${user}, ${other}`);
         await assertRefused(as(user), /^The user \w+ may not make tables in the schema public: /, WRITERS);
         await db.script(`grant create on schema public to ${user}`);
-        await assertRefused(as(user), /^The extensions .* may not make it/, WRITERS);
+        await assertRefused(as(user), /^The extensions .* may not make them/, WRITERS);
         await db.script(`create extension pg_trgm; create extension btree_gin; create extension btree_gist`);
         await migrateDatabase(configOf(as(user)), SILENT, false);
         await assertUsableByDaemon(configOf(as(user)), SILENT);

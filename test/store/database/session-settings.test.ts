@@ -25,6 +25,7 @@ const HOSTILE = {
   lock_timeout: "31s",
   idle_in_transaction_session_timeout: "32s",
   idle_session_timeout: "33s",
+  transaction_timeout: "34s",
   extra_float_digits: "-15",
 };
 const NAMES = Object.keys(HOSTILE);
@@ -54,6 +55,7 @@ const OWN = {
   lock_timeout: "0",
   idle_in_transaction_session_timeout: "1min",
   idle_session_timeout: "0",
+  transaction_timeout: "0",
   extra_float_digits: "1",
 };
 
