@@ -86,64 +86,65 @@ describe("a database is fit", () => {
   }
 });
 
+const cases: readonly [string, DatabaseFacts, RegExp][] = [
+  [
+    "encoding",
+    { ...EMPTY, encoding: "LATIN1" },
+    /"?chat"? has the encoding LATIN1, .*`create database NAME owner weir template template0 encoding 'UTF8'/,
+  ],
+  ["encoding none", { ...EMPTY, encoding: "SQL_ASCII" }, /the encoding SQL_ASCII/],
+  ["standby", { ...MIGRATED, is_standby: true }, /is a standby.*primary/],
+  ["read-only", { ...MIGRATED, is_read_only: true }, /default_transaction_read_only is on/],
+  [
+    "another program's record",
+    { ...EMPTY, record: ["version character varying"] },
+    /schema_migrations .*another program \(its columns: version character varying\).*of its own/,
+  ],
+  [
+    "another program's record, filled",
+    { ...MIGRATED, record: ["version bigint", "dirty boolean"] },
+    /another program/,
+  ],
+  [
+    "another program's tables",
+    { ...EMPTY, relations: ["turns", "channels", "people"] },
+    /\(channels, turns\).*of its own/,
+  ],
+  ["many of them", { ...EMPTY, relations: [...OWN] }, /\(channels, entries, jobs and 1 more\)/],
+  [
+    "no schema",
+    { ...EMPTY, schema: null, may_create: null },
+    /no schema of its search_path \("\$user", public\).*`create schema NAME authorization weir`/,
+  ],
+  ["a closed schema", { ...EMPTY, may_create: false }, /`grant create on schema public to weir`/],
+  [
+    "tables of another user",
+    { ...MIGRATED, record_owner: "app-owner", owns_record: false },
+    /belong to "app-owner".*`reassign owned by "app-owner" to weir`/,
+  ],
+  [
+    "an extension off the search path",
+    withExtension(MIGRATED, "pg_trgm", { schema: "ext", is_in_path: false }),
+    /^The extension pg_trgm is in the schema ext, which is not .*set search_path = "\$user", public, ext`/,
+  ],
+  [
+    "one that the server has not",
+    withExtension(EMPTY, "btree_gin", { is_offered: false, may_create: false }),
+    /^The extension btree_gin is not installed on .*postgresql-contrib/,
+  ],
+  [
+    "some that the user may not make",
+    { ...EMPTY, extensions: all({ ...extension, may_create: false }) },
+    /^The extensions btree_gin, btree_gist, pg_trgm are not in .* weir may not make .*`create extension btree_gin; create extension btree_gist; create extension pg_trgm`/,
+  ],
+  [
+    "one that somebody has dropped",
+    withExtension(MIGRATED, "pg_trgm", { ...extension }),
+    /^The extension pg_trgm is not in the database chat: .*`create extension pg_trgm`/,
+  ],
+];
+
 describe("a database is not fit, and the reason says what to do", () => {
-  const cases: readonly [string, DatabaseFacts, RegExp][] = [
-    [
-      "encoding",
-      { ...EMPTY, encoding: "LATIN1" },
-      /"?chat"? has the encoding LATIN1, .*`create database NAME owner weir template template0 encoding 'UTF8'/,
-    ],
-    ["encoding none", { ...EMPTY, encoding: "SQL_ASCII" }, /the encoding SQL_ASCII/],
-    ["standby", { ...MIGRATED, is_standby: true }, /is a standby.*primary/],
-    ["read-only", { ...MIGRATED, is_read_only: true }, /default_transaction_read_only is on/],
-    [
-      "another program's record",
-      { ...EMPTY, record: ["version character varying"] },
-      /schema_migrations .*another program \(its columns: version character varying\).*of its own/,
-    ],
-    [
-      "another program's record, filled",
-      { ...MIGRATED, record: ["version bigint", "dirty boolean"] },
-      /another program/,
-    ],
-    [
-      "another program's tables",
-      { ...EMPTY, relations: ["turns", "channels", "people"] },
-      /\(channels, turns\).*of its own/,
-    ],
-    ["many of them", { ...EMPTY, relations: [...OWN] }, /\(channels, entries, jobs and 1 more\)/],
-    [
-      "no schema",
-      { ...EMPTY, schema: null, may_create: null },
-      /no schema of its search_path \("\$user", public\).*`create schema NAME authorization weir`/,
-    ],
-    ["a closed schema", { ...EMPTY, may_create: false }, /`grant create on schema public to weir`/],
-    [
-      "tables of another user",
-      { ...MIGRATED, record_owner: "app-owner", owns_record: false },
-      /belong to "app-owner".*`reassign owned by "app-owner" to weir`/,
-    ],
-    [
-      "an extension off the search path",
-      withExtension(MIGRATED, "pg_trgm", { schema: "ext", is_in_path: false }),
-      /^The extension pg_trgm is in the schema ext, which is not .*set search_path = "\$user", public, ext`/,
-    ],
-    [
-      "one that the server has not",
-      withExtension(EMPTY, "btree_gin", { is_offered: false, may_create: false }),
-      /^The extension btree_gin is not installed on .*postgresql-contrib/,
-    ],
-    [
-      "some that the user may not make",
-      { ...EMPTY, extensions: all({ ...extension, may_create: false }) },
-      /^The extensions btree_gin, btree_gist, pg_trgm are not in .* weir may not make .*`create extension btree_gin; create extension btree_gist; create extension pg_trgm`/,
-    ],
-    [
-      "one that somebody has dropped",
-      withExtension(MIGRATED, "pg_trgm", { ...extension }),
-      /^The extension pg_trgm is not in the database chat: .*`create extension pg_trgm`/,
-    ],
-  ];
   for (const [what, facts, reason] of cases) {
     test(what, () => {
       assert.match(why(facts), reason);

@@ -35,13 +35,17 @@ function urlOf({ user, name = target.name }: { readonly user?: string; readonly 
 
 type Way = (config: DatabaseConfig) => Promise<unknown>;
 const WRITERS: Readonly<Record<string, Way>> = {
-  start: async (config) => openDatabase(config, SILENT, "owner", new AbortController().signal),
+  start: async (config) => {
+    await using _opened = await openDatabase(config, SILENT, "owner");
+  },
   migrate: async (config) => migrateDatabase(config, SILENT, false),
   doctor: async (config) => assertUsableByDaemon(config, SILENT),
 };
 const ALL: Readonly<Record<string, Way>> = {
   ...WRITERS,
-  reader: async (config) => openDatabase(config, SILENT, "reader"),
+  reader: async (config) => {
+    await using _opened = await openDatabase(config, SILENT, "reader");
+  },
 };
 
 async function assertRefused(url: string, why: RegExp, ways = ALL): Promise<void> {
@@ -105,6 +109,23 @@ test("an address that is none is called that, without a word of it", async () =>
     await assertRefused(url, /^The database's address is not of the form [^%]*$/);
 });
 
+/** An empty database with something in it. */
+const withScript = async (
+  script: string,
+  work: (url: string, db: Database) => Promise<void>,
+): Promise<void> => {
+  await using other = await createTestDatabase();
+  await using db = new Database(other.connection, SILENT);
+  await db.script("drop schema public cascade; create schema public");
+  await db.script(script);
+  await work(urlOf({ name: other.name }), db);
+};
+const tables = async (db: Database): Promise<unknown[]> =>
+  db.query({
+    name: "",
+    text: "select tablename as name from pg_tables where schemaname = 'public' order by 1",
+  });
+
 describe("a database", () => {
   for (const encoding of ["LATIN1", "SQL_ASCII"]) {
     test(`of encoding ${encoding}`, async () => {
@@ -120,23 +141,6 @@ describe("a database", () => {
       }
     });
   }
-
-  /** An empty database with something in it. */
-  const withScript = async (
-    script: string,
-    work: (url: string, db: Database) => Promise<void>,
-  ): Promise<void> => {
-    await using other = await createTestDatabase();
-    await using db = new Database(other.connection, SILENT);
-    await db.script("drop schema public cascade; create schema public");
-    await db.script(script);
-    await work(urlOf({ name: other.name }), db);
-  };
-  const tables = async (db: Database): Promise<unknown[]> =>
-    db.query({
-      name: "",
-      text: "select tablename as name from pg_tables where schemaname = 'public' order by 1",
-    });
 
   for (const [what, script, why] of [
     [
@@ -157,9 +161,9 @@ describe("a database", () => {
   ] as const) {
     test(`with ${what}`, async () =>
       withScript(script, async (url, db) => {
-        const before = await tables(db);
+        const held = await tables(db);
         await assertRefused(url, why);
-        assert.deepEqual(await tables(db), before);
+        assert.deepEqual(await tables(db), held);
       }));
   }
 
@@ -186,8 +190,10 @@ describe("a database", () => {
     await db.script("drop extension pg_trgm cascade");
     await assertRefused(url, /^The extension pg_trgm is not in the database/);
   });
+});
 
-  test("that takes no writes from this user", async () => {
+describe("the user of a database", () => {
+  test("may only read", async () => {
     await outside.script(`alter database ${target.name} set default_transaction_read_only = on`);
     try {
       await assertRefused(urlOf({}), /default_transaction_read_only is on/, WRITERS);
@@ -199,7 +205,7 @@ describe("a database", () => {
     }
   });
 
-  test("in which this user may do too little", async () => {
+  test("may do too little", async () => {
     const [user, other] = [`guest_${target.name}`, `other_${target.name}`];
     await outside.script(`create role ${user} login; create role ${other} login`);
     try {
