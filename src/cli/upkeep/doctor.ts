@@ -11,7 +11,7 @@ import { fileSigner, signingKeyFile } from "../../store/database/signing-key.ts"
 import { isPresent, MemberStore } from "../../store/channels/members.ts";
 import { describeOwnKey } from "../../admin/reports/signing-keys.ts";
 import { createStore, type Store } from "../../store/store.ts";
-import { openDatabase } from "../../store/database/open.ts";
+import { assertUsableByDaemon, openDatabase } from "../../store/database/open.ts";
 import { doubtedLines } from "../../admin/commands/learned.ts";
 import { counted } from "../../text/text.ts";
 import { formatNumber } from "../../text/format.ts";
@@ -80,8 +80,10 @@ async function lookAtPlatform(
 async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[]> {
   const what = "database";
   const startedAt = performance.now();
+  const log = openLog(io, config, "silent");
   try {
-    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+    await assertUsableByDaemon(config.database, log);
+    await using opened = await openDatabase(config.database, log, "reader");
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
     const signer = fileSigner(config.database.dataDir);

@@ -12,6 +12,13 @@ import type { CopyClient } from "./copy-client.ts";
 import { Probe } from "./probe.ts";
 import { ServerClient } from "./server-client.ts";
 import { LookUps } from "../search/look-ups.ts";
+import {
+  applySettings,
+  type OpenPool,
+  type PrepareSession,
+  READ_ONLY,
+  SESSION_SETTINGS,
+} from "./session-settings.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
 
 /** Where the database is: an URL, or the socket of the embedded server. */
@@ -41,20 +48,8 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/**
- * Planning a recall took 0.45 ms of its 1.3 ms: keep generic plans. A plan is kept for as long as its connection lives,
- * and a table that was empty when it was made is read as a whole ever after (2 s for a batch of the indexer): so no
- * sequential scan where there is an index. JIT and parallel workers cost more than any statement of ours takes.
- */
-const SESSION_OPTIONS =
-  "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 -c timezone=UTC " +
-  // A host that lost its power in a transaction leaves its locks at a server elsewhere: for a minute, and not for hours.
-  "-c idle_in_transaction_session_timeout=60000";
-
 /** How long who has lost a deadlock waits, give or take a quarter, ms. */
 const DEADLOCK_REST_MS = 50;
-
-const READ_ONLY = "-c default_transaction_read_only=on";
 
 /**
  * Far more than any statement of ours takes, but a server that vanished without a word would be waited for till then. What
@@ -72,16 +67,38 @@ const UNLIMITED_MS = LONGEST_TIMER_MS;
  */
 export const ASYNC_COMMIT = "set_config('synchronous_commit', 'off', true)";
 
-/** By this a running daemon is known to the server, of whatever version it is. */
-export const DAEMON_NAME = "weir";
+/**
+ * The sessions of a running daemon share this advisory lock, so that whoever looks sees it, whatever the address calls its connections.
+ * Any number that no other program on the same database is likely to take.
+ */
+const DAEMON_LOCK = 7_305_814_002;
+/** Nobody takes it for itself alone: it is always free to be shared. */
+const SHARE_DAEMON_LOCK = `pg_try_advisory_lock_shared(${DAEMON_LOCK}) as "daemon"`;
+
+/** Process ids of the sessions that hold it in this database, for a statement's `from`. */
+export const DAEMON_SESSIONS = `(select pid from pg_locks
+   where locktype = 'advisory' and granted and objsubid = 1
+     and database = (select oid from pg_database where datname = current_database())
+     and (classid::bigint << 32) + objid::bigint = ${DAEMON_LOCK})`;
+
+/** A limit of `pg` of its own, which an address can set for all statements: {@link runOn} has one for each. */
+const CLIENT_LIMIT = /(?<=[?&])query_timeout=[^&]*&?/g;
 
 export interface DatabaseOptions {
   /** Default: 10. */
   readonly maxConnections?: number;
-  /** How the server's activity calls the connections. Default: as a daemon's. */
+  /** How the server's activity calls the connections. Default: weir. */
   readonly applicationName?: string;
+  /** Others see a running daemon on the database for as long as it has a connection. Default: false. */
+  readonly isDaemon?: boolean;
   /** The server refuses every write. Default: false. */
   readonly isReadOnly?: boolean;
+}
+
+/** A message of the server, which `pg` hands on. */
+interface ServerParameter {
+  readonly parameterName: string;
+  readonly parameterValue: string;
 }
 
 /** The pool of connections, and transactions over it; look-ups have one beside it. All errors are translated once, here. */
@@ -89,6 +106,7 @@ export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #lookUps: LookUps;
   readonly #session: pg.ClientConfig;
+  readonly #prepare: PrepareSession;
   readonly #origin: ServerOrigin;
   readonly #log: Logger;
   /** In which generation each connection was made. */
@@ -99,19 +117,26 @@ export class Database implements Queryable, AsyncDisposable {
   constructor(connection: Connection, log: Logger, options: DatabaseOptions = {}) {
     this.#log = log;
     this.#origin = "url" in connection ? "url" : "embedded";
-    const target = "url" in connection ? { connectionString: connection.url } : connection;
+    const target =
+      "url" in connection
+        ? { connectionString: connection.url.replaceAll(CLIENT_LIMIT, "") }
+        : // A blank: of an empty one `pg` would take the environment's PGOPTIONS.
+          { ...connection, options: " " };
+    const settings = options.isReadOnly === true ? { ...SESSION_SETTINGS, ...READ_ONLY } : SESSION_SETTINGS;
+    const more = options.isDaemon === true ? [SHARE_DAEMON_LOCK] : [];
+    this.#prepare = async (client, others = {}) => applySettings(client, { ...settings, ...others }, more);
     this.#session = {
       ...target,
       types,
-      options: options.isReadOnly === true ? `${SESSION_OPTIONS} ${READ_ONLY}` : SESSION_OPTIONS,
-      application_name: options.applicationName ?? DAEMON_NAME,
+      application_name: options.applicationName ?? "weir",
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
     };
-    const openPool = (settings: pg.PoolConfig): pg.Pool => watched({ ...this.#session, ...settings }, log);
+    const openPool: OpenPool = (poolSettings, others) =>
+      watched({ ...this.#session, ...poolSettings }, async (client) => this.#prepare(client, others), log);
     this.#pool = openPool({ max: options.maxConnections ?? 10 });
     this.#pool.on("connect", (client) => void this.#madeIn.set(client, this.#generation));
-    this.#lookUps = new LookUps(this.#session, openPool, this.#origin);
+    this.#lookUps = new LookUps(openPool, this.#origin);
   }
 
   /**
@@ -169,6 +194,7 @@ export class Database implements Queryable, AsyncDisposable {
       this.#run(client, { ...statement, limitMs: UNLIMITED_MS }, values);
     try {
       await client.connect();
+      await this.#prepare(client);
       await client.query(mode === "read" ? "begin isolation level repeatable read read only" : "begin");
       const result = await work({ query, ...copyStreams(client) });
       await client.query("commit");
@@ -203,6 +229,7 @@ export class Database implements Queryable, AsyncDisposable {
     client.on("notification", onMessage);
     try {
       await client.connect();
+      await this.#prepare(client);
       await runOn(client, { text: `listen ${topic}` }, STATEMENT_LIMIT_MS);
     } catch (error) {
       isOver = true;
@@ -217,9 +244,39 @@ export class Database implements Queryable, AsyncDisposable {
     };
   }
 
+  /**
+   * Lends two connections without the settings of Weir's sessions, for a look at the server.
+   * @param work is also given the version that the server reports
+   */
+  async withPlainClients<Result>(
+    work: (client: pg.Client, other: pg.Client, version: string) => Promise<Result>,
+  ): Promise<Result> {
+    const clients: pg.Client[] = [];
+    const add = (): pg.Client => {
+      const client = new ServerClient(this.#session);
+      client.on("error", () => undefined);
+      clients.push(client);
+      return client;
+    };
+    // An address that is none is thrown before there is a client.
+    try {
+      const [client, other] = [add(), add()];
+      let version = "";
+      client.connection.on("parameterStatus", ({ parameterName, parameterValue }: ServerParameter) => {
+        if (parameterName === "server_version") version = parameterValue;
+      });
+      await Promise.all(clients.map(async (each) => each.connect()));
+      return await work(client, other, version);
+    } catch (error) {
+      throw translateDatabaseError(error, this.#origin);
+    } finally {
+      await Promise.all(clients.map(endClient));
+    }
+  }
+
   /** Makes what asks for a sign of life. @param limitMs an answer that takes longer is none */
   openProbe(limitMs: number): Probe {
-    return new Probe(this.#session, limitMs);
+    return new Probe(this.#session, this.#prepare, limitMs);
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -304,10 +361,13 @@ export class Database implements Queryable, AsyncDisposable {
   }
 }
 
-/** A pool that survives the end of its connections. */
-function watched(config: pg.PoolConfig, log: Logger): pg.Pool {
+/** A pool that survives the end of its connections. @param prepare awaited before a new one is lent out */
+function watched(config: pg.PoolConfig, prepare: (client: pg.Client) => Promise<void>, log: Logger): pg.Pool {
+  // The pool awaits its promise, and its clients are whole ones: the types say neither.
+  // oxlint-disable-next-line no-unsafe-type-assertion
+  const onConnect = prepare as unknown as (client: pg.ClientBase) => void;
   // A server that has vanished never ends its side of an idle connection, which keeps no process alive for that.
-  const pool = new pg.Pool({ ...config, Client: ServerClient, allowExitOnIdle: true });
+  const pool = new pg.Pool({ ...config, Client: ServerClient, onConnect, allowExitOnIdle: true });
   // Without listeners, a stopped database ends the process. A client's own is there from its first moment: one that is
   // lent out has none of the pool's, and its end may come in the same packet as the answer before it.
   pool.on("connect", (client) => {

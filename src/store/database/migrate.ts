@@ -162,6 +162,15 @@ async function readMigrations(folder: string, first: number): Promise<Migration[
   );
 }
 
+/** Names of the tables, indexes, sequences and views that the migrations make. */
+export async function listOwnNames(): Promise<ReadonlySet<string>> {
+  const migrations = [await readBaseline(), ...(await readMigrations(FORWARD, BASELINE_VERSION + 1))];
+  return new Set(migrations.flatMap(({ sql }) => Array.from(sql.matchAll(MADE), ([, name = ""]) => name)));
+}
+
+const MADE =
+  /^\s*create (?:unlogged )?(?:unique )?(?:table|index|sequence|view|materialized view) (?:if not exists )?(\w+)/gm;
+
 async function listFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
 }

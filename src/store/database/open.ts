@@ -13,8 +13,15 @@ import {
   findEmbeddedPostgres,
   startEmbeddedPostgres,
 } from "./embedded/embedded-postgres.ts";
+import { assertFit } from "./look-at-server.ts";
 import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
-import { type Connection, DAEMON_NAME, Database, type DatabaseOptions, type Queryable } from "./database.ts";
+import {
+  type Connection,
+  DAEMON_SESSIONS,
+  Database,
+  type DatabaseOptions,
+  type Queryable,
+} from "./database.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
@@ -35,7 +42,7 @@ export interface OpenDatabase extends AsyncDisposable {
 export type DatabaseRole = "owner" | "reader" | "asker";
 
 const SESSIONS: Readonly<Record<DatabaseRole, DatabaseOptions>> = {
-  owner: {},
+  owner: { isDaemon: true },
   reader: { applicationName: "weir-reader", isReadOnly: true },
   asker: { applicationName: "weir-asker" },
 };
@@ -59,8 +66,19 @@ export async function openDatabase(
   // Who only looks holds the folder for a moment, and a daemon can't start beside it.
   if (role === "owner") server?.supervise((error) => lost.abort(error));
   const database = stack.use(new Database(connection, log, SESSIONS[role]));
-  if (role === "owner") await untilOpen(async () => migrate(database, log), log, until);
-  else assertMigrated(await readSchemaState(database));
+  if (role === "owner") {
+    await untilOpen(
+      async () => {
+        await assertUsable(config, database, true);
+        await migrate(database, log);
+      },
+      log,
+      until,
+    );
+  } else {
+    await assertUsable(config, database, role !== "reader");
+    assertMigrated(await readSchemaState(database));
+  }
   const kept = stack.move();
   return {
     database,
@@ -69,6 +87,21 @@ export async function openDatabase(
     expectEnd: () => server?.expectEnd(),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/** The embedded server is as Weir makes it. */
+async function assertUsable(config: DatabaseConfig, database: Database, isWriter: boolean): Promise<void> {
+  if (config.url !== null) await assertFit(database, isWriter);
+}
+
+/**
+ * For `weir doctor`: whether a daemon could use the database; what is not there yet can be made.
+ * @throws OperatorError if not, with what to do
+ */
+export async function assertUsableByDaemon(config: DatabaseConfig, log: Logger): Promise<void> {
+  if (config.url === null) return;
+  await using database = new Database({ url: config.url }, log, SESSIONS.reader);
+  await assertFit(database, true);
 }
 
 function describe({ url, dataDir }: DatabaseConfig): string {
@@ -89,6 +122,7 @@ export async function migrateDatabase(
   await using stack = new AsyncDisposableStack();
   const { connection, holder } = await ownOrJoin(config, log, stack);
   const database = stack.use(new Database(connection, log, { applicationName: "weir-migrate" }));
+  await assertUsable(config, database, true);
   const { current, known } = await readSchemaState(database);
   if (current < known && !isForced) {
     const other = holder ?? (await findDaemons(database));
@@ -109,6 +143,7 @@ export async function openForRestore(
   await using stack = new AsyncDisposableStack();
   const { connection } = await own(config, log, stack);
   const database = stack.use(new Database(connection, log, { applicationName: "weir-restore" }));
+  await assertUsable(config, database, true);
   const kept = stack.move();
   return { database, where: describe(config), [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
@@ -119,19 +154,20 @@ const BESIDE =
 
 /** @returns words for the daemons on that database; null: there are none */
 export async function findDaemons(database: Queryable): Promise<string | null> {
-  const rows = await database.query<{ host: string | null }>(
-    {
-      name: "",
-      text: `select distinct host(client_addr) as host from pg_stat_activity
-              where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
-    },
-    [DAEMON_NAME],
-  );
+  const rows = await database.query<{ by: "network" | "socket" | "unknown"; host: string | null }>({
+    name: "",
+    text: `select distinct host(a.client_addr) as host,
+                  case when a.client_port is null then 'unknown' when a.client_addr is null then 'socket' else 'network' end as by
+             from ${DAEMON_SESSIONS} daemon left join pg_stat_activity a using (pid)
+            where pid <> pg_backend_pid()`,
+  });
   if (rows.length === 0) return null;
-  // The server tells the address of a connection over the network alone.
-  const hosts = rows.map(({ host }) => (host === null ? "a socket" : host)).toSorted();
-  return `connected from ${hosts.join(", ")}`;
+  const places = rows.map(({ by, host }) => (by === "network" ? `${host}` : PLACES[by])).toSorted();
+  return `connected from ${places.join(", ")}`;
 }
+
+/** The server shows the addresses of its network connections alone, and those of another user's to few. */
+const PLACES = { socket: "a socket", unknown: "an address that this user may not see" } as const;
 
 /** The first wait for a database and the longest, ms; each is twice the one before. */
 const BACKOFF = { fromMs: 500, toMs: 10_000 };

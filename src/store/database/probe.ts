@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { errorCode } from "../../core/errors.ts";
 import { ServerClient } from "./server-client.ts";
+import type { PrepareSession } from "./session-settings.ts";
 import { endClient, runOn } from "./statements.ts";
 
 /** SQLSTATEs of a server that has no room for the probe: it serves others meanwhile. */
@@ -12,11 +13,13 @@ const CROWDED = /^53/;
  */
 export class Probe implements AsyncDisposable {
   readonly #session: pg.ClientConfig;
+  readonly #prepare: PrepareSession;
   readonly #limitMs: number;
   #client: pg.Client | null = null;
 
   /** @param limitMs a connection, or an answer, that takes longer is none */
-  constructor(session: pg.ClientConfig, limitMs: number) {
+  constructor(session: pg.ClientConfig, prepare: PrepareSession, limitMs: number) {
+    this.#prepare = prepare;
     this.#session = { ...session, connectionTimeoutMillis: limitMs };
     this.#limitMs = limitMs;
   }
@@ -43,6 +46,7 @@ export class Probe implements AsyncDisposable {
     // It is noticed by the next question.
     client.on("error", () => undefined);
     await client.connect();
+    await this.#prepare(client);
     return client;
   }
 

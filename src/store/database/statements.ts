@@ -43,15 +43,16 @@ function begin<Row extends pg.QueryResultRow>(
   }, limitMs);
   client.query(
     new pg.Query<Row>(statement, (error, result) => {
-      // The types say `undefined`, and it is null.
+      // The types say `undefined`, and it is null; and that there is one result, which of several statements is an array.
       const failure = error ?? null;
-      end(failure, failure === null ? result.rows : []);
+      const last: pg.QueryResult<Row> | undefined = Array.isArray(result) ? result.at(-1) : result;
+      end(failure, failure === null ? (last?.rows ?? []) : []);
     }),
   );
 }
 
 /**
- * Runs a statement on a client that is lent out.
+ * Runs a statement on a client that is lent out; of several without values it returns the rows of the last.
  * @param limitMs no answer for so long is an error, and ends the client
  * @throws what `pg` throws
  */

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { readText } from "../../files/read-file.ts";
 
 /** What an address, or the environment in its place, says of encryption, by libpq's names. */
 export interface TlsSettings {
@@ -9,6 +9,9 @@ export interface TlsSettings {
   readonly sslcert?: string | undefined;
   readonly sslkey?: string | undefined;
 }
+
+/** Certificates and keys, in bytes: a system's whole list of authorities has a quarter of that. */
+const LONGEST_FILE = 1_048_576;
 
 /** libpq's word for the authorities that are trusted anyway. */
 const SYSTEM = "system";
@@ -52,7 +55,7 @@ function checkOf(mode: string, root: string | undefined): Check {
 
 function read(name: string, file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return readText(file, LONGEST_FILE);
   } catch (cause) {
     throw new Error(`${name} of DATABASE_URL cannot be read: ${errorMessage(cause)}`, { cause });
   }

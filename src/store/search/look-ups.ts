@@ -3,12 +3,13 @@ import pg from "pg";
 import { WeirError } from "../../core/errors.ts";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "../database/errors.ts";
 import type { Statement } from "../database/database.ts";
+import type { OpenPool } from "../database/session-settings.ts";
 import { runIn, runOn } from "../database/statements.ts";
 
 /** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, one that listens, and in a cluster one that probes. */
 const CONNECTIONS = 3;
 /**
- * The server ends a look-up that takes longer, also where nobody is left to cancel it. As an option of the connection: a
+ * The server ends a look-up that takes longer, also where nobody is left to cancel it. As a setting of the session: a
  * function that sets it does so for the statements behind its own.
  */
 const LIMIT_MS = 3000;
@@ -42,18 +43,10 @@ export class LookUps implements AsyncDisposable {
   readonly #backends = new WeakMap<pg.PoolClient, Backend>();
   readonly #origin: ServerOrigin;
 
-  /** @param openPool makes a pool like that of all other statements, but for these settings */
-  constructor(
-    session: pg.ClientConfig,
-    openPool: (settings: pg.PoolConfig) => pg.Pool,
-    origin: ServerOrigin,
-  ) {
+  constructor(openPool: OpenPool, origin: ServerOrigin) {
     this.#origin = origin;
-    this.#pool = openPool({
-      max: CONNECTIONS,
-      application_name: "weir recall",
-      options: `${session.options ?? ""} -c statement_timeout=${LIMIT_MS}`,
-    });
+    const limit = { statement_timeout: `${LIMIT_MS / 1000}s` };
+    this.#pool = openPool({ max: CONNECTIONS, application_name: "weir recall" }, limit);
     this.#canceller = openPool({ max: 1 });
   }
 
