@@ -92,6 +92,8 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
     return bindingsOf(next, first, namedAgents(next, first, options));
   };
   const source = configurationSource(io, options.common, {
+    config,
+    log,
     bindingsOf: bindingsBy,
     onConfigured: (next) => (log.level = levelOf(next)),
   });
