@@ -18,7 +18,9 @@ export class HeldBackError extends OperatorError {
   readonly endsUnseen: boolean;
 
   constructor(why: string, endsUnseen: boolean) {
-    super(`${why}. Held back until that changes, or until \`weir reload --force\`, which takes what is there.`);
+    super(
+      `${why}. Held back until that changes, or until \`weir reload --force\`, which takes what is there.`,
+    );
     this.endsUnseen = endsUnseen;
   }
 }

@@ -258,6 +258,12 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
+/** The place that pm2 has for this process, among its own children; null: pm2 did not start it. */
+export function managedPlace(env: Environment = process.env): string | null {
+  const id = env["pm_id"];
+  return id === undefined ? null : `${process.ppid} ${id}`;
+}
+
 /** NO_COLOR is set: what is printed stays plain (no-color.org). */
 export function isColourUnwanted(env: Environment = process.env): boolean {
   return (env["NO_COLOR"] ?? "") !== "";

@@ -104,16 +104,18 @@ for (const [signal, code] of [
   });
 }
 
-test("a second daemon on the same data folder is refused and told the first one's pid", async () => {
+test("a second daemon on the same data folder waits, says for whom, and serves when that ends; a third is stopped while it waits", async () => {
   await using scene = await openScene();
   const { daemon, home } = scene;
-  const second = await home.run("start");
-  assert.equal(second.code, 1);
-  assert.deepEqual(second.out, []);
-  assert.match(second.stderr, new RegExp(`^Another Weir \\(process ${daemon.pid}\\) uses the data folder `));
-  assert.match(second.stderr, new RegExp(`kill ${daemon.pid}`));
-  assert.equal(second.stderr.split("\n").length, 1, second.stderr);
+  const [second, third] = [home.start("start"), home.start("start")];
+  for (const one of [second, third])
+    assert.match(await one.errorLine("data_folder_waited_for"), new RegExp(`"process ${daemon.pid}"`));
+  third.signal("SIGTERM");
+  assert.deepEqual(await third.ended, { code: 0, signal: null });
+  assert.deepEqual([...second.out, ...third.out], []);
   assert.equal(daemon.isOver, false);
+  daemon.signal("SIGTERM");
+  await second.line("ready");
 });
 
 test("log and context read beside the running daemon, and without it", async () => {
