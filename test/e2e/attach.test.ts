@@ -332,7 +332,7 @@ test("a chat with a Weir of its own makes way for a daemon that comes, and goes 
   await lines.line("three");
   assert.deepEqual(await lines.finish(), { code: 0, signal: null });
   const rows = await home.log("main");
-  const said = rows.filter(({ kind }) => kind === "user").map(({ text }) => text);
+  const said = rows.filter(({ kind }) => kind === "user").map((row) => row.text);
   assert.deepEqual(said, ["one", "two", "three"]);
   assert.equal(rows.filter(({ kind }) => kind === "assistant").length, 3);
 });

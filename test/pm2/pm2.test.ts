@@ -50,7 +50,7 @@ async function installPm2(): Promise<string | null> {
 interface Managed extends AsyncDisposable {
   readonly home: Home;
   /** Starts `pm2 ARGS`. */
-  pm2(...args: readonly string[]): TestProcess;
+  readonly pm2: (...args: readonly string[]) => TestProcess;
   /** The log of pm2 itself. */
   pm2Log(): Promise<string>;
   /** What pm2 knows of Weir. */
@@ -86,6 +86,7 @@ async function openManaged(t: TestContext, config: string): Promise<Managed | nu
   stack.defer(async () => {
     await using killing = pm2("kill");
     await killing.finish();
+    for (const pid of await daemonsOf(home)) process.kill(pid, "SIGKILL");
   });
   const kept = stack.move();
   return {

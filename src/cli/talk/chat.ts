@@ -4,7 +4,6 @@ import { OperatorError } from "../../core/errors.ts";
 import { DaemonLink, HostLeftError } from "../../platforms/terminal/attached/daemon-link.ts";
 import type { InputHistory } from "../../platforms/terminal/presenters/presenter.ts";
 import { chooseMode, createProcessTerminal } from "../../platforms/terminal/process-terminal.ts";
-import { readComer } from "../../store/database/succession.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { findChatSocket } from "./chat-socket.ts";
 import { displayable } from "../../text/displayable.ts";
@@ -48,6 +47,7 @@ export async function chat(io: Io, options: ChatOptions): Promise<void> {
     }
     // A Weir of its own acts by it.
     if (broken !== null) throw broken;
+    const { readComer } = await import("../../store/database/succession.ts");
     if (readComer(dataDir)?.isWaiting === true) link = await untilServing(io, dataDir, options);
     if (link !== null) continue;
     const { chatAlone } = await import("./session.ts");
@@ -109,6 +109,7 @@ async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise
  * @returns null: it has ended instead, or takes too long
  */
 async function untilServing(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
+  const { readComer } = await import("../../store/database/succession.ts");
   using _ = new Spinner(io.stderr, "A daemon takes over; waiting for it to take chats");
   const until = steadyNow() + PATIENCE_MS;
   while (steadyNow() < until && !io.shutdown.aborted && readComer(dataDir) !== null) {

@@ -97,11 +97,10 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
   const served = isDaemon ? await openChatPlatforms(config, log, cluster?.shardsOf) : [];
-  const platforms = (events: Events): Platform[] => {
-    const { loopback } = config.platforms;
-    const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
-    return [...served, ...local.filter((one) => one !== null)];
-  };
+  const platforms = (events: Events): Platform[] => [
+    ...served,
+    ...localPlatforms(config, terminals, events, log),
+  ];
   const bindingsBy = (next: Config): Binding[] => {
     const first = findAgent(next, terminal?.agent);
     return bindingsOf(next, first, namedAgents(next, first, options));
@@ -115,14 +114,11 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
   const patience: { readonly waitUntil?: AbortSignal } = terminal === null ? { waitUntil: ending } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
-  await using http = isDaemon
-    ? await unlessEnded(openHttp(io, config, { log, secrets, ...patience }), patience.waitUntil)
-    : null;
+  await using http = isDaemon ? await openHttp(io, config, { log, secrets, ...patience }) : null;
   // Also what the daemon does while it ends is sent.
   const { telemetry, llm } = config;
   await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
-  const bindings = bindingsBy(config);
-  const found = { config, bindings, source, secrets };
+  const found = { config, bindings: bindingsBy(config), source, secrets };
   const building = buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   await using daemon = await unlessEnded(building, patience.waitUntil);
   reload = () => void daemon.reload();
@@ -141,13 +137,21 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   if (terminal !== null) connections.start(true);
   await daemon.open();
   if (terminal === null) connections.start(false);
-  await until(io, ending, daemon, terminals.own, mode === null ? agents(config) : null);
-  const isOver = !ending.aborted || io.shutdown.aborted || daemon.lost.aborted;
-  if (!isOver) await takeLeave(terminals.own, mode, io.shutdown);
+  const isOver = await until(io, ending, daemon, terminals.own, mode);
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
   if (ending.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();
   return !isOver;
+}
+
+function localPlatforms(
+  { platforms: { loopback } }: Config,
+  terminals: Terminals,
+  events: Events,
+  log: Logger,
+): Platform[] {
+  const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
+  return local.filter((one) => one !== null);
 }
 
 /** @returns null: this process makes way for none, and none for it */
@@ -206,10 +210,12 @@ async function openHttp(
   if (http === null) return null;
   const { startHttpService, startHttpServiceOnceFree } = await import("../../http/service.ts");
   const options = { config, http, version: readVersion(), ...parts };
-  if (waitUntil !== undefined) await untilFolderIsFree(config, parts.log, waitUntil);
-  const starting =
-    waitUntil === undefined ? startHttpService(options) : startHttpServiceOnceFree(options, waitUntil);
-  const service = await starting;
+  const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
+    await untilFolderIsFree(config, parts.log, ending);
+    return startHttpServiceOnceFree(options, ending);
+  };
+  const starting = waitUntil === undefined ? startHttpService(options) : onceFree(waitUntil);
+  const service = await unlessEnded(starting, waitUntil);
   const { newToken } = service;
   if (newToken !== null)
     say(
@@ -220,22 +226,27 @@ async function openHttp(
 }
 
 /** The daemon that has the folder has the port as well, and of the two the folder says which process it is. */
-async function untilFolderIsFree({ database }: Config, log: Logger, until: AbortSignal): Promise<void> {
+async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: AbortSignal): Promise<void> {
   if (database.url !== null) return;
-  await using _ = await takeFolder(database.dataDir, log, until);
+  await using _ = await takeFolder(database.dataDir, log, waitUntil);
 }
 
+/** @returns false: it makes way for another, and the person has not left */
 async function until(
   io: Io,
   ending: AbortSignal,
   daemon: Daemon,
   terminal: TerminalPlatform | null,
-  announced: string | null,
-): Promise<void> {
-  if (announced !== null) say(io, `Weir is ready: ${announced}; ${daemon.models.describe()}`);
+  mode: TerminalMode | null,
+): Promise<boolean> {
+  if (mode === null)
+    say(io, `Weir is ready: ${agents(daemon.inForce.setup.config)}; ${daemon.models.describe()}`);
   io.tellReady();
   const stopped = aborted(AbortSignal.any([ending, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
+  if (!ending.aborted || io.shutdown.aborted || daemon.lost.aborted) return true;
+  await takeLeave(terminal, mode, io.shutdown);
+  return false;
 }
 
 function agents(config: Config): string {
