@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { isRetryable } from "../../async/retry.ts";
 import { explainFailure } from "../../admin/explain-failure.ts";
 import { tellOwnersOfFailures } from "../../admin/failure-notes.ts";
 import { KnownSecrets } from "../../admin/secrets.ts";
@@ -182,7 +181,7 @@ async function unlessEnded<Result>(work: Promise<Result>, waitUntil?: AbortSigna
 
 function isWaitedFor(error: unknown): boolean {
   const isPortTaken = error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
-  return error instanceof FolderTakenError || isPortTaken || isRetryable(error);
+  return error instanceof FolderTakenError || isPortTaken;
 }
 
 /** Tells a person that a daemon takes over. A script is answered first as far as it was read; the rest of its input goes to the daemon. */
