@@ -150,16 +150,17 @@ export async function startHttpServiceOnceFree(
 ): Promise<HttpService> {
   const { host, port } = options.http;
   let isTold = false;
+  let isForeign = false;
   for (;;) {
     try {
       return await startHttpService(options);
     } catch (error) {
-      if (until.aborted || !isTaken(error) || !(await answersAsWeir(host, port))) throw error;
-      if (!isTold)
-        options.log.warn(
-          { where: `${nameInUrl(host)}:${port}` },
-          "port_waited_for: another Weir listens there",
-        );
+      // One that gave no answer may just have ended: it is tried once more.
+      if (until.aborted || isForeign || !isTaken(error)) throw error;
+      isForeign = !(await answersAsWeir(host, port));
+      if (isForeign) continue;
+      const where = `${nameInUrl(host)}:${port}`;
+      if (!isTold) options.log.warn({ where }, "port_waited_for: another Weir listens there");
       isTold = true;
       await pause(PORT_LOOK_MS, until);
       if (until.aborted) throw error;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { readGitState } from "../../src/config/git-work.ts";
 import { type ConfigurationTexts, whyHeldBack } from "../../src/config/held-back.ts";
@@ -95,6 +95,29 @@ test("git's work is seen in the repository that holds the file: above it, by a l
   assert.equal(work(join(folder, "beside", "config.toml")), undefined);
   mkdirSync(join(repo, ".git", "worktrees", "beside", "rebase-apply"));
   assert.equal(work(join(folder, "beside", "config.toml")), "a rebase");
+});
+
+test("what an operator keeps in the clone is ignored by git, so that a stash leaves it alone", (t) => {
+  const ignored = readFileSync(join(import.meta.dirname, "../../.gitignore"), "utf8");
+  const folder = folderWith(t, { ".gitignore": ignored, "src/agents/agents.ts": "" });
+  const kept = [
+    ".env",
+    "agents/main/memory/notes.md",
+    "data/weir.log",
+    "weir-2026-11-21.backup",
+    "memories.jsonl",
+    "weir-main-2026-11-21.md",
+  ];
+  for (const name of kept) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), "x");
+  }
+  execFileSync("git", ["init", "--quiet"], { cwd: folder });
+  const seen = execFileSync("git", ["ls-files", "--others", "--exclude-standard"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.deepEqual(seen.trim().split("\n").toSorted(), [".gitignore", "src/agents/agents.ts"]);
 });
 
 test("a lock of git that is older than a minute, or of times to come, holds nothing", (t) => {

@@ -15,7 +15,7 @@ import {
 import { configFrom } from "../config/folder.ts";
 
 interface Scene {
-  options(port: number): HttpServiceOptions;
+  readonly options: (port: number) => HttpServiceOptions;
   /** Resolves with the first line of the log from `warn` on. */
   readonly warned: Promise<string>;
 }

@@ -3,7 +3,6 @@ import path from "node:path";
 import type { Config, DatabaseConfig } from "../../config/config.ts";
 import { errorCode, errorMessage, type Finding } from "../../core/errors.ts";
 import { findForeign } from "../../store/database/data-folder.ts";
-import { nameInUrl } from "../../platforms/loopback/local-only.ts";
 import { formatNumber } from "../../text/format.ts";
 
 /** What of the machine gets in the way of a daemon, for `weir doctor`. It looks, and makes nothing. */
@@ -11,7 +10,6 @@ import { formatNumber } from "../../text/format.ts";
 /** Free space below which a database soon stops, and below which it is worth a word, bytes. */
 const TOO_LITTLE = 200_000_000;
 const LITTLE = 1_000_000_000;
-const ASKED_MS = 2000;
 
 /** Signs in an error of the database, or in what its server has written, and what helps. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
