@@ -120,7 +120,7 @@ test("under pm2, a wrong configuration is tried once, and its exit code says so"
   // It would have been tried again after 0.2 s.
   await delay(1500);
   const { pm2_env: known } = await managed.known();
-  assert.deepEqual([known.restart_time, known.exit_code], [0, 78], known.status);
+  assert.deepEqual([known.status, known.restart_time, known.exit_code], ["stopped", 0, 78]);
   assert.equal((await managed.pm2Log()).split(STARTS).length - 1, 1);
 });
 
