@@ -118,6 +118,17 @@ test("a second daemon on the same data folder waits, says for whom, and serves w
   await second.line("ready");
 });
 
+test("of two daemons that pm2 has started as one app the older one makes way, and says for which process", async () => {
+  await using home = await openHome({ modelUrl: "http://127.0.0.1:9/v1", seed });
+  const older = home.startWith({ pm_id: "0" }, "start");
+  await older.line("ready");
+  const younger = home.startWith({ pm_id: "0" }, "start");
+  assert.match(await older.errorLine("makes_way"), new RegExp(`"process":${younger.pid},`));
+  assert.deepEqual(await older.ended, { code: 0, signal: null });
+  await younger.line("ready");
+  assert.equal(younger.isOver, false);
+});
+
 test("log and context read beside the running daemon, and without it", async () => {
   await using scene = await openScene();
   const { daemon, home, model, world } = scene;
