@@ -13,7 +13,7 @@ export interface GitWork {
 export interface GitState {
   /** Null: nothing. */
   readonly work: GitWork | null;
-  /** A lock that no git holds any more, by its age; null: there is none. */
+  /** The path of a lock that is too old to be held; null: there is none. */
   readonly staleLock: string | null;
 }
 

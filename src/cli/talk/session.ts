@@ -47,7 +47,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
   try {
     await runSession(io, { config, common: options, terminal, isDaemon: true });
   } catch (error) {
-    // It has waited, and nobody wants it any more.
+    // It was ended while it waited.
     if (error instanceof WaitEndedError) return;
     const { dataDir } = config.database;
     const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
