@@ -23,10 +23,11 @@ module.exports = {
       kill_timeout: 25_000,
       // Only the daemon is signalled: it stops its Postgres itself, when it is done with it.
       treekill: false,
-      // A configuration that cannot work is not tried for ever.
+      // A configuration that is wrong is not tried again: it ends with a code of its own.
+      // No delay between starts: pm2 would show one that it does not start again as "waiting restart". A daemon waits itself for what it lacks.
+      stop_exit_codes: [78],
       min_uptime: 10_000,
       max_restarts: 10,
-      exp_backoff_restart_delay: 200,
     },
   ],
 };

@@ -63,8 +63,8 @@ export interface Daemon
   sweepNotes(): Promise<void>;
   /** See `Retention`. */
   readonly retention: Pick<Retention, "sweep">;
-  /** Reads the configuration anew, and puts it in force. Never rejects. */
-  reload(): Promise<ReloadAnswer>;
+  /** Reads the configuration anew, and puts it in force. `isForced`: also where it may be half of a change. Never rejects. */
+  reload(isForced?: boolean): Promise<ReloadAnswer>;
   /** Takes all secrets that it was ever told of out of a text. */
   readonly masked: (text: string) => string;
   /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
@@ -96,7 +96,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const base = { ...ground, ...answering, platforms, events, now, memories, reminders, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
-  const reload = async (): Promise<ReloadAnswer> => (await reloader?.reload()) ?? NOT_RELOADED;
+  const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers what is still asked.
   const { status, vitals } = keeper;
   const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepNotes, status, reload }));

@@ -55,7 +55,11 @@ process.on("SIGTERM", onSignal);
 let hangUp = drain;
 process.on("SIGHUP", () => hangUp());
 // The process manager died: the one that comes after it starts a daemon of its own, which this one must make way for.
-process.on("disconnect", drain);
+process.on("disconnect", () => {
+  // The part of pm2 in this process sends by it, and ends the process at once where nobody is there to send to.
+  Reflect.deleteProperty(process, "send");
+  drain();
+});
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // `weir log … | head` has seen enough: no failure, but what is open has to be closed in order.
   shutdown.abort(error.code === "EPIPE" ? SEEN_ENOUGH : undefined);
@@ -89,7 +93,8 @@ try {
 clearInterval(alive);
 // What still holds the event loop (a terminal's input, a keep-alive socket) is nobody's work any more.
 process.stdin.unref?.();
-process.disconnect?.();
+// Not cut: pm2 would end the process with a code of its own.
+process.channel?.unref();
 // Somebody may page through an output for hours; a reader of the log that stalls keeps nothing alive.
 if (shutdown.signal.aborted || process.stdout.writableLength === 0)
   setTimeout(() => process.exit(), STALLED_READER_MS).unref();

@@ -24,14 +24,6 @@ export function readConfig(io: Io, options: CommonOptions): Config {
   return config;
 }
 
-/**
- * Reads the configuration of a running daemon anew.
- * @param saidAnything the file did when it was read last: one that never did is no half of a save
- */
-export function readConfigAnew(io: Io, options: CommonOptions, saidAnything: boolean): Config {
-  return loadConfig({ cwd: io.cwd, file: options.config, isReload: saidAnything });
-}
-
 /** On stderr, in the form of the configuration: by default for eyes on a terminal, JSON lines for anything else. */
 export function openLog(
   io: Io,

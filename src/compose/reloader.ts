@@ -3,6 +3,7 @@ import type { ConfigurationState } from "../admin/reports/daemon-status.ts";
 import type { ReloadAnswer, Reloaded } from "../admin/requests/reload-answer.ts";
 import { ConfigError } from "../config/config-error.ts";
 import type { Config } from "../config/config.ts";
+import { HeldBackError } from "../config/held-back.ts";
 import { FileWatch } from "../config/file-watch.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
@@ -12,8 +13,13 @@ import type { Binding } from "../router/bindings.ts";
 
 /** Where a running daemon reads its configuration from. */
 export interface ConfigurationSource {
-  /** @throws OperatorError with all that is wrong with it */
-  read(): Config;
+  /**
+   * @param isForced what is there is taken, be it half of a change
+   * @throws OperatorError with all that is wrong with it; HeldBackError where it may be half of a change
+   */
+  read(isForced: boolean): Config;
+  /** What was read last is in force. Must not throw. */
+  onTaken(): void;
   /** @throws OperatorError where nobody could answer by it */
   bindingsOf(config: Config): readonly Binding[];
   /** Absolute paths of all that the configuration is read from; there need be none of a name. */
@@ -32,7 +38,7 @@ export interface ReloaderParts {
 
 /**
  * Reads the configuration anew when its files change, or when somebody asks for it. One that is broken is refused with its errors: the
- * last good one stays in force, and the state says so until it is mended.
+ * last good one stays in force, and the state says so until it is mended. The same holds for one that may be half of a change.
  */
 export class Reloader implements AsyncDisposable {
   readonly #parts: ReloaderParts;
@@ -62,9 +68,12 @@ export class Reloader implements AsyncDisposable {
     this.#watch.start(false);
   }
 
-  /** Reads the configuration anew, and puts it in force. One after the other, and none before the start is over. Never rejects. */
-  async reload(): Promise<ReloadAnswer> {
-    const answer = this.#working.then(async () => this.#reload());
+  /**
+   * Reads the configuration anew, and puts it in force. One after the other, and none before the start is over. Never rejects.
+   * @param isForced also one that may be half of a change
+   */
+  async reload(isForced = false): Promise<ReloadAnswer> {
+    const answer = this.#working.then(async () => this.#reload(isForced));
     this.#working = answer;
     return answer;
   }
@@ -81,15 +90,17 @@ export class Reloader implements AsyncDisposable {
     await this.#working;
   }
 
-  async #reload(): Promise<ReloadAnswer> {
+  async #reload(isForced: boolean): Promise<ReloadAnswer> {
     const { source, reloading } = this.#parts;
     if (this.#isClosed) return ENDS;
     try {
-      const { live, atStart, prompts } = await reloading.put(source.read());
+      const { live, atStart, prompts } = await reloading.put(source.read(isForced));
+      source.onTaken();
       return this.#loaded({ kind: "reloaded", live: [...live], atStart: [...atStart], prompts });
     } catch (error) {
       // The same file may be fine once the database is there again.
-      if (isOfInfrastructure(error)) this.#watch.again();
+      const isHeld = error instanceof HeldBackError;
+      if (isOfInfrastructure(error) || (isHeld && error.endsUnseen)) this.#watch.again();
       return this.#refused(error);
     }
   }
@@ -118,9 +129,11 @@ export class Reloader implements AsyncDisposable {
     const [first, count] = firstProblem(error);
     const before = this.#state.refused;
     const since = before?.since ?? new Date();
-    this.#state = { ...this.#state, refused: { since, first, count } };
-    if (before?.first !== first || before.count !== count)
-      log.error({ problems }, "configuration_refused: the one before stays in force");
+    const isHeld = error instanceof HeldBackError;
+    this.#state = { ...this.#state, refused: { since, first, count, isHeld } };
+    if (before?.first === first && before.count === count) return { kind: "refused", problems };
+    if (isHeld) log.warn({ why: problems }, "configuration_held_back: the one before stays in force");
+    else log.error({ problems }, "configuration_refused: the one before stays in force");
     return { kind: "refused", problems };
   }
 }

@@ -13,6 +13,7 @@ import {
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
+import { conflictLine } from "./conflict-marks.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
 import { readProxies } from "./proxies.ts";
@@ -33,11 +34,6 @@ export interface LoadOptions {
   readonly env?: Environment | undefined;
   /** Variables that go before those of the environment. */
   readonly more?: Environment | undefined;
-  /**
-   * A file was read before, and has to be there: an empty one, or none, is a problem and not the built-in defaults, for an editor may be
-   * about to put another in its place. Default: it need not.
-   */
-  readonly isReload?: boolean;
 }
 
 /**
@@ -185,25 +181,11 @@ interface Source {
 
 const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false };
 
-/** Whether the file says anything, be it wrong. */
-export function saysAnything(path: string): boolean {
-  return !isGone(readTextFile(path, path));
-}
-
-function isGone(text: ReturnType<typeof readTextFile>): boolean {
-  return text === null || ("value" in text && text.value.trim() === "");
-}
-
 function readSource(options: LoadOptions): Source {
   const { cwd, file } = options;
   const path = resolve(cwd, file ?? "config.toml");
   const shownAs = shownPath(path, cwd);
   const text = readTextFile(path, shownAs);
-  if (isGone(text) && options.isReload === true) {
-    const what = text === null ? "is not there any more" : "is empty";
-    const message = `${what}, and that may be half of a save: a restart would take the built-in defaults`;
-    return unreadable(path, configProblem({ file: shownAs, message }));
-  }
   if (text === null) {
     if (file !== undefined)
       return unreadable(path, configProblem({ file: shownAs, message: "there is no such file (--config)" }));
@@ -219,8 +201,18 @@ function readSource(options: LoadOptions): Source {
   }
   if ("problem" in text) return unreadable(path, text.problem);
   const parsed = parseToml(text.value, shownAs, isPublicKeyName);
-  if ("problem" in parsed) return { ...unreadable(path, parsed.problem), brokenText: text.value };
+  if ("problem" in parsed) {
+    const problem = conflictProblem(text.value, shownAs) ?? parsed.problem;
+    return { ...unreadable(path, problem), brokenText: text.value };
+  }
   return checkedSource(path, parsed.value, cwd);
+}
+
+/** @returns null: git has left no conflict in it */
+function conflictProblem(text: string, shownAs: string): ConfigProblem | null {
+  const line = conflictLine(text);
+  const message = "is a conflict mark of git: keep one of the two versions, and delete the marks";
+  return line === null ? null : configProblem({ file: shownAs, line, message });
 }
 
 /** What can be read of a file that is no TOML. @returns null: nothing, or it is TOML */
@@ -267,6 +259,12 @@ function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);
   return Object.freeze(value);
+}
+
+/** The place that pm2 has for this process, among its own children; null: pm2 did not start it. */
+export function managedPlace(env: Environment = process.env): string | null {
+  const id = env["pm_id"];
+  return id === undefined ? null : `${process.ppid} ${id}`;
 }
 
 /** NO_COLOR is set: what is printed stays plain (no-color.org). */

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerOptions } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Config, HttpConfig } from "../config/config.ts";
+import { pause } from "../async/clock.ts";
 import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
 import type { KnownSecrets } from "../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
@@ -11,7 +12,7 @@ import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
-import { openToken } from "./token.ts";
+import { openToken, SHOW_TOKEN } from "./token.ts";
 
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to tell how that ends. */
 export interface HttpService extends AsyncDisposable {
@@ -132,6 +133,57 @@ export async function tryListen(http: HttpConfig): Promise<void> {
   const server = createServer();
   await listen(server, http);
   await close(server);
+}
+
+/** How often a port is tried that another Weir has, ms. */
+const PORT_LOOK_MS = 500;
+const ASKED_MS = 5000;
+
+/**
+ * The same, once no other Weir listens there.
+ * @param until ends the wait
+ * @throws OperatorError if it cannot listen there, or the wait is ended
+ */
+export async function startHttpServiceOnceFree(
+  options: HttpServiceOptions,
+  until: AbortSignal,
+): Promise<HttpService> {
+  const { host, port } = options.http;
+  let isTold = false;
+  let isForeign = false;
+  for (;;) {
+    try {
+      return await startHttpService(options);
+    } catch (error) {
+      // One that gave no answer may just have ended: it is tried once more.
+      if (until.aborted || isForeign || !isTaken(error)) throw error;
+      isForeign = !(await answersAsWeir(host, port));
+      if (isForeign) continue;
+      const where = `${nameInUrl(host)}:${port}`;
+      if (!isTold) options.log.warn({ where }, "port_waited_for: another Weir listens there");
+      isTold = true;
+      await pause(PORT_LOOK_MS, until);
+      if (until.aborted) throw error;
+    }
+  }
+}
+
+/** Whether it is the error of a port at which another program listens. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
+}
+
+/** Without the token a Weir refuses, in words that only it has. */
+export async function answersAsWeir(host: string, port: number): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://${nameInUrl(host)}:${port}/channels`, {
+      signal: AbortSignal.timeout(ASKED_MS),
+      redirect: "error",
+    });
+    return answer.status === 401 && (await answer.text()).includes(SHOW_TOKEN);
+  } catch {
+    return false;
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -104,16 +104,29 @@ for (const [signal, code] of [
   });
 }
 
-test("a second daemon on the same data folder is refused and told the first one's pid", async () => {
+test("a second daemon on the same data folder waits, says for whom, and serves when that ends; a third is stopped while it waits", async () => {
   await using scene = await openScene();
   const { daemon, home } = scene;
-  const second = await home.run("start");
-  assert.equal(second.code, 1);
-  assert.deepEqual(second.out, []);
-  assert.match(second.stderr, new RegExp(`^Another Weir \\(process ${daemon.pid}\\) uses the data folder `));
-  assert.match(second.stderr, new RegExp(`kill ${daemon.pid}`));
-  assert.equal(second.stderr.split("\n").length, 1, second.stderr);
+  const [second, third] = [home.start("start"), home.start("start")];
+  for (const one of [second, third])
+    assert.match(await one.errorLine("data_folder_waited_for"), new RegExp(`"process ${daemon.pid}"`));
+  third.signal("SIGTERM");
+  assert.deepEqual(await third.ended, { code: 0, signal: null });
+  assert.deepEqual([...second.out, ...third.out], []);
   assert.equal(daemon.isOver, false);
+  daemon.signal("SIGTERM");
+  await second.line("ready");
+});
+
+test("of two daemons that pm2 has started as one app the older one makes way, and says for which process", async () => {
+  await using home = await openHome({ modelUrl: "http://127.0.0.1:9/v1", seed });
+  const older = home.startWith({ pm_id: "0" }, "start");
+  await older.line("ready");
+  const younger = home.startWith({ pm_id: "0" }, "start");
+  assert.match(await older.errorLine("makes_way"), new RegExp(`"process":${younger.pid},`));
+  assert.deepEqual(await older.ended, { code: 0, signal: null });
+  await younger.line("ready");
+  assert.equal(younger.isOver, false);
 });
 
 test("log and context read beside the running daemon, and without it", async () => {

@@ -130,6 +130,51 @@ test("a broken save changes nothing, says where it is broken, and is over when i
   await world.assertAnsweredOnce();
 });
 
+test("while git has put the shipped file in place of one's own, that stays in force, and `weir reload --force` takes what is there", async () => {
+  await using scene = await openScene();
+  const { home, world, daemon } = scene;
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", "user.name=op", "-c", "user.email=op@example.org", ...args], {
+      cwd: home.folder,
+      encoding: "utf8",
+    });
+  const file = path.join(home.folder, "config.toml");
+  const own = world.config + instructed("Speak of mills.");
+  git("init", "--quiet");
+  await writeFile(file, await readFile(path.join(import.meta.dirname, "../../config.toml"), "utf8"));
+  git("add", "config.toml");
+  git("commit", "--quiet", "--message", "as it is shipped");
+  await writeFile(file, own);
+  await daemon.errorLine('"configuration_reloaded"');
+
+  git("stash", "--quiet");
+  assert.match(await daemon.errorLine("configuration_held_back"), /config\.toml says nothing any more/);
+  const held = await home.run("reload");
+  assert.equal(held.code, 1);
+  assert.match(held.stderr, /config\.toml says nothing any more.*`weir reload --force`/s);
+  assert.match(
+    (await home.run("status")).out.join("\n"),
+    /held back since .*: config\.toml says nothing any more/,
+  );
+  await world.say("room", "first", "hello");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of mills\./);
+
+  git("stash", "pop", "--quiet");
+  await daemon.errorLine('"configuration_mended"');
+  assert.equal(await readFile(file, "utf8"), own);
+  await writeFile(path.join(home.folder, ".git", "MERGE_HEAD"), "");
+  await scene.save(instructed("Speak of boats."));
+  await daemon.errorLine("MERGE_HEAD");
+  const forced = await home.run("reload", "--force");
+  assert.equal(forced.code, 0, forced.stderr);
+  assert.match(forced.out.join("\n"), /^Reloaded: agents/);
+  await world.say("room", "second", "hello again");
+  await world.untilAnswered();
+  assert.match(scene.prompt(), /Speak of boats\./);
+  await world.assertAnsweredOnce();
+});
+
 test("a template of one's own takes effect when it is saved, what the folder lacks is Weir's, and so does an agent's new folder", async () => {
   await using scene = await openScene();
   const { home, world, daemon } = scene;

@@ -118,6 +118,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
         return saved;
       },
       bindingsOf,
+      onTaken: () => undefined,
       pathsOf: () => [],
       onConfigured: () => undefined,
     },

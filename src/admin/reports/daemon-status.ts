@@ -99,7 +99,15 @@ const statusSchema = z.object({
       /** Keys that are others in the file, and take effect at the next start. */
       atStart: z.array(z.string()),
       /** Why the file that is there is not in force; null: it is. */
-      refused: z.object({ since: date, first: z.string(), count: z.number() }).nullable(),
+      refused: z
+        .object({
+          since: date,
+          first: z.string(),
+          count: z.number(),
+          /** It may be half of a change. Daemons of before do not tell. */
+          isHeld: z.boolean().default(false),
+        })
+        .nullable(),
     })
     .optional(),
 });
@@ -239,7 +247,8 @@ export function whyNot({ why }: Pick<ConnectionState, "why">): string {
 export function describeRefusal({ refused }: ConfigurationState, at: (date: Date) => string): string | null {
   if (refused === null) return null;
   const more = refused.count > 1 ? ` (and ${counted(refused.count - 1, "other problem")})` : "";
-  return `refused since ${at(refused.since)}, and the one before is in force: ${refused.first}${more}`;
+  const how = refused.isHeld ? "held back" : "refused";
+  return `${how} since ${at(refused.since)}, and the one before is in force: ${refused.first}${more}`;
 }
 
 /** How a daemon stands in its cluster, in words. Pure. */

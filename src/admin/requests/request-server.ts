@@ -41,8 +41,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
   readonly cluster?: { readonly name: string } | undefined;
   /** What this daemon knows of itself. */
   readonly status: () => DaemonStatus;
-  /** Reads the configuration anew. Must not throw. */
-  readonly reload: () => Promise<ReloadAnswer>;
+  /** Reads the configuration anew. Must not throw. `isForced`: also where it may be half of a change. */
+  readonly reload: (isForced: boolean) => Promise<ReloadAnswer>;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
   readonly log: Logger;
@@ -168,7 +168,8 @@ export class RequestServer implements AsyncDisposable {
     if (request.channel === null) {
       const { cluster, reload, status } = this.#parts;
       if (request.wish.kind === "status") return status();
-      return { ...(await reload()), ...(cluster !== undefined && { daemon: cluster.name }) };
+      const answer = await reload(request.wish.kind === "forced reload");
+      return { ...answer, ...(cluster !== undefined && { daemon: cluster.name }) };
     }
     const { wish, channel } = request;
     const { registry } = this.#parts;

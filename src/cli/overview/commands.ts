@@ -24,6 +24,10 @@ export function addOverviews(program: Command, io: Io): void {
       "have the daemon read its configuration anew, and say what has changed and what waits for a restart",
     )
     .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
+    .option(
+      "--force",
+      "also a file that is held back, since it may be half of a change: as a start would take it",
+    )
     .action(async (options: ReloadOptions) => {
       const { reload } = await import("./reload.ts");
       await reload(io, options);

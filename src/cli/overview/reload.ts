@@ -7,7 +7,7 @@ import { askDaemon } from "../../admin/requests/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
 import { assertHasRun, readConfig, withStore } from "../open.ts";
 
-export type ReloadOptions = CommonOptions & { readonly daemon?: string };
+export type ReloadOptions = CommonOptions & { readonly daemon?: string; readonly force?: boolean };
 
 /** It is read, and whatever is being reloaded comes first, ms. */
 const ANSWER_MS = 30_000;
@@ -20,12 +20,17 @@ export async function reload(io: Io, options: ReloadOptions): Promise<void> {
   const config = readConfig(io, options);
   await assertHasRun(config);
   if (!(await mayHaveDaemon(config.database))) throw new OperatorError(NOBODY);
-  await withStore(io, config, async (store) => askToReload(io, store, options.daemon), "asker");
+  await withStore(io, config, async (store) => askToReload(io, store, options), "asker");
 }
 
-async function askToReload(io: Io, { requests, overview }: Store, name?: string): Promise<void> {
+async function askToReload(
+  io: Io,
+  { requests, overview }: Store,
+  { daemon: name, force = false }: ReloadOptions,
+): Promise<void> {
   if ((await overview.daemons()) === null) throw new OperatorError(NOBODY);
-  const answer = await askDaemon({ requests }, "reload", io, ANSWER_MS, parseReloadAnswer, name);
+  const wish = force ? "forced reload" : "reload";
+  const answer = await askDaemon({ requests }, wish, io, ANSWER_MS, parseReloadAnswer, name);
   if (answer === null)
     throw new OperatorError(
       "No daemon took this: it starts, ends, or is of an older version. weir status tells more.",

@@ -39,7 +39,7 @@ export async function chat(io: Io, options: ChatOptions): Promise<void> {
   const history = (): InputHistory | undefined => (broken === null ? openTypedHistory(config) : undefined);
   let link = await attach(dataDir, options);
   if (link !== null && broken !== null) tellOfBroken(io, broken);
-  for (;;) {
+  while (!io.shutdown.aborted) {
     if (link !== null) {
       if ((await chatOver(io, link, history, options)) === "over") return;
       link = await attach(dataDir, options);
@@ -47,9 +47,13 @@ export async function chat(io: Io, options: ChatOptions): Promise<void> {
     }
     // A Weir of its own acts by it.
     if (broken !== null) throw broken;
+    const { readComer } = await import("../../store/database/succession.ts");
+    if (readComer(dataDir)?.isWaiting === true) link = await untilServing(io, dataDir, options);
+    if (link !== null) continue;
     const { chatAlone } = await import("./session.ts");
     try {
-      return await chatAlone(io, config, options);
+      if (!(await chatAlone(io, config, options))) return;
+      link = await untilServing(io, dataDir, options);
     } catch (error) {
       const next = isFolderTaken(error) ? await untilFree(io, dataDir, options) : null;
       if (next === null) throw error;
@@ -95,6 +99,24 @@ async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise
     } catch (error) {
       if (!isFolderTaken(error)) throw error;
     }
+    await pause(LOOK_MS, io.shutdown);
+  }
+  return null;
+}
+
+/**
+ * A daemon takes the data folder over, and takes chats in a moment.
+ * @returns null: it has ended instead, or takes too long
+ */
+async function untilServing(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
+  const { readComer } = await import("../../store/database/succession.ts");
+  using _ = new Spinner(io.stderr, "A daemon takes over; waiting for it to take chats");
+  const until = steadyNow() + PATIENCE_MS;
+  while (steadyNow() < until && !io.shutdown.aborted && readComer(dataDir) !== null) {
+    const link = await attach(dataDir, options);
+    // Not the chat that makes way for it.
+    if (link?.welcome.isOfChat === false) return link;
+    link?.leave();
     await pause(LOOK_MS, io.shutdown);
   }
   return null;

@@ -3,7 +3,8 @@ import { explainFailure } from "../../admin/explain-failure.ts";
 import { tellOwnersOfFailures } from "../../admin/failure-notes.ts";
 import { KnownSecrets } from "../../admin/secrets.ts";
 import type { Config } from "../../config/config.ts";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { managedPlace } from "../../config/load.ts";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { buildDaemon, type Daemon } from "../../daemon.ts";
 import type { HttpService } from "../../http/service.ts";
@@ -12,11 +13,13 @@ import { createLoopback } from "../../platforms/loopback/adapter.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { useProxies } from "../../network/use-proxies.ts";
 import { chooseMode } from "../../platforms/terminal/process-terminal.ts";
-import type { TerminalPlatform } from "../../platforms/terminal/terminal-platform.ts";
+import type { TerminalMode, TerminalPlatform } from "../../platforms/terminal/terminal-platform.ts";
 import { modelServerOf } from "../../llm/provider-name.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { openTraces } from "../../telemetry/traces/open.ts";
 import { FolderTakenError } from "../../store/database/data-lock.ts";
+import { takeFolder } from "../../store/database/open.ts";
+import { Succession } from "../../store/database/succession.ts";
 import { aborted, type CommonOptions, type Io, say } from "../io.ts";
 import { logFileOf, openDaemonLog, openLog, readConfig } from "../open.ts";
 import { readVersion } from "../../admin/version.ts";
@@ -45,25 +48,34 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
   try {
     await runSession(io, { config, common: options, terminal, isDaemon: true });
   } catch (error) {
+    // It was ended while it waited.
+    if (error instanceof WaitEndedError) return;
     const { dataDir } = config.database;
     const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
     throw mayChat ? new OperatorError(`${errorMessage(error)} \`weir chat\` talks to it.`) : error;
   }
 }
 
-/** `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own. */
-export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<void> {
+/** A daemon was ended before it had what it waited for. */
+class WaitEndedError extends OperatorError {}
+
+/**
+ * `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own.
+ * @returns true: it has made way for a daemon, and the conversation is not over
+ */
+export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<boolean> {
   useProxies(config.proxies);
   const { channel, agent, as: speaker, multi = false, jsonl = false } = options;
   const terminal = { channel, agent, speaker, multi, jsonl };
-  await runSession(io, { config, common: options, terminal, isDaemon: false });
+  return await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
 /**
  * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
+ * @returns true: it has made way for another
  * @throws OperatorError behind the drain, where its database has ended for good
  */
-async function runSession(io: Io, options: SessionOptions): Promise<void> {
+async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   const { config, terminal, isDaemon } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
@@ -79,34 +91,37 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   const log = hasFile
     ? await openDaemonLog(io, config, secrets, mode === null)
     : openLog(io, config, levelOf(config), secrets);
+  using succession = openSuccession(io, config, { isDaemon, mode, log });
+  const ending = AbortSignal.any([io.shutdown, ...(succession === null ? [] : [succession.makesWay])]);
   const logPlace = hasFile ? logFileOf(config).path : "the standard error of the process";
   const explain = (reason: string): string => secrets.masked(explainFailure(reason, logPlace));
   const terminals = new Terminals({ config, agent, own: terminal, isDaemon, explain, log });
   const cluster = isDaemon ? await openCluster(config, log) : besideCluster(config);
   const served = isDaemon ? await openChatPlatforms(config, log, cluster?.shardsOf) : [];
-  const platforms = (events: Events): Platform[] => {
-    const { loopback } = config.platforms;
-    const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
-    return [...served, ...local.filter((one) => one !== null)];
-  };
+  const platforms = (events: Events): Platform[] => [
+    ...served,
+    ...localPlatforms(config, terminals, events, log),
+  ];
   const bindingsBy = (next: Config): Binding[] => {
     const first = findAgent(next, terminal?.agent);
     return bindingsOf(next, first, namedAgents(next, first, options));
   };
   const source = configurationSource(io, options.common, {
+    config,
+    log,
     bindingsOf: bindingsBy,
     onConfigured: (next) => (log.level = levelOf(next)),
   });
   // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
-  const patience = terminal === null ? { waitUntil: io.shutdown } : {};
+  const patience: { readonly waitUntil?: AbortSignal } = terminal === null ? { waitUntil: ending } : {};
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
-  await using http = isDaemon ? await openHttp(io, config, { log, secrets }) : null;
+  await using http = isDaemon ? await openHttp(io, config, { log, secrets, ...patience }) : null;
   // Also what the daemon does while it ends is sent.
   const { telemetry, llm } = config;
   await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
-  const bindings = bindingsBy(config);
-  const found = { config, bindings, source, secrets };
-  await using daemon = await buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
+  const found = { config, bindings: bindingsBy(config), source, secrets };
+  const building = buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
+  await using daemon = await unlessEnded(building, patience.waitUntil);
   reload = () => void daemon.reload();
   http?.watch(daemon);
   traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));
@@ -115,7 +130,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
   // Who sits before a terminal reads it among the first lines there.
   if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
-  if (io.shutdown.aborted) return;
+  if (ending.aborted) return !io.shutdown.aborted;
   using connections = new ConnectionWatch(served, (line) => {
     if (terminal === null) say(io, line);
     terminals.remark(line);
@@ -123,22 +138,85 @@ async function runSession(io: Io, options: SessionOptions): Promise<void> {
   if (terminal !== null) connections.start(true);
   await daemon.open();
   if (terminal === null) connections.start(false);
-  await until(io, daemon, terminals.own, mode === null ? agents(config) : null);
+  const isOver = await until(io, ending, daemon, terminals.own, mode);
   // A drain may take a while, and whoever sent the signal wants to see that it was heard.
-  if (io.shutdown.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
+  if (ending.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();
+  return !isOver;
+}
+
+function localPlatforms(
+  { platforms: { loopback } }: Config,
+  terminals: Terminals,
+  events: Events,
+  log: Logger,
+): Platform[] {
+  const local = [loopback === null ? null : createLoopback({ ...loopback, log }), terminals.open(events)];
+  return local.filter((one) => one !== null);
+}
+
+/** @returns null: this process makes way for none, and none for it */
+function openSuccession(
+  io: Io,
+  { database }: Config,
+  {
+    isDaemon,
+    mode,
+    log,
+  }: { readonly isDaemon: boolean; readonly mode: TerminalMode | null; readonly log: Logger },
+): Succession | null {
+  const comer = { pid: process.pid, place: managedPlace(), since: performance.timeOrigin };
+  if (isDaemon) return mode === null ? new Succession(database.dataDir, comer, log) : null;
+  // With a Postgres elsewhere a daemon runs beside it.
+  return database.url === null ? new Succession(database.dataDir, null, log) : null;
+}
+
+/** @throws WaitEndedError in place of the error with which a wait ends */
+async function unlessEnded<Result>(work: Promise<Result>, waitUntil?: AbortSignal): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (waitUntil?.aborted !== true || !isWaitedFor(error)) throw error;
+    throw new WaitEndedError(errorMessage(error), { cause: error });
+  }
+}
+
+function isWaitedFor(error: unknown): boolean {
+  const isPortTaken = error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
+  return error instanceof FolderTakenError || isPortTaken;
+}
+
+/** Tells a person that a daemon takes over. A script is answered first as far as it was read; the rest of its input goes to the daemon. */
+async function takeLeave(
+  terminal: TerminalPlatform | null,
+  mode: TerminalMode | null,
+  shutdown: AbortSignal,
+): Promise<void> {
+  terminal?.remark("(A daemon has started. This chat goes on through it in a moment.)", true);
+  if (terminal === null || mode === "interactive") return;
+  await terminal.stopIntake();
+  await Promise.race([terminal.closed, aborted(shutdown)]);
 }
 
 /** Nothing of the service is read where none is configured. @returns null: none is */
 async function openHttp(
   io: Io,
   config: Config,
-  parts: { readonly log: Logger; readonly secrets: KnownSecrets },
+  {
+    waitUntil,
+    ...parts
+  }: { readonly log: Logger; readonly secrets: KnownSecrets; readonly waitUntil?: AbortSignal },
 ): Promise<HttpService | null> {
   const { http } = config;
   if (http === null) return null;
-  const { startHttpService } = await import("../../http/service.ts");
-  const service = await startHttpService({ config, http, version: readVersion(), ...parts });
+  const { startHttpService, startHttpServiceOnceFree } = await import("../../http/service.ts");
+  const options = { config, http, version: readVersion(), ...parts };
+  const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
+    await untilFolderIsFree(config, parts.log, ending);
+    return startHttpServiceOnceFree(options, ending);
+  };
+  const starting = waitUntil === undefined ? startHttpService(options) : onceFree(waitUntil);
+  const service = await unlessEnded(starting, waitUntil);
   const { newToken } = service;
   if (newToken !== null)
     say(
@@ -148,16 +226,28 @@ async function openHttp(
   return service;
 }
 
+/** The daemon that has the folder has the port as well, and of the two the folder says which process it is. */
+async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: AbortSignal): Promise<void> {
+  if (database.url !== null) return;
+  await using _ = await takeFolder(database.dataDir, log, waitUntil);
+}
+
+/** @returns false: it makes way for another, and the person has not left */
 async function until(
   io: Io,
+  ending: AbortSignal,
   daemon: Daemon,
   terminal: TerminalPlatform | null,
-  announced: string | null,
-): Promise<void> {
-  if (announced !== null) say(io, `Weir is ready: ${announced}; ${daemon.models.describe()}`);
+  mode: TerminalMode | null,
+): Promise<boolean> {
+  if (mode === null)
+    say(io, `Weir is ready: ${agents(daemon.inForce.setup.config)}; ${daemon.models.describe()}`);
   io.tellReady();
-  const stopped = aborted(AbortSignal.any([io.shutdown, daemon.lost]));
+  const stopped = aborted(AbortSignal.any([ending, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
+  if (!ending.aborted || io.shutdown.aborted || daemon.lost.aborted) return true;
+  await takeLeave(terminal, mode, io.shutdown);
+  return false;
 }
 
 function agents(config: Config): string {

@@ -4,7 +4,6 @@ import type { Config, DatabaseConfig } from "../../config/config.ts";
 import { errorCode, errorMessage, type Finding } from "../../core/errors.ts";
 import { findForeign } from "../../store/database/data-folder.ts";
 import { shownProxy } from "../../network/proxies.ts";
-import { nameInUrl } from "../../platforms/loopback/local-only.ts";
 import { formatNumber } from "../../text/format.ts";
 
 /** What of the machine gets in the way of a daemon, for `weir doctor`. It looks, and makes nothing. */
@@ -12,7 +11,6 @@ import { formatNumber } from "../../text/format.ts";
 /** Free space below which a database soon stops, and below which it is worth a word, bytes. */
 const TOO_LITTLE = 200_000_000;
 const LITTLE = 1_000_000_000;
-const ASKED_MS = 2000;
 
 /** Signs in an error of the database, or in what its server has written, and what helps. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
@@ -97,7 +95,7 @@ export async function freeBytes(folder: string): Promise<number | null> {
 export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readonly Finding[]> {
   if (http === null) return [];
   const what = "HTTP";
-  const { tryListen } = await import("../../http/service.ts");
+  const { answersAsWeir, isTaken, tryListen } = await import("../../http/service.ts");
   try {
     await tryListen(http);
     return [{ what, state: "ok", detail: `nobody listens on ${http.host}:${http.port} yet` }];
@@ -105,29 +103,14 @@ export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readon
     if (await answersAsWeir(http.host, http.port))
       return [{ what, state: "ok", detail: `a Weir answers on ${http.host}:${http.port}` }];
     const finding = { what, state: "wrong", detail: errorMessage(error) } as const;
-    const isTaken = error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
     // Of anything else the error itself says what to do.
-    if (!isTaken) return [finding];
+    if (!isTaken(error)) return [finding];
     return [
       {
         ...finding,
         todo: "end what listens there (ss -ltnp shows it), or choose another port under [http]",
       },
     ];
-  }
-}
-
-/** Without the token it refuses, in words that only it has. */
-async function answersAsWeir(host: string, port: number): Promise<boolean> {
-  const { SHOW_TOKEN } = await import("../../http/token.ts");
-  try {
-    const answer = await fetch(`http://${nameInUrl(host)}:${port}/channels`, {
-      signal: AbortSignal.timeout(ASKED_MS),
-      redirect: "error",
-    });
-    return answer.status === 401 && (await answer.text()).includes(SHOW_TOKEN);
-  } catch {
-    return false;
   }
 }
 

@@ -28,8 +28,8 @@ export interface ChannelRequest {
   readonly wish: Wish;
 }
 
-/** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew. */
-export type DaemonWish = "status" | "reload";
+/** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew, by force also half of a change. */
+export type DaemonWish = "status" | "reload" | "forced reload";
 
 /** Which daemon is asked: the one of a name in the cluster, or first the one of a machine. */
 export interface AskedDaemon {
@@ -64,7 +64,9 @@ const TOPIC = "weir_requests";
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
-type Kind = WaitingRequest["wish"]["kind"];
+type Kind = Exclude<WaitingRequest["wish"]["kind"], "forced reload">;
+/** In `focus` of a reload: also a daemon of a version before reads its configuration anew then. */
+const FORCED = "forced";
 /** Other kinds are left to daemons of a later version. */
 const KNOWN_KINDS = [
   "compact",
@@ -109,10 +111,10 @@ export class RequestStore {
       },
       [
         channel,
-        wish.kind,
+        wish.kind === "forced reload" ? "reload" : wish.kind,
         wish.kind === "redo" ? wish.job : null,
         wish.kind === "forget" ? storableText(wish.person) : null,
-        wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null,
+        focusOf(wish),
         of.name,
         of.host,
       ],
@@ -188,7 +190,7 @@ export class RequestStore {
           channel,
           ageMs,
           of: { name: row.for_daemon, host: row.for_host },
-          wish: { kind: row.kind === "reload" ? "reload" : "status" },
+          wish: { kind: toDaemonWish(row) },
         };
       return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
     });
@@ -232,6 +234,16 @@ export class RequestStore {
   async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
     return this.#db.listen(TOPIC, onRequest, onEnd);
   }
+}
+
+function focusOf(wish: WaitingRequest["wish"]): string | null {
+  if (wish.kind === "forced reload") return FORCED;
+  return wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null;
+}
+
+function toDaemonWish({ kind, focus }: { readonly kind: Kind; readonly focus: string | null }): DaemonWish {
+  if (kind !== "reload") return "status";
+  return focus === FORCED ? "forced reload" : "reload";
 }
 
 /** The constraints of the table say which kind has what. */

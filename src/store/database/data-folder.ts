@@ -9,6 +9,9 @@ export const SIGNING_KEY = "signing.key";
 /** What clients of the HTTP service have to show, where the operator sets no token. */
 export const HTTP_TOKEN = "http.token";
 
+/** Which daemon has come last. */
+export const NEXT_DAEMON = "daemon.next";
+
 /** The folder of the socket by which chats attach. */
 export const CHAT_FOLDER = "chat";
 
@@ -26,6 +29,7 @@ const FOLDERS: ReadonlySet<string> = new Set([
 const FILES: ReadonlySet<string> = new Set([
   "lock",
   "daemon.pid",
+  NEXT_DAEMON,
   "weir.log",
   "postgres.log",
   "postgres.log.old",

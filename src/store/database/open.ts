@@ -8,6 +8,7 @@ import type { DatabaseConfig } from "../../config/config.ts";
 import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { closeDataFolder } from "./data-folder.ts";
 import { acquireDataLock, FolderTakenError } from "./data-lock.ts";
+import { stillWaits } from "./succession.ts";
 import {
   type EmbeddedPostgres,
   findEmbeddedPostgres,
@@ -50,7 +51,8 @@ const SESSIONS: Readonly<Record<DatabaseRole, DatabaseOptions>> = {
 /**
  * Opens the database. `DATABASE_URL` decides: with it that server is used, without it the embedded one is started, and
  * stopped when this is disposed of; for an owner it is started again where it ends meanwhile.
- * @param until waits for a database that cannot be reached until this is aborted; default: no wait
+ * @param until waits for a database that cannot be reached, and an owner for a data folder that is taken, until this is aborted; default:
+ *   no wait
  * @throws OperatorError if another Weir has the data folder, or the database is newer than the code; NotMigratedError
  *   where it is older, or is not there, and only an owner makes it so
  */
@@ -62,7 +64,7 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack();
   const lost = new AbortController();
-  const { connection, server } = await (role === "owner" ? own : join)(config, log, stack);
+  const { connection, server } = await (role === "owner" ? own : join)(config, log, stack, until);
   // Who only looks holds the folder for a moment, and a daemon can't start beside it.
   if (role === "owner") server?.supervise((error) => lost.abort(error));
   const database = stack.use(new Database(connection, log, SESSIONS[role]));
@@ -215,13 +217,43 @@ interface Joined {
   readonly server?: EmbeddedPostgres;
 }
 
+/** How often a daemon looks whether the data folder is free, ms. */
+const FOLDER_LOOK_MS = 250;
+
+/**
+ * Takes the data folder once it is free.
+ * @param until ends the wait; default: no wait
+ * @throws FolderTakenError where there is no wait, or it is ended
+ */
+export async function takeFolder(
+  dataDir: string,
+  log: Logger,
+  until?: AbortSignal,
+): Promise<Awaited<ReturnType<typeof acquireDataLock>>> {
+  let told = "";
+  const waitMs = (error: unknown): number | null => {
+    if (until?.aborted !== false || !(error instanceof FolderTakenError)) return null;
+    stillWaits(dataDir);
+    const { holder } = error;
+    if (holder !== told) log.warn({ holder, dataDir }, "data_folder_waited_for: another Weir uses it");
+    told = holder;
+    return FOLDER_LOOK_MS;
+  };
+  return retry(async () => acquireDataLock(dataDir), waitMs, until);
+}
+
 /** Takes the data folder, and starts its server. */
-async function own(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
+async function own(
+  config: DatabaseConfig,
+  log: Logger,
+  stack: AsyncDisposableStack,
+  until?: AbortSignal,
+): Promise<Joined> {
   const { url, dataDir } = config;
   if (url !== null) return { connection: { url } };
   const why = await closeDataFolder(dataDir);
   if (why !== null) log.warn({ dataDir, why }, "data_folder_open_to_others");
-  stack.use(await acquireDataLock(dataDir));
+  stack.use(await takeFolder(dataDir, log, until));
   const server = stack.use(await startEmbeddedPostgres({ dataDir, log }));
   return { connection: server.connection, server };
 }

@@ -29,7 +29,7 @@ export class JsonlPresenter implements Presenter {
 
   constructor(session: Session) {
     this.#session = session;
-    this.#reader = new LineReader(session.input);
+    this.#reader = LineReader.of(session.input);
   }
 
   serves(): boolean {

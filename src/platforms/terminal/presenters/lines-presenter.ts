@@ -21,7 +21,7 @@ export class LinesPresenter implements Presenter {
   constructor(session: Session) {
     this.#session = session;
     this.#speaker = session.speaker;
-    this.#reader = new LineReader(session.input);
+    this.#reader = LineReader.of(session.input);
   }
 
   serves(channel: string): boolean {

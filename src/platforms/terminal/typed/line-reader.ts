@@ -8,6 +8,8 @@ export type InputLine =
   | { readonly type: "line"; readonly number: number; readonly text: string }
   | { readonly type: "too_long"; readonly number: number };
 
+const readers = new WeakMap<Readable, LineReader>();
+
 /**
  * Takes the lines of a stream one at a time. While nobody asks, the stream is paused once a chunk's lines are
  * waiting, so whoever writes to it is held back. Unlike node:readline it is fast on lines of many megabytes, and
@@ -22,38 +24,54 @@ export class LineReader {
   #length = 0;
   #number = 0;
   #ended = false;
+  #isClosed = true;
   #wake: (() => void) | null = null;
 
   constructor(input: Readable, maxLength: number = MAX_LINE_LENGTH) {
     this.#input = input;
     this.#maxLength = maxLength;
+    input.on("error", this.#onEnd);
+    this.#open();
+  }
+
+  /** The reader of a stream: once it is closed, the next one who asks for it goes on where it has stopped. */
+  static of(input: Readable): LineReader {
+    const reader = readers.get(input) ?? new LineReader(input);
+    readers.set(input, reader);
+    reader.#open();
+    return reader;
+  }
+
+  #open(): void {
+    if (!this.#isClosed) return;
+    this.#isClosed = false;
+    const input = this.#input;
     input.pause();
     input.on("data", this.#onData);
     input.on("end", this.#onEnd);
     input.on("close", this.#onEnd);
-    input.on("error", this.#onEnd);
+    if (input.readableEnded || input.destroyed) this.#onEnd();
   }
 
   /** The next line without its line end; null at the end of the input and after `close`. One caller at a time. */
   async next(): Promise<InputLine | null> {
-    while (this.#lines.length === 0 && !this.#ended) {
+    while (this.#lines.length === 0 && !this.#ended && !this.#isClosed) {
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       this.#input.resume();
       await woken;
     }
-    return this.#lines.shift() ?? null;
+    return this.#isClosed ? null : (this.#lines.shift() ?? null);
   }
 
-  /** Reads no further; the stream stays open. Lines that nobody took yet are dropped. */
+  /** Reads no further; the stream stays open. */
   close(): void {
     this.#input.off("data", this.#onData);
     this.#input.off("end", this.#onEnd);
     this.#input.off("close", this.#onEnd);
     this.#input.pause();
-    this.#ended = true;
-    this.#lines.length = 0;
+    this.#isClosed = true;
     this.#wake?.();
   }
 
