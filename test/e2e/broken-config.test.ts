@@ -1,4 +1,4 @@
-// proves: src/cli/readable-config.ts, src/cli/talk/chat.ts
+// proves: src/cli/readable-config.ts, src/cli/agents-to-look.ts, src/cli/talk/chat.ts
 // A daemon goes on by the configuration that it has read, and whoever looks at it can do so while the file is broken.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -57,17 +57,6 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
   const json = await home.run("status", "--json");
   assert.equal(typeof JSON.parse(json.out.join("\n")), "object");
 
-  // What is refused need not be the file's own: templates, and a window without room.
-  await save('[prompts]\ndir = "nowhere"\n');
-  const templates = await home.run("context", "main");
-  assert.equal(templates.code, 0, templates.stderr);
-  assert.match(templates.out.join("\n"), /terminal:main/);
-  assert.match(templates.stderr, /no such folder of templates.* Weir's own templates are used here\.$/);
-  await save('[[agents]]\nid = "main"\ncontext_window = 2000\n');
-  const small = await home.run("context", "main");
-  assert.equal(small.code, 0, small.stderr);
-  assert.match(small.stderr, /leaves no room for a conversation[^]*This is passed over here\.$/);
-
   // Of several problems the first is told.
   await save('[log]\nlevle = "debug"\n[daemon]\ndrain = 7\n');
   assert.match(
@@ -87,6 +76,25 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
   const alone = await home.run("chat");
   assert.deepEqual([alone.code, alone.out], [78, []]);
   assert.match(alone.stderr, /^The configuration has 2 problems:\n/);
+});
+
+test("weir context looks also where templates or a window are what is wrong", async () => {
+  await using model = await startModelServer();
+  await using home = await openHome({ modelUrl: model.url, seed });
+  model.respond(echo);
+  const chat = home.start("chat");
+  chat.write("hello\n");
+  assert.equal((await chat.finish()).code, 0);
+  const save = async (toml: string): Promise<void> => writeFile(path.join(home.folder, "config.toml"), toml);
+  await save('[prompts]\ndir = "nowhere"\n');
+  const templates = await home.run("context", "main");
+  assert.equal(templates.code, 0, templates.stderr);
+  assert.match(templates.out.join("\n"), /terminal:main/);
+  assert.match(templates.stderr, /no such folder of templates.* Weir's own templates are used here\.$/);
+  await save('[[agents]]\nid = "main"\ncontext_window = 2000\n');
+  const small = await home.run("context", "main");
+  assert.equal(small.code, 0, small.stderr);
+  assert.match(small.stderr, /leaves no room for a conversation[^]*This is passed over here\.$/);
 });
 
 /** Every command, by what it does while the configuration is broken. */

@@ -11,7 +11,8 @@ import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Store } from "../../store/store.ts";
 import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { findChannel, onlyLooking, timeFormatOf, withStore } from "../open.ts";
-import { createAgentsToLook, readConfigToLook } from "../readable-config.ts";
+import { createAgentsToLook } from "../agents-to-look.ts";
+import { readConfigToLook } from "../readable-config.ts";
 import { findTurn, formatTurnContext, formatTurnTexts, readTurnTexts } from "./turn-context.ts";
 
 export type ContextOptions = CommonOptions & {

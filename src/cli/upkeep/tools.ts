@@ -10,7 +10,8 @@ import type { Tool } from "../../tools/tool.ts";
 import { sourceOf } from "../../tools/tools.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
 import { lookAtServer, lookingParts } from "./mcp-servers.ts";
-import { createAgentsToLook, readConfigToLook } from "../readable-config.ts";
+import { createAgentsToLook } from "../agents-to-look.ts";
+import { readConfigToLook } from "../readable-config.ts";
 import { findAgent } from "../talk/session.ts";
 
 /**
