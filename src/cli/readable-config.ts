@@ -7,8 +7,8 @@ import { counted } from "../text/text.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
 /**
- * The configuration for a command that does not act by it: one that is broken is told of, and taken as far as it can be read. A daemon
- * goes on by what it has read before, and whoever looks at it wants to know just now.
+ * The configuration for a command that does not act by it. Of a broken one it says what is wrong, and uses what can be read: the daemon
+ * runs by the last good one meanwhile.
  * @throws ConfigError where nobody can tell which database is meant
  */
 export function readConfigToLook(io: Io, options: CommonOptions): Config {

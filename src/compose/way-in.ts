@@ -1,12 +1,14 @@
 import { createCommands } from "../admin/commands/commands.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
+import { SkipReasons } from "../admin/skip-reasons.ts";
 import type { StatusKeeper } from "../admin/reports/daemon-status.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { NameHolds } from "../router/bindings.ts";
 import { createPairing, type Pairing } from "../router/pairing/pairing.ts";
 import type { Setup } from "./setup.ts";
 import { Notices } from "../router/notices.ts";
+import { Refusals } from "../router/refusals.ts";
 import { Router } from "../router/router.ts";
 import { Speakers } from "../router/speakers.ts";
 import type { Commands } from "../router/text-commands.ts";
@@ -41,6 +43,8 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
   const setup = (): Setup => inForce.setup;
   const pairing = stack.use(createPairing({ ...parts, setup }));
   const speakers = new Speakers(store.speakers);
+  const refusals = new Refusals();
+  const skipReasons = stack.use(new SkipReasons(events));
   const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => inForce.setup.agents.teamOf(agent, also);
   const namesOf: NamesOf = (agent, also) => {
     const { id, name } = inForce.setup.agents.of(agent).agent.config;
@@ -61,12 +65,13 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     speakers,
     teamOf,
     namesOf,
-    commands: commandsOf(parts, { speakers, pairing, namesOf }),
+    commands: commandsOf(parts, { speakers, pairing, namesOf, refusals, skipReasons }),
     seesImages: (channel) => {
       const { config: one } = parts.staffOf(channel).agent;
       return one.seesImages && models.seesImages(one.model);
     },
     limits: new TurnRateLimit(() => performance.now()),
+    refusals,
     notices: new Notices(platformOf, log),
     pairing,
     failureText: (kind) => inForce.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
@@ -83,7 +88,15 @@ function commandsOf(
     speakers,
     pairing,
     namesOf,
-  }: { readonly speakers: Speakers; readonly pairing: Pairing; readonly namesOf: NamesOf },
+    refusals,
+    skipReasons,
+  }: {
+    readonly speakers: Speakers;
+    readonly pairing: Pairing;
+    readonly namesOf: NamesOf;
+    readonly refusals: Refusals;
+    readonly skipReasons: SkipReasons;
+  },
 ): Commands {
   const {
     store,
@@ -132,6 +145,9 @@ function commandsOf(
     helpText: (list) => inForce.setup.prompts.render("help", { commands: list }),
     daemon: keeper.status,
     isStandIn: () => models.isOffline,
+    refusals,
+    skipReasons,
+    isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
     pairing: pairing.desk,
     now,
   });

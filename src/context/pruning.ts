@@ -1,9 +1,9 @@
 import type { Entry } from "../core/entry.ts";
-import type { Seq, TurnId } from "../core/ids.ts";
+import type { Seq } from "../core/ids.ts";
 
 /** Which results of tools of earlier turns a request shows in their short form. */
 export interface Pruning {
-  /** Turns before the running one whose results stay whole. */
+  /** Turns before the running one whose results stay whole. A turn counts that has left anything in the view, be it without calls. */
   readonly wholeTurns: number;
   /** Results of so many turns become short at once. */
   readonly stepTurns: number;
@@ -20,8 +20,10 @@ export interface Pruning {
 export function stubbedTo(entries: readonly Entry[], pruning: Pruning | null | undefined): Seq {
   if (pruning === null) return 0;
   if (pruning === undefined || pruning.wholeTurns === 0) return Infinity;
-  const last = new Map<TurnId, Seq>();
-  for (const entry of entries) if (entry.kind === "tool_result") last.set(entry.turnId, entry.seq);
+  // A turn is known by the last message that it answers.
+  const last = new Map<Seq, Seq>();
+  for (const entry of entries)
+    if (entry.kind !== "user" && entry.after !== null) last.set(entry.after, entry.seq);
   const ends = [...last.values()];
   const old = Math.max(0, ends.length - pruning.wholeTurns);
   const short = Math.floor(old / pruning.stepTurns) * pruning.stepTurns;

@@ -8,15 +8,16 @@ import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";
 import type { Team } from "../core/team.ts";
 import { type AgentId, formatAddress, personKey } from "../core/ids.ts";
-import type {
-  ChannelOnPlatform,
-  ChannelPrivacy,
-  InboundChannelDeletion,
-  InboundEvent,
-  InboundImage,
-  InboundMessage,
-  Receipt,
-  Server,
+import {
+  type ChannelOnPlatform,
+  type ChannelPrivacy,
+  type InboundChannelDeletion,
+  type InboundEvent,
+  type InboundImage,
+  type InboundMessage,
+  REACTION_PREFIX,
+  type Receipt,
+  type Server,
 } from "../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -37,6 +38,7 @@ import { ChannelErasure } from "./channel-erasure.ts";
 import { ChannelPrivacyNotes } from "./channel-privacy.ts";
 import { retryWrite } from "../async/retry.ts";
 import { assertStorable, blame } from "./storable-event.ts";
+import type { Refusals } from "./refusals.ts";
 import type { Speakers } from "./speakers.ts";
 import { type Commands, TextCommands, UNLIMITED } from "./text-commands.ts";
 import type { Notices } from "./notices.ts";
@@ -63,6 +65,8 @@ export interface RouterParts {
   /** Runs slash commands; only the asker gets the answer. */
   readonly commands: Commands;
   readonly limits: TurnRateLimit;
+  /** Told each message of a person that causes no turn. */
+  readonly refusals: Refusals;
   /** Whether the agent of a channel sees pictures with its model there; none are kept for others. */
   readonly seesImages: (channel: ChannelRow) => boolean;
   readonly notices: Notices;
@@ -199,13 +203,16 @@ export class Router implements PlatformInbox {
     const binding = this.#find(said);
     if (binding === undefined) {
       this.#tellUnbound(said);
+      this.#parts.refusals.note(said, "unbound");
       return { outcome: "unbound" };
     }
     const addressee = await this.#addressee(binding, said);
     const message = addressee === undefined ? said : { ...said, addressed: true };
     const takesPart = await this.#takesPart(binding, message);
     const admission = await this.#admit(binding, message, takesPart);
+    const isHeard = isAnswered(binding, message, message.author, this.#holds, this.pairing.find);
     if (admission.outcome === "ignored") {
+      this.#noteIgnored(binding, message, admission.why, isHeard);
       this.#parts.log.debug(
         { channel: formatAddress(message.channel), why: admission.why },
         "message_ignored",
@@ -213,8 +220,11 @@ export class Router implements PlatformInbox {
       return { outcome: "ignored" };
     }
     if (await this.#wasTakenBack(message)) return { outcome: "ignored" };
-    if (message.isBackground === true && this.#wasCommand(binding, message, takesPart))
-      return { outcome: "ignored" };
+    if (message.isBackground === true && this.#wouldAsk(binding, message, takesPart)) {
+      // Such a command is too old to run, or has already run; it does not belong in the log either way.
+      if (this.#commands.find(message) !== null) return { outcome: "ignored" };
+      this.#parts.refusals.note(message, "too_old");
+    }
     const isAsked = admission.outcome === "turn";
     const mayRun = (): boolean => this.#roles.isWithinRate(binding, message, () => NOT_RUN);
     const mayBeCommand = isAsked && addressee?.isAsk !== true;
@@ -229,7 +239,8 @@ export class Router implements PlatformInbox {
     const role = this.#roles.of(binding, message, isAsked, agent, tooOften);
     const id = await this.#messageChanges.idOf(message);
     const addressed = role !== "listens";
-    const isHeard = isAnswered(binding, message, message.author, this.#holds, this.pairing.find);
+    if (isAsked && !addressed && message.isBackground !== true)
+      this.#parts.refusals.note(message, "too_often");
     return this.#append(
       {
         ...message,
@@ -314,11 +325,23 @@ export class Router implements PlatformInbox {
     return this.#parts.store.channels.wasTakenBack(channel.platform, id);
   }
 
-  /** Such a command is too old to run, or has already run; it does not belong in the log either way. */
-  #wasCommand(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
+  /** Whether a message that is only context, for its age, would cause a turn otherwise. */
+  #wouldAsk(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
     const said = { ...message, isBackground: false };
-    const asSaid = admit(binding, said, takesPart, this.#holds, this.pairing.find);
-    return asSaid.outcome === "turn" && this.#commands.find(message) !== null;
+    return admit(binding, said, takesPart, this.#holds, this.pairing.find).outcome === "turn";
+  }
+
+  #noteIgnored(
+    { dmPairing }: Binding,
+    message: InboundMessage,
+    why: "bot" | "dm_not_allowed" | "not_addressed",
+    isHeard: boolean,
+  ): void {
+    if (message.id.startsWith(REACTION_PREFIX)) return;
+    const { refusals } = this.#parts;
+    if (why === "dm_not_allowed") refusals.note(message, dmPairing ? "not_let_in" : "not_allowed");
+    else if (why === "bot") refusals.note(message, "bot");
+    else refusals.note(message, isHeard ? "not_addressed" : "not_allowed");
   }
 
   /** Whether the agent was addressed in this thread before: later messages are then meant for it. */

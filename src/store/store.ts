@@ -1,6 +1,7 @@
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
+import { MessageFateStore } from "./turns/message-fate.ts";
 import { ApprovalRuleStore } from "./turns/approval-rules.ts";
 import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
@@ -81,6 +82,7 @@ export interface Store {
   readonly people: PersonalDataStore;
   readonly runCommands: RunCommandStore;
   readonly answers: AnswerProvenanceStore;
+  readonly fates: MessageFateStore;
   readonly attached: AttachmentStore;
   readonly gaps: GapStore;
   readonly watermarks: ListeningWatermarkStore;
@@ -151,6 +153,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     people: new PersonalDataStore(db, keys),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),
+    fates: new MessageFateStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),

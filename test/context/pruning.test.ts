@@ -42,7 +42,7 @@ const anyPruning = fc.record({
   fromTokens: fc.constant(0),
 });
 
-test("the prefix changes once in so many turns that called tools, and the newest results stay whole", () => {
+test("the prefix changes once in so many turns, and the results of the newest turns stay whole, of those alone", () => {
   fc.assert(
     fc.property(
       anyPruning,
@@ -54,20 +54,43 @@ test("the prefix changes once in so many turns that called tools, and the newest
           const now = stable(assemble({ ...sourcesOf(seen), pruning }));
           if (before.some((message, index) => message !== now[index])) changes++;
           before = now;
-          const { entries } = seen.history;
-          const earlier = entries.filter((entry) => entry.kind === "tool_result");
-          const newest = new Set(
-            [...new Set(earlier.map(({ turnId }) => turnId))].slice(-pruning.wholeTurns),
+          const entries = seen.history.entries.filter(
+            (entry) => !("turnId" in entry) || entry.turnId !== seen.turn.id,
           );
+          const earlier = entries.filter((entry) => entry.kind === "tool_result");
+          const ended = [
+            ...new Set(entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.turnId] : []))),
+          ];
+          const newest = new Set(ended.slice(-pruning.wholeTurns));
+          const mayBeWhole = new Set(ended.slice(1 - pruning.wholeTurns - pruning.stepTurns));
           const to = stubbedTo(entries, pruning);
-          for (const entry of earlier) if (newest.has(entry.turnId)) assert.ok(entry.seq > to, "whole");
+          for (const { seq, turnId } of earlier) {
+            if (newest.has(turnId)) assert.ok(seq > to, "whole");
+            if (!mayBeWhole.has(turnId)) assert.ok(seq <= to, "short");
+          }
         }
-        const withCalls = calls.filter((count) => count > 0).length;
-        assert.ok(changes <= Math.ceil(withCalls / pruning.stepTurns), `${changes} changes`);
+        assert.ok(changes <= Math.floor(calls.length / pruning.stepTurns), `${changes} changes`);
       },
     ),
     { numRuns: 60 },
   );
+});
+
+test("turns that called no tools count, too, and those that failed", () => {
+  const talk = new Conversation();
+  for (const way of ["answer", "answer", "fail"] as const) {
+    talk.say("a question", { addressed: true });
+    talk.begin();
+    if (talk.seen.length === 1) talk.call(["{}"], RESULT);
+    talk.settle(way, "so");
+  }
+  talk.say("a question", { addressed: true });
+  talk.begin();
+  const last = talk.seen.at(-1);
+  assert.ok(last !== undefined);
+  const shorten = (wholeTurns: number): number =>
+    shortIn(assemble({ ...sourcesOf(last), pruning: { wholeTurns, stepTurns: 1, fromTokens: 0 } }));
+  assert.deepEqual([1, 2, 3].map(shorten), [1, 1, 0]);
 });
 
 test("by default a result is short from the next turn on, and the prefix never changes", () => {

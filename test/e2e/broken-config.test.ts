@@ -1,9 +1,10 @@
-// proves: src/cli/readable-config.ts, src/cli/talk/chat.ts
+// proves: src/cli/readable-config.ts, src/cli/agents-to-look.ts, src/cli/talk/chat.ts
 // A daemon goes on by the configuration that it has read, and whoever looks at it can do so while the file is broken.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
+import { createProgram } from "../../src/cli/program.ts";
 import { openHome, openSeed } from "../support/e2e.ts";
 import { echo } from "../support/e2e-model.ts";
 import { startModelServer } from "../support/model-server.ts";
@@ -38,6 +39,7 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
     ["compactions main", /^/],
     ["memories", /^/],
     ["pair", /Nobody/],
+    ["tools", /agent main: \d+ tools/],
     ["backup kept.backup", /written to kept\.backup/],
   ];
   for (const [args, shown] of looks) {
@@ -46,6 +48,12 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
     assert.match(out.join("\n"), shown);
     assert.match(stderr, note);
   }
+  const looked = await home.run("doctor");
+  assert.equal(looked.code, 1);
+  assert.match(
+    looked.out.join("\n"),
+    /✗ configuration: 1 problem; first config\.toml:2:14: [^]*✓ database: /,
+  );
   const json = await home.run("status", "--json");
   assert.equal(typeof JSON.parse(json.out.join("\n")), "object");
 
@@ -68,4 +76,40 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
   const alone = await home.run("chat");
   assert.deepEqual([alone.code, alone.out], [78, []]);
   assert.match(alone.stderr, /^The configuration has 2 problems:\n/);
+});
+
+test("weir context looks also where templates or a window are what is wrong", async () => {
+  await using model = await startModelServer();
+  await using home = await openHome({ modelUrl: model.url, seed });
+  model.respond(echo);
+  const chat = home.start("chat");
+  chat.write("hello\n");
+  assert.equal((await chat.finish()).code, 0);
+  const save = async (toml: string): Promise<void> => writeFile(path.join(home.folder, "config.toml"), toml);
+  await save('[prompts]\ndir = "nowhere"\n');
+  const templates = await home.run("context", "main");
+  assert.equal(templates.code, 0, templates.stderr);
+  assert.match(templates.out.join("\n"), /terminal:main/);
+  assert.match(templates.stderr, /no such folder of templates.* Weir's own templates are used here\.$/);
+  await save('[[agents]]\nid = "main"\ncontext_window = 2000\n');
+  const small = await home.run("context", "main");
+  assert.equal(small.code, 0, small.stderr);
+  assert.match(small.stderr, /leaves no room for a conversation[^]*This is passed over here\.$/);
+});
+
+/** Every command, by what it does while the configuration is broken. */
+const COMMANDS = {
+  looks:
+    "status cluster channels logs usage context log compactions memories pair backup tools doctor invite",
+  // Each acts by the configuration, or by what it is to become.
+  acts: "init start chat replay reload compact tune forget-user migrate restore config",
+  reads_none: "loopback",
+};
+
+test("each command is in the table of those that look and those that act", () => {
+  const { stdout, stderr, stdin } = process;
+  const idle = { onHangUp: () => undefined, tellReady: () => undefined };
+  const io = { cwd: "/", stdout, stderr, stdin, shutdown: new AbortController().signal, ...idle };
+  const names = createProgram(io).commands.map((command) => command.name());
+  assert.deepEqual(names.toSorted(), Object.values(COMMANDS).join(" ").split(" ").toSorted());
 });

@@ -29,6 +29,7 @@ import { bindPlatform } from "../../src/router/bindings.ts";
 import { createPairing } from "../../src/router/pairing/pairing.ts";
 import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
+import { Refusals } from "../../src/router/refusals.ts";
 import { Speakers } from "../../src/router/speakers.ts";
 import { Router } from "../../src/router/router.ts";
 import type { Connection, Database } from "../../src/store/database/database.ts";
@@ -249,6 +250,7 @@ export class Incarnation {
       teamOf: (agent, also) => this.#staff.agents.teamOf(agent, also),
       ...UNROUTED,
       limits: new TurnRateLimit(() => performance.now()),
+      refusals: new Refusals(),
       notices: new Notices(platformOf, log),
       pairing: createPairing({
         setup: () => ({

@@ -20,12 +20,14 @@ import type {
   PlatformCommand,
 } from "../../platforms/platform.ts";
 import type { PairingDesk } from "../../router/pairing/pairing-desk.ts";
+import type { Refusals } from "../../router/refusals.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Digester } from "../../store/compaction/extracts.ts";
 import type { AskingChannel } from "../../store/memory/memory-scope.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { DaemonStatus } from "../reports/daemon-status.ts";
+import type { SkipReasons } from "../skip-reasons.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import { isTimeZone } from "../../text/when.ts";
 import type { OwnersConfig } from "./permissions.ts";
@@ -41,8 +43,8 @@ export interface Command extends CommandRule {
   readonly keepsMessage?: true;
   /** Whether the operator has named somebody for it who is no owner. Default: nobody is named for one command. */
   isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
-  /** The answer at the terminal where the log does not know the channel yet. Default: that it is not known. */
-  runUnmet?(parts: CommandParts): string;
+  /** The answer where the log does not know the channel yet. Null, and the default: that it is not known. */
+  runUnmet?(parts: CommandParts, command: Pick<InboundCommand, "channel" | "asker">): string | null;
 }
 
 /** A command as help lists it, and its permission. */
@@ -100,6 +102,10 @@ export interface CommandParts {
   readonly daemon: () => DaemonStatus;
   /** No model is set up: the built-in one answers. */
   readonly isStandIn: () => boolean;
+  readonly refusals: Pick<Refusals, "last">;
+  readonly skipReasons: Pick<SkipReasons, "of">;
+  /** Whether messages there are answered only where they are meant for the agent. */
+  readonly isMentionRequired: (channel: ChannelRow) => boolean;
   readonly now: () => Date;
 }
 

@@ -114,10 +114,7 @@ export function createCommands(parts: CommandParts): Commands {
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(isOwnerHere, registered)).trim();
     }
-    if (channel === undefined) {
-      // Only whoever sits at the operator's machine is told how it is set up.
-      return (platform === "terminal" ? wanted.runUnmet?.(parts) : undefined) ?? NOT_MET;
-    }
+    if (channel === undefined) return wanted.runUnmet?.(parts, command) ?? NOT_MET;
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
     if (!permission.isAllowed) return permission.why;

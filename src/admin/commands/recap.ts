@@ -15,8 +15,11 @@ export const recapCommand: Command = {
   argument: null,
   allowed: "everybody",
   run: recap,
-  /** Whoever comes to the terminal for the first time is told what this is. */
-  runUnmet: ({ isStandIn }) => (isStandIn() ? STAND_IN : WELCOME),
+  /** Says at the terminal what this is. How it is set up is the matter of who sits at the operator's machine alone. */
+  runUnmet({ isStandIn }, { channel }) {
+    if (channel.platform !== "terminal") return null;
+    return isStandIn() ? STAND_IN : WELCOME;
+  },
 };
 
 const WELCOME =

@@ -4,40 +4,137 @@ import { type AskedCommand, type Command, askingChannel, type CommandParts, time
 import { explainFailure } from "../explain-failure.ts";
 import type { Memory } from "../../core/memory.ts";
 import { counted } from "../../text/text.ts";
-import type { TimeFormat } from "../../text/time.ts";
+import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import { displayableLine, firstWords } from "../../text/displayable.ts";
 import { isFileKind, isOperators } from "../../context/sections/section.ts";
 import type { RecordedSection } from "../../store/turns/context-records.ts";
+import type { InboundCommand } from "../../platforms/platform.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { AnswerRecord } from "../../store/turns/answer-provenance.ts";
+import type { MessageFate } from "../../store/turns/message-fate.ts";
+import {
+  describeUnanswered,
+  type LastMessageFacts,
+  type Unanswered,
+  whyUnanswered,
+} from "../reports/unanswered.ts";
 
 /** Limit of entries that are looked up: a turn may search often. */
 const MAX_RECALLED = 50;
 
 export const whyCommand: Command = {
   name: "why",
-  help: "what the last answer was made of, or why there was none: messages, memories, tools, model",
+  help: "why your last message has no answer, and what the last answer was made of",
   argument: null,
   allowed: "everybody",
-  run: explainLastAnswer,
+  run: explain,
+  runUnmet: explainUnmet,
 };
 
-/** `/why`: what the last answer was made of, in its current text, with the filter of recall. */
-async function explainLastAnswer(
+/** `/why`: why the asker's last message has no answer, if so, and then what the last answer here was made of. */
+async function explain(parts: CommandParts, command: AskedCommand): Promise<string> {
+  const { channel, isNamedOwner } = command;
+  const [answer, failure] = await Promise.all([
+    parts.store.answers.last(channel.id),
+    parts.store.answers.lastFailure(channel.id),
+  ]);
+  const time = timeOf(parts, channel);
+  const { why, at } = await lastMessage(parts, command, {
+    answerSeq: answer?.seqs.at(-1) ?? 0,
+    lastFailureAt: failure?.at ?? null,
+  });
+  const { log } = parts.daemon();
+  const explained = (reason: string | null): string =>
+    isNamedOwner && reason !== null
+      ? ` ${explainFailure(reason, log)}`
+      : " Whoever runs me sees why, by the same command or in the log.";
+  const heads: string[] = [];
+  if (why !== null) heads.push(describeUnanswered(why, at, { time, now: parts.now(), explain: explained }));
+  // Somebody else's turn has failed since.
+  if (failure !== null && !isOfFailure(why))
+    heads.push(`My last turn here failed, at ${time.minute(failure.at)}.${explained(failure.reason)}`);
+  if (answer === null) return [...heads, "I have not answered anything here yet."].join("\n\n");
+  return [...heads, await describeAnswer(parts, command, answer)].join("\n\n");
+}
+
+/** Nothing is left to say of a turn that failed. */
+function isOfFailure(why: Unanswered | null): boolean {
+  if (why?.kind === "handed_over") return isOfFailure(why.outcome);
+  return why?.kind === "failed" || why?.kind === "spent";
+}
+
+/** The channel's log has nothing yet, perhaps because all that was said there was refused. */
+function explainUnmet(
+  { refusals, now }: CommandParts,
+  { channel, asker }: Pick<InboundCommand, "channel" | "asker">,
+): string | null {
+  const refusal = refusals.last(channel, asker.id);
+  if (refusal === null) return null;
+  const why = { kind: refusal.why, isRead: false, isEdited: false };
+  return describeUnanswered(why, null, { time: createTimeFormat("UTC"), now: now(), explain: () => "" });
+}
+
+/** Why the asker's last message there has no answer; null: it has one, or none is known. */
+async function lastMessage(
+  parts: CommandParts,
+  { channel, asker }: Pick<AskedCommand, "channel" | "asker">,
+  { answerSeq, lastFailureAt }: { readonly answerSeq: Seq; readonly lastFailureAt: Date | null },
+): Promise<{ readonly why: Unanswered | null; readonly at: Date | null }> {
+  const { message, lost } = await parts.store.fates.lastOf(channel.id, channel.address, asker.id);
+  const refusal = parts.refusals.last(channel.address, asker.id);
+  const isLostLast =
+    lost !== null &&
+    lost.seq > Math.max(message?.seq ?? 0, answerSeq) &&
+    !(refusal !== null && refusal.at > lost.to);
+  const why = whyUnanswered({
+    ...(await settledFacts(parts, channel, message, lastFailureAt)),
+    refusal,
+    lost: isLostLast ? lost : null,
+    isMentionRequired: parts.isMentionRequired(channel),
+    now: parts.now(),
+  });
+  const isRefusalNewer = refusal !== null && (message === null || refusal.at > message.at);
+  return { why, at: (isRefusalNewer ? refusal : message)?.at ?? null };
+}
+
+type SettledFacts = Pick<LastMessageFacts, "logged" | "skipReason" | "handedOver" | "lastFailureAt">;
+
+/** Follows a message over the hand-offs by which its turns ended. */
+async function settledFacts(
+  parts: CommandParts,
+  channel: ChannelRow,
+  logged: MessageFate | null,
+  lastFailureAt: Date | null,
+): Promise<SettledFacts> {
+  const turn = logged?.turn ?? null;
+  const skipReason = turn === null ? null : parts.skipReasons.of(turn.id);
+  if (turn?.handedOver == null) return { logged, skipReason, lastFailureAt, handedOver: null };
+  const { seq, to } = turn.handedOver;
+  const next = await parts.store.fates.of(channel.id, seq);
+  const facts = await settledFacts(parts, channel, next, lastFailureAt);
+  const reason = whyUnanswered({
+    ...facts,
+    refusal: null,
+    lost: null,
+    isMentionRequired: false,
+    now: parts.now(),
+  });
+  return { logged, skipReason, lastFailureAt, handedOver: { to: nameIn(parts, channel, to), reason } };
+}
+
+function nameIn({ agentOf, guestsOf }: CommandParts, channel: ChannelRow, agent: AgentId | null): string {
+  return agent === null ? agentOf(channel).config.name : guestsOf(channel).nameOf(agent);
+}
+
+/** What an answer was made of, in its current text, with the filter of recall. */
+async function describeAnswer(
   parts: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
+  answer: AnswerRecord,
 ): Promise<string> {
-  const { store, contexts, agentOf, guestsOf } = parts;
-  const nameOf = (agent: AgentId | null): string =>
-    agent === null ? agentOf(channel).config.name : guestsOf(channel).nameOf(agent);
+  const { store, contexts } = parts;
   // The record of an answer comes a moment later.
   await contexts.flush();
-  const [answer, failure] = await Promise.all([
-    store.answers.last(channel.id),
-    store.answers.lastFailure(channel.id),
-  ]);
-  const time = timeOf({ agentOf }, channel);
-  const failed = failure === null ? [] : [describeFailure(failure, parts, { time, isNamedOwner })];
-  if (answer === null) return [...failed, "I have not answered anything here yet."].join("\n\n");
   const entries = await store.log.readAt(channel.id, answer.seqs);
   const recalled = recalledBy(entries, answer.recalled);
   const [earlier, memories, record] = await Promise.all([
@@ -48,7 +145,7 @@ async function explainLastAnswer(
     ),
     store.contextRecords.find(channel.id, answer.turn),
   ]);
-  const why = formatWhy(
+  return formatWhy(
     {
       ...answer,
       asked: entries.filter((entry) => entry.kind === "user"),
@@ -64,21 +161,8 @@ async function explainLastAnswer(
         (section) => isFileKind(section.kind) && (isNamedOwner || !isOperators(section)),
       ),
     },
-    { time, nameOf, by: answer.agent },
+    { time: timeOf(parts, channel), nameOf: (agent) => nameIn(parts, channel, agent), by: answer.agent },
   );
-  return [...failed, why].join("\n\n");
-}
-
-/** What became of the newest turn, which failed. Why is the operator's matter: it names their model. */
-function describeFailure(
-  { at, reason }: { readonly at: Date; readonly reason: string | null },
-  { daemon }: Pick<CommandParts, "daemon">,
-  { time, isNamedOwner }: Pick<AskedCommand, "isNamedOwner"> & { readonly time: TimeFormat },
-): string {
-  const head = `My last turn here failed, at ${time.minute(at)}.`;
-  if (!isNamedOwner || reason === null)
-    return `${head} Whoever runs me sees why, by the same command or in the log.`;
-  return `${head} ${explainFailure(reason, daemon().log)}`;
 }
 
 /** What recall found before the model call, and what tools found; each once. */

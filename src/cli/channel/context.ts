@@ -1,18 +1,17 @@
 import { formatChannelReport } from "../../admin/reports/channel-format.ts";
 import { reportChannel } from "../../admin/reports/channel-report.ts";
 import { contextCard } from "../../admin/reports/context-card.ts";
-import { createAgents } from "../../agents.ts";
 import type { Config } from "../../config/config.ts";
 import { isColourUnwanted } from "../../config/load.ts";
 import type { Card } from "../../core/card.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { openModels } from "../../llm/model-provider.ts";
 import { drawCard } from "../../platforms/terminal/card.ts";
-import { loadPrompts, promptSources } from "../../prompts/load.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Store } from "../../store/store.ts";
 import { type CommonOptions, type Io, say, sayJson } from "../io.ts";
 import { findChannel, onlyLooking, timeFormatOf, withStore } from "../open.ts";
+import { createAgentsToLook } from "../agents-to-look.ts";
 import { readConfigToLook } from "../readable-config.ts";
 import { findTurn, formatTurnContext, formatTurnTexts, readTurnTexts } from "./turn-context.ts";
 
@@ -48,8 +47,7 @@ async function showNext(
   options: ContextOptions,
 ): Promise<void> {
   await using models = await openModels(config.llm, { learned: onlyLooking(store) });
-  const agents = createAgents(config, models, loadPrompts(promptSources(config)));
-  await agents.readFolders();
+  const agents = await createAgentsToLook(io, config, models);
   await models.recallLearned();
   const also = config.bindings.filter(({ agent: own }) => own === channel.agent).flatMap((one) => one.also);
   const { agent, guests, compactorAgent } = agents.with(

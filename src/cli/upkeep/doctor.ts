@@ -1,5 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { AgentConfig, Config } from "../../config/config.ts";
+import type { ConfigError } from "../../config/config-error.ts";
+import { loadReadableConfig } from "../../config/load.ts";
 import { whyOff } from "../../config/describe-config.ts";
 import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
@@ -13,13 +15,14 @@ import { describeOwnKey } from "../../admin/reports/signing-keys.ts";
 import { createStore, type Store } from "../../store/store.ts";
 import { assertUsableByDaemon, openDatabase } from "../../store/database/open.ts";
 import { doubtedLines } from "../../admin/commands/learned.ts";
+import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import { formatNumber } from "../../text/format.ts";
 import { databaseRemedy, lookAtFolder, lookAtHttp, lookAtProxies } from "./look-at-machine.ts";
 import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
-import { openLog, readConfig } from "../open.ts";
+import { openLog } from "../open.ts";
 
 /** How long one look may take, ms. */
 const PATIENCE_MS = 20_000;
@@ -36,13 +39,34 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
     if (finding.state === "wrong") wrong += 1;
     say(io, shownFinding(finding));
   };
-  const config = readConfig(io, options);
-  loadPrompts(promptSources(config));
-  tell({ what: "configuration", state: "ok", detail: config.file ?? "no file: built-in defaults" });
+  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  for (const finding of [lookAtConfig(config, broken), ...lookAtPrompts(config)]) tell(finding);
   for (const [what, look] of looks(io, config))
     for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
   if (wrong > 0)
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
+}
+
+/** What cannot be read is one thing that is wrong; all else is looked at as far as it can be read. */
+function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
+  const what = "configuration";
+  if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };
+  const detail = `${counted(broken.problems.length, "problem")}; first ${broken.first}`;
+  return {
+    what,
+    state: "wrong",
+    detail,
+    todo: "weir config check shows all; what follows is by what can be read",
+  };
+}
+
+function lookAtPrompts(config: Config): readonly Finding[] {
+  try {
+    loadPrompts(promptSources(config));
+    return [];
+  } catch (error) {
+    return [{ what: "prompts", state: "wrong", detail: displayableLine(errorMessage(error)) }];
+  }
 }
 
 function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {

@@ -2,7 +2,7 @@ import { OperatorError } from "../../core/errors.ts";
 import { CHAT_PLATFORMS, platformRow } from "../../platforms/platforms.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
-import { readConfig } from "../open.ts";
+import { readConfigToLook } from "../readable-config.ts";
 
 /**
  * `weir invite`: the links by which a bot comes into a server or a team.
@@ -14,7 +14,7 @@ export async function invite(io: Io, platform: string, options: CommonOptions): 
     throw new OperatorError(
       `weir invite takes one of ${CHAT_PLATFORMS.join(", ")}, and not ${displayableLine(platform)}.`,
     );
-  const { what, link } = await row.invite(readConfig(io, options).platforms[row.key]);
+  const { what, link } = await row.invite(readConfigToLook(io, options).platforms[row.key]);
   say(io, what);
   say(io, link);
 }

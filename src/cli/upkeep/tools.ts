@@ -1,8 +1,7 @@
-import { type AgentEvents, createAgents, type StaffedAgent } from "../../agents.ts";
+import type { AgentEvents, StaffedAgent } from "../../agents.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { openModels } from "../../llm/model-provider.ts";
 import { tokensOf } from "../../mcp/server-tools.ts";
-import { loadPrompts, promptSources } from "../../prompts/load.ts";
 import { formatNumber } from "../../text/format.ts";
 import { padColumns } from "../../text/markdown-table.ts";
 import { counted } from "../../text/text.ts";
@@ -11,7 +10,8 @@ import type { Tool } from "../../tools/tool.ts";
 import { sourceOf } from "../../tools/tools.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
 import { lookAtServer, lookingParts } from "./mcp-servers.ts";
-import { readConfig } from "../open.ts";
+import { createAgentsToLook } from "../agents-to-look.ts";
+import { readConfigToLook } from "../readable-config.ts";
 import { findAgent } from "../talk/session.ts";
 
 /**
@@ -19,15 +19,13 @@ import { findAgent } from "../talk/session.ts";
  * @throws OperatorError if there is no such agent
  */
 export async function showTools(io: Io, agent: string | undefined, options: CommonOptions): Promise<void> {
-  const config = readConfig(io, options);
+  const config = readConfigToLook(io, options);
   const wanted =
     agent === undefined ? config.agents : config.agents.filter(({ id }) => id === findAgent(config, agent));
   const parts = lookingParts(io, config);
   const told: AgentEvents = { servers: parts };
   await using models = await openModels(config.llm);
-  const prompts = loadPrompts(promptSources(config));
-  await using agents = createAgents({ ...config, agents: wanted }, models, prompts, told);
-  await agents.readFolders();
+  await using agents = await createAgentsToLook(io, { ...config, agents: wanted }, models, told);
   const texts = await Promise.all(wanted.map(async ({ id }) => describe(agents.of(id))));
   say(io, texts.join("\n\n"));
 }

@@ -92,7 +92,7 @@ const pruning = table(
     whole_turns: option(
       whole(0, 1000, "turns"),
       0,
-      "In so many turns before the running one, results of tools stay whole. Those of older turns are shown in a short form.",
+      "In the newest so many turns before the running one, with or without calls, results of tools stay whole. Those of older turns are shown in a short form.",
     ),
     step_turns: option(
       whole(1, 1000, "turns"),

@@ -52,6 +52,7 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
     addressed: message.addressed,
     ...(message.agent !== undefined && { agent: message.agent }),
     ...(message.chain !== undefined && { chain: message.chain }),
+    ...(message.unheard !== undefined && { unheard: message.unheard }),
     ...((message.isLate === true || message.isBackground === true) && { isLate: true }),
   };
 }

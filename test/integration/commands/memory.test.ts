@@ -237,7 +237,7 @@ test("/why: tells whom it answered, what was found for it, its tools, its model 
           `test-model wrote it, in \\d+\\.\\d s, of which \\d+\\.\\d s the model took, in 2 calls\\.$`,
       ),
     );
-    await weir.say("zxqunheard", { room: name, addressed: false });
+    await weir.say("zxqunheard", { room: name, addressed: false, author: authorOf(BEN) });
     assert.equal(await command(weir, name, "why"), told, "what came later is no part of it");
   }
   await using weir = await start(server);

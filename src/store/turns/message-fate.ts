@@ -1,0 +1,206 @@
+import { type AgentId, agentId, type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
+import { COMMAND_PREFIX, OWN_AUTHOR, REACTION_PREFIX } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
+import type { Database } from "../database/database.ts";
+import type { TurnState } from "./turns.ts";
+
+/** What became of a message, as the rows have it. */
+export interface MessageFate {
+  readonly seq: Seq;
+  readonly messageId: string;
+  readonly at: Date;
+  readonly isAddressed: boolean;
+  readonly isDeleted: boolean;
+  readonly isEdited: boolean;
+  /** The binding let its author ask for nothing. */
+  readonly isUnheard: boolean;
+  /** It was read later than it was said. */
+  readonly isLate: boolean;
+  /** It is settled, or never was due. */
+  readonly isSettled: boolean;
+  /** The turn that has settled it; null: none has. */
+  readonly turn: SettlingTurn | null;
+  /** The turn of the channel that runs; null: none does. */
+  readonly running: RunningNow | null;
+}
+
+export interface SettlingTurn {
+  readonly id: number;
+  readonly state: TurnState;
+  readonly reason: string | null;
+  readonly settledAt: Date;
+  /** The message's author asked first: a budget of a person is theirs. */
+  readonly isAskersOwn: boolean;
+  /** One of its messages was edited or deleted. */
+  readonly isChanged: boolean;
+  /** The sentence with which it failed; null: none. */
+  readonly notice: string | null;
+  /** Of its answer; null: it has none. */
+  readonly delivery: "pending" | "sent" | "failed" | null;
+  /** Calls of it that still wait for somebody's decision. */
+  readonly openApprovals: number;
+  /** What it handed over; null: nothing. The agent is null for the channel's own. */
+  readonly handedOver: { readonly seq: Seq; readonly to: AgentId | null } | null;
+}
+
+export interface RunningNow {
+  readonly startedAt: Date;
+  readonly attempts: number;
+  /** It answers the message itself. */
+  readonly isOfMessage: boolean;
+}
+
+/** A person's newest message in a channel, and what is known to be missing after it. */
+export interface LastAsked {
+  readonly message: MessageFate | null;
+  /** The newest time of which the channel's messages were lost. */
+  readonly lost: { readonly seq: Seq; readonly from: Date; readonly to: Date } | null;
+}
+
+/** The newest entries of a channel that are looked through: nobody has to wait for years of a log. */
+const LOOKED_THROUGH = 5000;
+
+interface RawFate extends Record<string, unknown> {
+  seq: number;
+  message_id: string;
+  at: Date;
+  addressed: boolean;
+  deleted: boolean;
+  edited: boolean;
+  unheard: boolean;
+  late: boolean;
+  settled: boolean;
+  turn_id: number | null;
+  state: TurnState;
+  reason: string | null;
+  settled_at: Date;
+  own: boolean | null;
+  changed: boolean;
+  notice: string | null;
+  pending: boolean | null;
+  failed: boolean | null;
+  approvals: number;
+  handed_seq: number | null;
+  handed_to: string | null;
+  started_at: Date | null;
+  attempts: number;
+  running: boolean;
+}
+
+/** Reads what became of messages. */
+export class MessageFateStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** A person's newest message: no reaction, and no command, whose message is kept for what it says. */
+  async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {
+    const [row] = await this.#db.query<{
+      seq: number | null;
+      lost_seq: number | null;
+      from: string | null;
+      to: string | null;
+    }>(
+      {
+        name: "fate_last",
+        text: `with newest as (select e.* from entries e join channels c on c.id = e.channel_id
+                                where e.channel_id = $1 and e.seq > c.last_seq - $5)
+               select (select max(n.seq) from newest n
+                        where n.kind = 'user' and n.author_id = $3 and not n.message_id like $4
+                          and (n.addressed or not (n.message_id like $6
+                               or exists (select from run_commands r where r.platform = $2 and r.message_id = n.message_id)))) as seq,
+                      l.seq as lost_seq, l.data->'absence'->>'from' as "from", l.data->'absence'->>'to' as "to"
+                 from (select 1) one
+                 left join lateral (select n.seq, n.data from newest n
+                                     where n.kind = 'notice' and n.data->'absence'->>'kind' = 'lost'
+                                     order by n.seq desc limit 1) l on true`,
+      },
+      [channel, platform, storableText(person), `${REACTION_PREFIX}%`, LOOKED_THROUGH, `${COMMAND_PREFIX}%`],
+    );
+    const { seq = null, lost_seq: lostSeq = null, from, to } = row ?? {};
+    return {
+      message: seq === null ? null : await this.of(channel, seq),
+      lost: lostSeq === null ? null : { seq: lostSeq, from: new Date(from ?? ""), to: new Date(to ?? "") },
+    };
+  }
+
+  /** @returns null: the log has no message there */
+  async of(channel: ChannelId, seq: Seq): Promise<MessageFate | null> {
+    const [row] = await this.#db.query<RawFate>(
+      {
+        name: "fate_of",
+        text: `select e.seq, e.message_id, e.at, e.addressed, e.deleted_at is not null as deleted,
+                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as edited,
+                      coalesce(e.data ? 'unheard', false) as unheard, coalesce(e.data ? 'late', false) as late,
+                      not e.addressed or e.seq <= c.settled_to as settled,
+                      t.id as turn_id, t.state, t.reason, t.settled_at,
+                      (select f.author_id from entries f
+                        where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq
+                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id as own,
+                      exists (select from entries f
+                               where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq and f.addressed
+                                 and (f.deleted_at is not null
+                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as changed,
+                      (select n.text from entries n
+                        where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
+                      d.pending, d.failed,
+                      (select count(*) from approvals a
+                        where a.turn_id = t.id and a.state = 'open' and a.expires_at > clock_timestamp()) as approvals,
+                      h.seq as handed_seq, h.data->>'agent' as handed_to,
+                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as running
+                 from entries e
+                 join channels c on c.id = e.channel_id
+                 left join lateral (select * from turns t
+                                     where t.channel_id = e.channel_id and t.to_seq >= e.seq and t.from_seq <= e.seq and t.state <> 'running'
+                                     order by t.id desc limit 1) t on e.addressed and e.seq <= c.settled_to
+                 left join lateral (select bool_or(d.state = 'pending') as pending, bool_or(d.state = 'failed') as failed
+                                      from deliveries d where d.turn_id = t.id) d on true
+                 left join entries h on h.channel_id = e.channel_id and h.message_id = 'handoff/' || t.id || '/1'
+                 left join turns r on r.channel_id = e.channel_id and r.state = 'running'
+                where e.channel_id = $1 and e.seq = $2 and e.kind = 'user'`,
+      },
+      [channel, seq, OWN_AUTHOR],
+    );
+    return row === undefined ? null : toFate(row);
+  }
+}
+
+function toFate(row: RawFate): MessageFate {
+  return {
+    seq: row.seq,
+    messageId: row.message_id,
+    at: row.at,
+    isAddressed: row.addressed,
+    isDeleted: row.deleted,
+    isEdited: row.edited,
+    isUnheard: row.unheard,
+    isLate: row.late,
+    isSettled: row.settled,
+    turn: row.turn_id === null ? null : toTurn(row, row.turn_id),
+    running:
+      row.started_at === null
+        ? null
+        : { startedAt: row.started_at, attempts: row.attempts, isOfMessage: row.running },
+  };
+}
+
+function toTurn(row: RawFate, id: number): SettlingTurn {
+  const delivered = row.pending === null ? null : "sent";
+  return {
+    id,
+    state: row.state,
+    reason: row.reason,
+    settledAt: row.settled_at,
+    isAskersOwn: row.own === true,
+    isChanged: row.changed,
+    notice: row.notice,
+    delivery: row.failed === true ? "failed" : row.pending === true ? "pending" : delivered,
+    openApprovals: row.approvals,
+    handedOver:
+      row.handed_seq === null
+        ? null
+        : { seq: row.handed_seq, to: row.handed_to === null ? null : agentId(row.handed_to) },
+  };
+}
