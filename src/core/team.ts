@@ -20,7 +20,7 @@ const LONGEST_ASKED = 1000;
 
 /** Equal for names that mean the same to whoever types them. */
 export function mentionForm(name: string): string {
-  return name.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
+  return name.slice(0, LONGEST_ASKED).normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }
 
 /** The member that has this name; undefined: none. Pure. */

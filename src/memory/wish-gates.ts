@@ -165,8 +165,8 @@ function draftOf(item: Item, line: UserEntry, context: LineContext): WishDraft |
 }
 
 /** Where in a message words of others begin: what it forwards, a file, and on Discord all behind `>>>`. */
-const BORROWED = /^(?:\[forwarded message\]|\[file [^\n]*\]$|[^\S\n]*>>>)/mu;
-const QUOTED_LINE = /^[^\S\n]*>.*$/gmu;
+const BORROWED = /^(?:\[forwarded message\]|\[file [^\n]*\]$|[^\S\r\n\u2028\u2029]*>>>)/mu;
+const QUOTED_LINE = /^[^\S\r\n\u2028\u2029]*>.*$/gmu;
 
 /** A message without what it quotes, forwards or has attached: what its author says. */
 function spokenPart(text: string): string {

@@ -9,6 +9,7 @@ import { hasRelativeDate } from "../../src/memory/relative-dates.ts";
 import { toDiscord } from "../../src/platforms/discord/outbound/content.ts";
 import { growing } from "./adversary.ts";
 import { firstSlow, stopping, type Work } from "./growth.ts";
+import { textFunctions } from "./sources.ts";
 
 const ENDLESS_MS = 120_000;
 
@@ -22,8 +23,12 @@ const WORKS: Readonly<Record<string, Work>> = {
   memberNamed: (text) => memberNamed([{ agent: null, name: "Weir", names: ["Weir"], roles: [] }], text),
   memoriesWith: (text) => memoriesWith(text, []),
 };
+const STRANGE = "\u0001";
 const TEXTS = ["a", " ", "=", "```\n", "a://b ", "\u0316\u0301"].map((unit) =>
-  growing({ head: "", unit, end: "\u0001" }),
+  growing({ head: "", unit, end: STRANGE }),
+);
+const MORE_TEXTS = ["a ", "\n", "漢", "<", "[", "*", "|", "1", "- a\n", "\u{1f600}", "\u202e", "&amp;"].map(
+  (unit) => growing({ head: "", unit, end: "" }),
 );
 
 for (const [name, work] of Object.entries(WORKS))
@@ -31,3 +36,53 @@ for (const [name, work] of Object.entries(WORKS))
     const why = stopping(ENDLESS_MS, () => firstSlow(work, TEXTS));
     assert.equal(why, null);
   });
+
+/** Rooms whose functions are handed what people, servers and models write. What they do is pure. */
+const ROOMS = [
+  "core",
+  "text",
+  "context",
+  "memory",
+  "compactor",
+  "mcp",
+  "platforms",
+  "router",
+  "turn",
+  "tools",
+  "llm",
+  "admin",
+  "prompts",
+];
+/** A square of so many steps takes longer than that, ms, even where a step takes a fifth of a nanosecond. */
+const LOOKED_AT = { length: 8000, ms: 10 };
+
+test("each function of a text alone takes time that grows with it alone", async () => {
+  const functions = await textFunctions(ROOMS);
+  assert.ok(functions.length > 100, `${functions.length} functions were found`);
+  const slow = functions.flatMap(({ site, call }) => {
+    const work = (text: string): void => {
+      try {
+        call(text);
+      } catch {
+        // What it refuses, it has read.
+      }
+    };
+    const suspects = [...TEXTS, ...MORE_TEXTS].filter(
+      (one) => bestOf(work, one.text(LOOKED_AT.length)) > LOOKED_AT.ms,
+    );
+    const why = stopping(ENDLESS_MS, () => firstSlow(work, suspects));
+    return why === null ? [] : [`${site}: ${why}`];
+  });
+  assert.deepEqual(slow, []);
+});
+
+/** The best of three, ms: the first call of a function takes longer. */
+function bestOf(work: Work, text: string): number {
+  let best = Infinity;
+  for (let run = 0; run < 3 && best > LOOKED_AT.ms; run++) {
+    const before = performance.now();
+    work(text);
+    best = Math.min(best, performance.now() - before);
+  }
+  return best;
+}

@@ -12,11 +12,15 @@ interface Step {
 /** A square takes 16 times as long. */
 const JUDGED: Step = { short: 25_000, long: 100_000, most: 6 };
 /** Finds what would take minutes for a long text; a square takes 25 times as long. */
-const EARLY: Step = { short: 1000, long: 5000, most: 12 };
+const EARLY: Step = { short: 1000, long: 5000, most: 16 };
 /** Asked last: a machine takes longer for the first length that needs more memory than it had at hand. */
 const FURTHER: Step = { short: 100_000, long: 400_000, most: 10 };
 /** Below that a time says nothing. The square of 25,000 takes longer, even if a step takes twenty characters. */
 const NOISE_MS = 1;
+/** Memory alone never makes a text take so long. */
+const CERTAIN_MS = 500;
+/** The early look is for what would take seconds for the judged length. */
+const EARLY_MS = 3;
 const RUNS = 5;
 
 export interface Growing {
@@ -33,7 +37,9 @@ export function superLinear(work: Work, growing: Growing): string | null {
   if (first < NOISE_MS * (EARLY.long / JUDGED.short) ** 2) return null;
   const early = first < 2 * NOISE_MS ? null : compare(work, growing, EARLY);
   if (early !== null || timeOf(work, growing, JUDGED.short) < NOISE_MS) return early;
-  return compare(work, growing, JUDGED) === null ? null : compare(work, growing, FURTHER);
+  const judged = compare(work, growing, JUDGED);
+  if (judged === null || timeOf(work, growing, JUDGED.long) > CERTAIN_MS) return judged;
+  return compare(work, growing, FURTHER);
 }
 
 /** The first text for which work takes too long; null: there is none. */
@@ -61,7 +67,8 @@ function compare(work: Work, growing: Growing, { short, long, most }: Step): str
     shortest = Math.min(shortest, time(work, shortText, times) / times);
     longest = Math.min(longest, time(work, longText, 1));
     // A square that passed the early look takes long: two measures agree there.
-    if ((run > 0 || short > EARLY.short) && longest <= most * shortest) return null;
+    const isLong = longest >= (short > EARLY.short ? NOISE_MS : EARLY_MS);
+    if ((run > 0 || short > EARLY.short) && (!isLong || longest <= most * shortest)) return null;
   }
   return `${growing.name}: ${shortest.toFixed(2)} ms for ${short} characters, ${longest.toFixed(2)} ms for ${long}`;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseSync, Visitor } from "oxc-parser";
 
-/** The regular expressions of `src`, found by a parser. */
+/** The regular expressions of `src`, and its functions of a text, found by a parser. */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -65,6 +65,53 @@ export async function built(
     for (const call of calls) await call();
   } finally {
     globalThis.RegExp = own;
+  }
+  return found;
+}
+
+export interface TextFunction {
+  /** `src/text/terms.ts terms` */
+  readonly site: string;
+  readonly call: (text: string) => unknown;
+}
+
+/** A value for each parameter behind the text; the texts that a second parameter takes are short. */
+const OTHERS: Readonly<Record<string, unknown>> = {
+  TSStringKeyword: "a",
+  TSNumberKeyword: 1000,
+  TSBooleanKeyword: true,
+};
+
+/** Functions that some rooms export, and that take a text and nothing else that has to be made up. */
+export async function textFunctions(rooms: readonly string[]): Promise<TextFunction[]> {
+  const found: TextFunction[] = [];
+  for (const file of globSync(
+    rooms.map((room) => `src/${room}/**/*.ts`),
+    { cwd: ROOT },
+  ).toSorted()) {
+    const { program } = parseSync(file, readFileSync(join(ROOT, file), "utf8"));
+    for (const statement of program.body) {
+      if (statement.type !== "ExportNamedDeclaration") continue;
+      const made = statement.declaration;
+      if (made?.type !== "FunctionDeclaration" || made.async || made.id === null) continue;
+      const [text, ...others] = made.params.map((one) => {
+        // One with a default need not be given.
+        if (one.type !== "Identifier") return one.type === "AssignmentPattern" ? "none" : "unknown";
+        return "optional" in one && Boolean(one.optional)
+          ? "none"
+          : (one.typeAnnotation?.typeAnnotation.type ?? "unknown");
+      });
+      const needed = others.filter((kind) => kind !== "none");
+      if (text !== "TSStringKeyword" || !needed.every((kind) => kind in OTHERS)) continue;
+      const loaded: Record<string, unknown> = await import(pathToFileURL(join(ROOT, file)).href);
+      const call = loaded[made.id.name];
+      if (typeof call !== "function") throw new Error(`${file} does not export ${made.id.name}`);
+      const more = needed.map((kind) => OTHERS[kind]);
+      found.push({
+        site: `${file} ${made.id.name}`,
+        call: (given) => Reflect.apply(call, null, [given, ...more]),
+      });
+    }
   }
   return found;
 }

@@ -173,8 +173,8 @@ async function isMarked(client: Queryable, sha256: string): Promise<boolean> {
     name: "",
     text: "select obj_description('schema_migrations'::regclass, 'pg_class') as mark",
   });
-  const [, xid = "", all] = new RegExp(`^restored ${sha256} (\\d+) (\\d+)$`).exec(row?.mark ?? "") ?? [];
-  if (all === undefined) return false;
+  const [, restored, xid = "", all] = /^restored (\w+) (\d+) (\d+)$/.exec(row?.mark ?? "") ?? [];
+  if (restored !== sha256) return false;
   const rows = await countRows(client, xid);
   return rows.all === Number(all) && rows.ofOthers === 0;
 }

@@ -169,7 +169,7 @@ export async function listOwnNames(): Promise<ReadonlySet<string>> {
 }
 
 const MADE =
-  /^\s*create (?:unlogged )?(?:unique )?(?:table|index|sequence|view|materialized view) (?:if not exists )?(\w+)/gm;
+  /^[ \t]*create (?:unlogged )?(?:unique )?(?:table|index|sequence|view|materialized view) (?:if not exists )?(\w+)/gm;
 
 async function listFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
