@@ -97,7 +97,7 @@ export async function textFunctions(rooms: readonly string[]): Promise<TextFunct
       const [text, ...others] = made.params.map((one) => {
         // One with a default need not be given.
         if (one.type !== "Identifier") return one.type === "AssignmentPattern" ? "none" : "unknown";
-        return "optional" in one && Boolean(one.optional)
+        return Reflect.get(one, "optional") === true
           ? "none"
           : (one.typeAnnotation?.typeAnnotation.type ?? "unknown");
       });
