@@ -511,7 +511,7 @@ test("whoever sits before a terminal is told why an answer failed, also by /why,
   await person.shows("I am not set up correctly");
   person.type("/why");
   await person.shows("My last turn here failed");
-  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key \(.*HTTP 401\)/s);
+  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key\s\(.*HTTP 401\)/s);
   const [, day = "", minute = ""] = /failed, at (\S+) (\d\d:\d\d)/.exec(person.shown()) ?? [];
   const aheadHours = (Date.parse(`${day}T${minute}Z`) - Date.now()) / 3_600_000;
   assert.ok(Math.abs(aheadHours - 14) < 2, `${day} ${minute}`);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -83,7 +83,7 @@ test("what is no backup, or damaged, or of a newer Weir, is refused in words, an
     }
     assert.deepEqual(await to.open.sql("select from channels"), []);
   };
-  await refused("nowhere", /nowhere cannot be read: ENOENT/);
+  await refused("nowhere", /^There is no file .*nowhere\.$/m);
   await writeFile(path.join(to.home.folder, "text"), "hello");
   await refused("text", /text is no backup: it does not begin as what gzip writes\./);
   await home.run("backup", path.join(to.home.folder, "cut"));
@@ -111,14 +111,18 @@ test("a backup opens no file that is there, follows no link, and waits for no pi
     return [code, stderr.trim()];
   };
   await writeFile(at("victim"), "of somebody else");
-  await symlink("victim", at("planted.unfinished"));
-  const cutOff =
-    "planted.unfinished is there already: another backup is being written, or one was interrupted; if it was, remove this file.";
-  assert.deepEqual(await asked("backup", "planted"), [1, cutOff]);
+  await symlink("victim", at("planted"));
   await symlink("nowhere", at("link"));
-  assert.deepEqual(await asked("backup", "link"), [1, "link is there already: name another file."]);
+  for (const name of ["victim", "planted", "link"])
+    assert.deepEqual(await asked("backup", name), [1, `${name} is there already: name another file.`]);
   assert.equal(await readFile(at("victim"), "utf8"), "of somebody else");
-  assert.ok(!existsSync(at("planted")) && !existsSync(at("nowhere")) && existsSync(at("planted.unfinished")));
+  assert.ok(!existsSync(at("nowhere")));
+  assert.deepEqual(await asked("backup", "kept"), [0, ""]);
+  assert.equal((await stat(at("kept"))).mode & 0o777, 0o600);
+  assert.deepEqual(
+    (await readdir(home.folder)).filter((name) => name.includes("unfinished")),
+    [],
+  );
   execFileSync("mkfifo", [at("pipe")]);
   assert.deepEqual(await asked("restore", "pipe", "--verify"), [1, "pipe is a pipe, not a file."]);
   assert.deepEqual(await asked("memories", "import", "pipe"), [1, "pipe is a pipe, not a file."]);

@@ -82,6 +82,11 @@ const OTHERS: Readonly<Record<string, unknown>> = {
   TSBooleanKeyword: true,
 };
 
+/** The parser's types say that no parameter is. */
+function isOptional({ optional = false }: { readonly optional?: boolean }): boolean {
+  return optional;
+}
+
 /** Functions that some rooms export, and that take a text and nothing else that has to be made up. */
 export async function textFunctions(rooms: readonly string[]): Promise<TextFunction[]> {
   const found: TextFunction[] = [];
@@ -97,9 +102,7 @@ export async function textFunctions(rooms: readonly string[]): Promise<TextFunct
       const [text, ...others] = made.params.map((one) => {
         // One with a default need not be given.
         if (one.type !== "Identifier") return one.type === "AssignmentPattern" ? "none" : "unknown";
-        return Reflect.get(one, "optional") === true
-          ? "none"
-          : (one.typeAnnotation?.typeAnnotation.type ?? "unknown");
+        return isOptional(one) ? "none" : (one.typeAnnotation?.typeAnnotation.type ?? "unknown");
       });
       const needed = others.filter((kind) => kind !== "none");
       if (text !== "TSStringKeyword" || !needed.every((kind) => kind in OTHERS)) continue;

@@ -54,7 +54,11 @@ export async function backup(io: Io, file: string, options: BackupOptions): Prom
 async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
   await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
   const packed = createGzip();
-  const written = pipeline(packed, file.createWriteStream({ autoClose: false }), { signal: io.shutdown });
+  // A stream of the file would keep it from being closed by whoever opened it.
+  const intoFile = async (source: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const bytes of source) await file.writeFile(bytes);
+  };
+  const written = pipeline(packed, intoFile, { signal: io.shutdown });
   // Where it fails, what is written next fails, and tells of it.
   written.catch(() => undefined);
   const write = async (bytes: Buffer | string): Promise<void> => {
