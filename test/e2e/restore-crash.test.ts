@@ -151,7 +151,7 @@ test("what is wrong with the key is seen before a row is written, and what it sa
   await refused(/signing\.key is no key: it must hold 64 hexadecimal digits\./);
   await rm(keyOf(home.dataDir));
   await mkdir(keyOf(home.dataDir));
-  await refused(/signing\.key cannot be read \(EISDIR/);
+  await refused(/signing\.key, the key that rows are signed with, is a folder/);
   await rm(keyOf(home.dataDir), { recursive: true });
   await rm(home.dataDir, { recursive: true });
   // A file in its place: also root cannot write into that.

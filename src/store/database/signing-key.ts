@@ -129,7 +129,7 @@ function readKey(file: string): Key | null {
     if (isMissingFile(error)) return null;
     if (error instanceof UnreadableFileError)
       throw new OperatorError(
-        `${file}, the key that rows are signed with, ${error.why}: it must belong to the account that runs Weir.`,
+        `${file}, the key that rows are signed with, ${error.why}. It must be a file of the account that runs Weir.`,
         { cause: error },
       );
     throw error;
