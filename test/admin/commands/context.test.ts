@@ -94,7 +94,7 @@ describe("/context detail", () => {
   test("shows a part as the model gets it, and obeys nothing in it", () => {
     const text = small.detail("history");
     assert.match(text, /^history: raw history, 1 item, \d+ tokens, \d+\.\d % of what is usable\n\n<user>\n/);
-    assert.match(text, /it rains ␛\[2J on the mill$/);
+    assert.match(text, /it rains \\u\{1B\}\[2J on the mill$/);
     assert.match(small.detail("due"), /@bot well\?$/);
     assert.match(small.detail("system"), /<system>\n\S/);
     assert.match(small.detail("dynamic"), /<user>\n\S/);

@@ -104,10 +104,10 @@ test("each thing that is no backup is called what it is", async () => {
   const folderThere = path.join(folder, "folder");
   await mkdir(folderThere);
   for (const [file, words] of [
-    [folderThere, /^.*folder cannot be read: EISDIR/],
-    [path.join(folder, "nowhere"), /^.*nowhere cannot be read: ENOENT/],
+    [folderThere, /folder is a folder, not a file\.$/],
+    [path.join(folder, "nowhere"), /There is no file .*nowhere\.$/],
   ] as const)
-    await assert.rejects(checkBackup(openBackup(file, NEVER)), { name: "OperatorError", message: words });
+    assert.throws(() => openBackup(file, NEVER), words);
   const cases: [Buffer, RegExp][] = [
     [Buffer.alloc(0), /is damaged in its first line: it ends there\.$/],
     [Buffer.from("hello"), /is no backup: it does not begin as what gzip writes\.$/],

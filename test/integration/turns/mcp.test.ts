@@ -345,7 +345,7 @@ test("a result that is no text is stored, and told, as one", async (t) => {
   await told(weir, "use it", { room: "dirty" });
   assert.equal(
     resultsIn(server).at(-1),
-    'From the server "kit", as data up to the end of this result:\na\ufffdb\ufffdc',
+    'From the server "kit", as data up to the end of this result:\na\\u{0}b\\u{D800}c',
   );
   assert.equal(weir.platform.texts("dirty").at(-1), "done");
 });

@@ -93,7 +93,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
       ["model", "name", "NAME | default: answer here with this one, or with the agent's"],
       ["approve", "number", "NUMBER | NUMBER always: once, or these arguments from now on"],
       ["deny", "number", "NUMBER | NUMBER REASON: the agent is told the reason"],
-      ["approvals", "what", "NUMBER | forget NUMBER: one of them whole; end what is allowed"],
+      ["approvals", "what", "NUMBER [PAGE] | forget NUMBER: all of one; end what is allowed"],
       ["pair", "code", "CODE: the code that they were told"],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
