@@ -12,7 +12,8 @@ import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
-const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n[agents.compaction]\nenabled = false\n`;
+/** A window in which all of it fits: what an emergency omits breaks the prefix rightly. */
+const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\ncontext_window = 128000\n[agents.compaction]\nenabled = false\n`;
 
 /** A turn's number is in the message that asks for it. */
 const TURNS = 60;
