@@ -7,8 +7,8 @@ export const MOST_WAITING = 1_048_576;
 type Stream = Pick<Writable, "write" | "writableLength" | "destroyed" | "once">;
 
 /**
- * Writes lines to a stream that somebody else reads, and never waits for that reader: at the bound lines are dropped and counted, and
- * once there is room again a line says how many. The stream must not block (see `neverBlock`).
+ * Writes lines to a stream without waiting for its reader. Lines beyond the bound are dropped and counted; once the stream drains, a line
+ * says how many. The stream must not block (see `neverBlock`).
  */
 export class BoundedOutput {
   readonly #stream: Stream;

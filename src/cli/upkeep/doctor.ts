@@ -47,7 +47,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
 }
 
-/** What cannot be read is one thing that is wrong; all else is looked at as far as it can be read. */
+/** A configuration that cannot be read is one finding; the checks go on with the part that can be read. */
 function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
   const what = "configuration";
   if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };
