@@ -112,12 +112,14 @@ export class AnswerAccumulator {
     if (this.#isMessage) this.#end ??= "done";
   }
 
-  /** @returns text held back as the possible start of a tag; call no `add` after it */
-  end(): string {
-    const rest = storableText(this.#thinking.end() + this.#half);
+  /** @returns what was held back as the possible start of a mark; call no `add` after it */
+  end(): Visible {
+    const { text, voided } = this.#thinking.end();
+    if (voided) this.#void();
+    const rest = storableText(this.#half + text);
     this.#half = "";
     this.#text += rest;
-    return rest;
+    return { text: rest, voided };
   }
 
   /** @returns undefined if there is neither text nor a call */
@@ -141,10 +143,7 @@ export class AnswerAccumulator {
     if (restarts) this.#thinking = new ThinkingFilter();
     const { text, voided: isThinking } = this.#thinking.push(piece);
     const voided = isThinking || restarts;
-    if (voided) {
-      this.#text = "";
-      this.#half = "";
-    }
+    if (voided) this.#void();
     const whole = this.#half + text;
     const isSplit = /[\uD800-\uDBFF]$/.test(whole);
     this.#half = isSplit ? whole.slice(-1) : "";
@@ -152,6 +151,11 @@ export class AnswerAccumulator {
     const shown = sliceWhole(storableText(isSplit ? whole.slice(0, -1) : whole), 0, room);
     this.#text += shown;
     return { text: shown, voided };
+  }
+
+  #void(): void {
+    this.#text = "";
+    this.#half = "";
   }
 
   #finishOf(calls: readonly ToolCall[]): ModelAnswer["finish"] {

@@ -92,11 +92,12 @@ function textOf(value: unknown): string {
 
 /** Servers send a first delta with empty content at once, which is no sign that the model is at work. */
 function isFilled(delta: Fields): boolean {
-  return Object.entries(delta).some(([key, value]) => key !== "role" && value != null && value !== "");
+  return Object.keys(delta).some((key) => key !== "role" && delta[key] != null && delta[key] !== "");
 }
 
 /** Pieces of calls. `function_call` is OpenAI's form before there were several calls; some servers write a call without `function`. */
 function callPieces({ tool_calls: listed, function_call: single }: Fields): readonly CallPiece[] {
+  if (listed == null && single == null) return [];
   const all = Array.isArray(listed) ? listed : [listed];
   const pieces = all.concat(isFields(single) ? { function: single } : []);
   return pieces.filter((piece) => isFields(piece)).map((piece) => callPiece(piece));
@@ -144,17 +145,23 @@ function finishOf(told: unknown): Finish | undefined {
  * All that a delta holds of an answer. Servers send the same thinking under two names, and as a list beside it: it counts
  * once.
  */
-function received(
-  { content, refusal, role: _role, tool_calls: _calls, function_call: _call, ...others }: Fields,
-  calls: readonly CallPiece[],
-): string {
+function received(delta: Fields, calls: readonly CallPiece[]): string {
   let thinking = "";
-  for (const value of Object.values(others)) {
-    const text = textIn(value);
+  for (const key of Object.keys(delta)) {
+    const text = NOT_THINKING.has(key) ? "" : textIn(delta[key]);
     if (text.length > thinking.length) thinking = text;
   }
-  return textIn(content) + textOf(refusal) + calls.map(({ name, json }) => name + json).join("") + thinking;
+  const ofCalls = calls.map(({ name, json }) => name + json).join("");
+  return textIn(delta["content"]) + textOf(delta["refusal"]) + ofCalls + thinking;
 }
+
+const NOT_THINKING: ReadonlySet<string> = new Set([
+  "role",
+  "content",
+  "refusal",
+  "tool_calls",
+  "function_call",
+]);
 
 /** A text, or the texts of a list of parts. */
 function textIn(value: unknown): string {

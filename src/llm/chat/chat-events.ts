@@ -74,7 +74,7 @@ export async function* chatEvents(
 ): AsyncGenerator {
   let isDone = false;
   try {
-    const bytes = unpacked(withoutDestroying(streamOf(response)), packingOf(response));
+    const bytes = await unpacked(withoutDestroying(streamOf(response)), packingOf(response));
     for await (const { name, data } of serverSentEvents(bytes, budget)) {
       if (DONE.test(data)) {
         isDone = true;

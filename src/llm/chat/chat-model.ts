@@ -187,7 +187,8 @@ class Attempt {
       throw new ModelError("unavailable", model, "the server ended its answer with an error");
     }
     const rest = accumulated.end();
-    if (rest !== "") notify(this.#options.onText, rest);
+    if (rest.voided) notify(this.#options.onRestart);
+    if (rest.text !== "") notify(this.#options.onText, rest.text);
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
     const reason =

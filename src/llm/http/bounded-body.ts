@@ -17,7 +17,7 @@ export async function boundedText(response: Response): Promise<string> {
   let body = Buffer.alloc(FIRST_BYTES);
   let length = 0;
   let pieces = 0;
-  for await (const chunk of unpacked(streamOf(response), packingOf(response))) {
+  for await (const chunk of await unpacked(streamOf(response), packingOf(response))) {
     if (length + chunk.byteLength > body.length)
       body = Buffer.concat([body], Math.max(2 * body.length, length + chunk.byteLength));
     body.set(chunk, length);

@@ -16,31 +16,46 @@ const BROTLI_AT_ONCE = {
  * so, or say so of what they have unpacked.
  * @param packing the body's `Content-Encoding`; "": none
  */
-export async function* unpacked(
+export async function unpacked(
   bytes: AsyncIterable<Uint8Array>,
   packing: string,
-): AsyncGenerator<Uint8Array> {
+): Promise<AsyncIterable<Uint8Array>> {
   const source = bytes[Symbol.asyncIterator]();
-  try {
-    let first: IteratorResult<Uint8Array> = await source.next();
-    while (first.done !== true && first.value.length === 0) first = await source.next();
-    if (first.done === true) return;
-    const unpacker = unpackerOf(packing.trim().toLowerCase(), first.value[0] ?? 0);
-    if (unpacker === undefined) {
-      for (; first.done !== true; first = await source.next()) yield first.value;
-      return;
-    }
-    // An error reaches the reader through the unpacker.
-    pipeline(Readable.from(all(first.value, source)), unpacker, () => undefined);
-    yield* unpacker;
-  } finally {
-    await source.return?.();
-  }
+  let first: IteratorResult<Uint8Array> = await source.next();
+  while (first.done !== true && first.value.length === 0) first = await source.next();
+  const firstByte = first.done === true ? 0 : (first.value[0] ?? 0);
+  const unpacker = unpackerOf(packing.trim().toLowerCase(), firstByte);
+  const whole = new Begun(first, source);
+  if (unpacker === undefined || first.done === true) return whole;
+  // An error reaches the reader through the unpacker.
+  pipeline(Readable.from(whole), unpacker, () => undefined);
+  return unpacker;
 }
 
-async function* all(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield first;
-  for (let piece = await source.next(); piece.done !== true; piece = await source.next()) yield piece.value;
+/** What an iterator gives, with the first of it, which was looked at. A generator would take a tenth of the time of a whole stream. */
+class Begun implements AsyncIterableIterator<Uint8Array> {
+  #first: IteratorResult<Uint8Array> | undefined;
+  readonly #source: AsyncIterator<Uint8Array>;
+
+  constructor(first: IteratorResult<Uint8Array>, source: AsyncIterator<Uint8Array>) {
+    this.#first = first;
+    this.#source = source;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? this.#source.next();
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 function unpackerOf(

@@ -32,7 +32,8 @@ async function readOnce(body: string, every: number): Promise<Read | "unfinished
   }
   answer.closed();
   if (!answer.isFinished) return "unfinished";
-  shown += answer.end();
+  const end = answer.end();
+  shown = end.voided ? end.text : shown + end.text;
   const whole = answer.answer("m");
   if (whole === undefined) return "empty";
   const calls = whole.calls.map((call) => [call.name, jsonOf(call.arguments)] as const);
