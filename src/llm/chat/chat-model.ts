@@ -80,6 +80,7 @@ async function attempt(
     notify(options.onCall, {
       model: request.model,
       outcome: failure?.kind ?? "answered",
+      reason: failure?.reason,
       usage: call.usage,
       isPaid: failure === undefined || isPaidFailure(failure, call.progress),
       receivedTokens: failure === undefined && call.usage !== undefined ? 0 : call.receivedTokens,
@@ -191,6 +192,10 @@ class Attempt {
     if (rest.text !== "") notify(this.#options.onText, rest.text);
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
+    if (accumulated.finishReason === "filtered") {
+      const why = "the provider's filter ended the answer before its first word";
+      throw new ModelError("rejected", model, why, { reason: "moderation" });
+    }
     const reason =
       accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
