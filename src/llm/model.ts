@@ -119,24 +119,23 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
+  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  readonly isSurelySize: boolean;
+  /** How `window` is known. */
+  readonly windowSource: "told" | "measured";
+  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  readonly mayBeSize: boolean;
 
-  constructor(
-    kind: ModelErrorKind,
-    model: string,
-    message: string,
-    details: {
-      cause?: unknown;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-      window?: number | undefined;
-    } = {},
-  ) {
+  constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.model = model;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.isSurelySize = details.isSurelySize ?? false;
+    this.windowSource = details.windowSource ?? "told";
+    this.mayBeSize = details.mayBeSize ?? false;
   }
 
   get retryable(): boolean {
@@ -145,8 +144,26 @@ export class ModelError extends WeirError {
 
   /** A copy with another message and this error as its cause. */
   withMessage(message: string): ModelError {
-    if (message === this.message) return this;
-    const { kind, model, status, retryAfterMs, window } = this;
-    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window });
+    return message === this.message ? this : this.#copy(message, this.kind, {});
   }
+
+  /** A copy that a smaller request may help. */
+  asMaybeSize(): ModelError {
+    return this.#copy(this.message, this.kind, { mayBeSize: true });
+  }
+
+  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  asNotForSize(): ModelError {
+    return this.#copy(this.message, "rejected", { window: undefined, isSurelySize: false });
+  }
+
+  #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
+    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+  }
+}
+
+interface ModelErrorDetails extends Partial<
+  Pick<ModelError, "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize">
+> {
+  readonly cause?: unknown;
 }

@@ -56,6 +56,7 @@ export function classifyFailure(
     retryAfterMs:
       kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined,
     window: kind === "context_length" ? refusal?.window : undefined,
+    isSurelySize: kind === "context_length" && refusal !== undefined,
   });
 }
 
