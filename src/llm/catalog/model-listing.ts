@@ -68,7 +68,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     throw new ModelError(
       "unauthorized",
       "auto",
-      `${originOf(server.baseUrl)} refuses the key. Check llm.api_key.`,
+      `${originOf(server.baseUrl)} refuses the key. Check ${tableOf(server)}.api_key.`,
       {
         status: response.status,
       },
@@ -86,11 +86,15 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
   }
   const isBusy = response.status === 429 || response.status >= 500;
   const why = `${originOf(server.baseUrl)} does not list its models (HTTP ${response.status}).`;
-  const advice = "Does llm.base_url end in /v1, and is the model named in the configuration?";
+  const advice = `Does ${tableOf(server)}.base_url end in /v1, and is the model named in the configuration?`;
   throw new ModelError(isBusy ? "unavailable" : "rejected", "auto", isBusy ? why : `${why} ${advice}`, {
     status: response.status,
     retryAfterMs: retryAfterMs(response.headers, new Date()),
   });
+}
+
+function tableOf({ table = "llm" }: ChatServer): string {
+  return table;
 }
 
 function priceIn(listed: z.output<typeof pricing>): ModelPrice | undefined {
@@ -112,7 +116,10 @@ export function firstChatModel(models: readonly ListedModel[]): string | undefin
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
   try {
     return await fetch(`${server.baseUrl}/models`, {
-      headers: server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` },
+      headers: {
+        ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
+        ...server.headers,
+      },
       redirect: "manual",
       signal,
     });
@@ -122,7 +129,7 @@ async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
     throw new ModelError(
       "unavailable",
       "auto",
-      `No model server answers at ${originOf(server.baseUrl)} (${cause}). Is it running? Check llm.base_url.`,
+      `No model server answers at ${originOf(server.baseUrl)} (${cause}). Is it running? Check ${tableOf(server)}.base_url.`,
       { cause: error },
     );
   }

@@ -5,7 +5,7 @@ import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { chatChunk, reportedUsage } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
-import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
+import { chatRequestBody, correctedDialect, initialDialect, nameAtServer } from "./chat-request.ts";
 import type { ChatServer, Dialect } from "./chat-request.ts";
 import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
@@ -35,12 +35,14 @@ export function createChatModel(server: ChatServer): Model {
     // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
+    defaultHeaders: server.headers ?? {},
     fetch: chatFetch,
   });
   const dialects = new Map<string, Dialect>();
   return {
     async answer(request, options) {
-      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server);
+      let dialect =
+        dialects.get(request.model) ?? initialDialect(nameAtServer(request.model, server), server);
       for (let corrections = 0; ; corrections++) {
         try {
           const answer = await attempt(client, server, request, dialect, options);
@@ -73,7 +75,12 @@ async function attempt(
   using watchdog = new Watchdog(options.signal, server.timeouts);
   let failure: ModelError | undefined;
   try {
-    return await call.run(client, dialect, watchdog);
+    return await call.run(
+      client,
+      { ...request, model: nameAtServer(request.model, server) },
+      dialect,
+      watchdog,
+    );
   } catch (error) {
     failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
@@ -134,10 +141,11 @@ class Attempt {
     return this.receivedTokens > 0 ? "answering" : this.#progress;
   }
 
-  async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
+  /** @param sent the request, with the model as its server calls it */
+  async run(client: OpenAI, sent: ModelRequest, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
     try {
-      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
+      const body = JSON.stringify(chatRequestBody(sent, dialect));
       const { signal } = watchdog;
       // A text: the client's encoder would go over an object several times.
       const response = await client

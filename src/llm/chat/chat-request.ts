@@ -10,8 +10,14 @@ import { unreachable } from "../../core/errors.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
 
-/** An OpenAI-compatible server (Chat Completions). */
+/** A model server. */
 export interface ChatServer {
+  /** What its models' names begin with: `NAME/`. Default: nothing. */
+  readonly prefix?: string;
+  /** The table that configures it, for messages to the operator. Default: `llm`. */
+  readonly table?: string;
+  /** Sent with each request, beside those of the API. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** With the version, as `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   /** Undefined: the server wants none. */
@@ -23,6 +29,11 @@ export interface ChatServer {
   /** It takes `cache_control` for this model; undefined: for none. */
   readonly takesCacheMarkers?: (model: string) => boolean;
   readonly timeouts: ModelTimeouts;
+}
+
+/** A model as its server calls it. */
+export function nameAtServer(model: string, { prefix = "" }: Pick<ChatServer, "prefix">): string {
+  return model.startsWith(prefix) ? model.slice(prefix.length) : model;
 }
 
 /**
