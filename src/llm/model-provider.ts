@@ -1,5 +1,4 @@
 import { abortedAfter } from "../async/deadline.ts";
-import { createHash } from "node:crypto";
 import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
@@ -8,8 +7,10 @@ import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type ChatServer, nameAtServer } from "./chat/chat-request.ts";
-import { KnownWindows, type Lessons, NO_LESSONS } from "./catalog/known-windows.ts";
-import { LearnedKeeper, type LearnedModel, type LearnedModels } from "./catalog/learned-models.ts";
+import { KnownWindows } from "./catalog/known-windows.ts";
+import type { LearnedRefusals } from "./catalog/refused-fields.ts";
+import { type KeptLessons, openLessons } from "./catalog/kept-lessons.ts";
+import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
 import type { ListedModel } from "./catalog/model-listing.ts";
@@ -98,6 +99,8 @@ export interface OpenModelsOptions {
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
   readonly learned?: LearnedModels;
+  /** The same of what models have refused; default: nowhere. */
+  readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
 }
@@ -122,10 +125,12 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       baseUrl: url.href.replace(/\/$/, ""),
       apiKey: server.apiKey ?? undefined,
       headers: server.headers,
+      api: server.api,
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
+      isAnthropic: isAnthropicAt(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
-      takesCacheMarkers: cacheMarkersAt(url.hostname, server.prefix, said),
+      takesCacheMarkers: cacheMarkersAt(url.hostname, server, said),
       timeouts,
     };
     return new ServerModels(said, chatServer, isOllama || isOllamaAt(url), openLessons(chatServer, options));
@@ -151,42 +156,19 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
  */
 function cacheMarkersAt(
   hostname: string,
-  prefix: string,
+  { prefix, api }: Pick<ServerAddress, "prefix" | "api">,
   models: readonly ModelConfig[],
 ): (model: string) => boolean {
+  const isMessages = api === "messages" || (api === "auto" && isAnthropicAt(hostname));
   const isOpenRouter = /(?:^|\.)openrouter\.ai$/.test(hostname);
   return (model) => {
     const said = models.find(({ name }) => name === `${prefix}${model}`)?.cacheMarkers ?? "auto";
-    return said === "auto" ? isOpenRouter && /^~?anthropic\//.test(model) : said;
+    return said === "auto" ? isMessages || (isOpenRouter && /^~?anthropic\//.test(model)) : said;
   };
 }
 
-/** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
-function openLessons(at: ChatServer, { learned, onNotKept }: OpenModelsOptions): KeptLessons {
-  const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
-  const end = async (): Promise<void> => keeper.end();
-  if (learned === undefined) return { ...NO_LESSONS, end };
-  // An address may hold a key in its path.
-  const server = createHash("sha256").update(at.baseUrl).digest("hex").slice(0, 32);
-  return {
-    load: async () =>
-      (await learned.load(server)).map((one) => ({ ...one, model: `${at.prefix ?? ""}${one.model}` })),
-    keepWindow: (model, window) =>
-      keeper.keep(`window of ${model}`, async () =>
-        learned.keepWindow(server, nameAtServer(model, at), window),
-      ),
-    keepFactor: (model, factor) =>
-      keeper.keep(`factor of ${model}`, async () =>
-        learned.keepFactor(server, nameAtServer(model, at), factor),
-      ),
-    now: () => new Date(),
-    end,
-  };
-}
-
-interface KeptLessons extends Lessons {
-  /** Waits for what is still being written, for a moment. */
-  end(): Promise<void>;
+function isAnthropicAt(hostname: string): boolean {
+  return /(?:^|\.)api\.anthropic\.com$/.test(hostname);
 }
 
 function serverUrl(text: string): URL {
@@ -209,7 +191,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   readonly #pausedUntil = new Map<string, number>();
   /** Tokens of the windows with which Ollama runs models. */
   readonly #inOllama = new Map<string, number>();
-  readonly #endLessons: () => Promise<void>;
+  readonly #kept: KeptLessons;
   /** With the prefix. */
   #auto: string | undefined;
 
@@ -220,11 +202,11 @@ class ServerModels extends KnownWindows implements ModelSource {
     lessons: KeptLessons,
   ) {
     super(configured, lessons);
-    this.#endLessons = async () => lessons.end();
+    this.#kept = lessons;
     this.#server = server;
     this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
-    const chat = createChatModel(server);
+    const chat = createChatModel(server, lessons.refused);
     this.model = {
       answer: async (request, options) => {
         const signal = AbortSignal.any([options.signal, this.#closing.signal]);
@@ -251,6 +233,11 @@ class ServerModels extends KnownWindows implements ModelSource {
     this.#auto = undefined;
     const other = await this.resolve(this.#named(AUTO_MODEL), signal).catch(() => model);
     return other === model ? undefined : other;
+  }
+
+  override async recallLearned(): Promise<readonly LearnedModel[]> {
+    await this.#kept.recallRefused();
+    return super.recallLearned();
   }
 
   describe(): string {
@@ -291,7 +278,7 @@ class ServerModels extends KnownWindows implements ModelSource {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await this.#endLessons();
+    await this.#kept.end();
   }
 
   async askPrices(signal: AbortSignal): Promise<void> {

@@ -20,6 +20,8 @@ export interface ModelRequest {
    * all that the next request will begin with. Undefined: there will be none.
    */
   readonly stableEnds?: readonly number[];
+  /** What the model has thought before calls that these messages show. Default: nothing. */
+  readonly thoughts?: readonly Thoughts[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -56,6 +58,21 @@ export interface ModelAnswer {
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
   readonly usage: TokenUsage | undefined;
+  /** For the next request of this turn. Default: there are none. */
+  readonly thoughts?: Thoughts;
+}
+
+/**
+ * What a model has thought before it made calls, in a form that only its own API reads. It holds people's words where no search finds
+ * them: whoever keeps it drops it with the turn, or as soon as anything that the model had seen is changed.
+ */
+export interface Thoughts {
+  /** The model that has thought it, by its full name. */
+  readonly model: string;
+  readonly api: "responses" | "messages";
+  /** Of the calls that it stands before. */
+  readonly callIds: readonly string[];
+  readonly items: readonly object[];
 }
 
 export interface TokenUsage {
@@ -119,6 +136,8 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
+  /** A refusal in short, and what was tried: status, code, type and field, and none of the server's sentences. */
+  readonly brief: string | undefined;
 
   constructor(
     kind: ModelErrorKind,
@@ -129,6 +148,7 @@ export class ModelError extends WeirError {
       status?: number | undefined;
       retryAfterMs?: number | undefined;
       window?: number | undefined;
+      brief?: string | undefined;
     } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -137,16 +157,17 @@ export class ModelError extends WeirError {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.brief = details.brief;
   }
 
   get retryable(): boolean {
     return RETRYABLE.has(this.kind);
   }
 
-  /** A copy with another message and this error as its cause. */
-  withMessage(message: string): ModelError {
-    if (message === this.message) return this;
+  /** A copy with another message, and this error as its cause. */
+  withMessage(message: string, brief = this.brief): ModelError {
+    if (message === this.message && brief === this.brief) return this;
     const { kind, model, status, retryAfterMs, window } = this;
-    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window });
+    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window, brief });
   }
 }

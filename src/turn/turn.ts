@@ -40,6 +40,7 @@ import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
+import { TurnThoughts } from "./turn-thoughts.ts";
 import { askWithinWindow, type SentRequest } from "./window-retry.ts";
 
 /** What a turn may do to its channel. */
@@ -137,11 +138,11 @@ export async function runTurn(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error instanceof RefusedCall) return { outcome: run.refused(error.refusal), modelMs: run.modelMs };
-    if (error.kind === "aborted" || signal.aborted) {
+    if (error.kind === "aborted" || signal.aborted)
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
-    }
     const { kind, model, status, message: said } = error;
-    const why = `${kind} (${model}${status === undefined ? "" : `, HTTP ${status}`})`;
+    const { brief = status === undefined ? "" : `HTTP ${status}` } = error;
+    const why = `${kind} (${model}${brief === "" ? "" : `, ${brief}`})`;
     return { outcome: { kind: "failed", failure: failureKind(error), why, said }, modelMs: run.modelMs };
   }
 }
@@ -163,6 +164,7 @@ class TurnRun {
   readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
+  readonly #thoughts = new TurnThoughts();
   #found: LookedUp = NOTHING_LOOKED_UP;
   modelMs = 0;
   textSoFar = "";
@@ -337,7 +339,7 @@ class TurnRun {
       agent.models.seesImages(model) ? estimated : estimated - pictures;
     onSend({ model: name, estimated, budget });
     this.#channel.onRequest(name, fit.context, { history: fit.history, budget });
-    return agent.models.model.answer(
+    const answer = await agent.models.model.answer(
       {
         model: name,
         messages: contextMessages(fit.context),
@@ -347,6 +349,7 @@ class TurnRun {
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
+        thoughts: this.#thoughts.of(fit.history),
       },
       {
         signal: this.#signal,
@@ -363,6 +366,8 @@ class TurnRun {
         },
       },
     );
+    this.#thoughts.add(answer.thoughts, fit.history);
+    return answer;
   }
 
   /** The request that tells at once what has just left the view; null: there is no room for it. */

@@ -38,11 +38,12 @@ const listing = z.object({
   data: z.array(
     z.looseObject({
       id: z.string(),
-      // vLLM; OpenRouter and Together; Groq; Mistral and LM Studio.
+      // vLLM; OpenRouter and Together; Groq; Mistral and LM Studio; Anthropic.
       max_model_len: tokens,
       context_length: tokens,
       context_window: tokens,
       max_context_length: tokens,
+      max_input_tokens: tokens,
       pricing,
     }),
   ),
@@ -80,7 +81,12 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     return parsed.data.data.map((row) => ({
       id: row.id,
       window:
-        row.max_model_len ?? row.context_length ?? row.context_window ?? row.max_context_length ?? undefined,
+        row.max_model_len ??
+        row.context_length ??
+        row.context_window ??
+        row.max_context_length ??
+        row.max_input_tokens ??
+        undefined,
       price: priceIn(row.pricing),
     }));
   }
@@ -113,13 +119,30 @@ export function firstChatModel(models: readonly ListedModel[]): string | undefin
   return models.find(({ id }) => !NOT_FOR_CHAT.test(id))?.id;
 }
 
+/** As `@anthropic-ai/sdk` 1.14 sends it. */
+const MESSAGES_VERSION = "2026-10-21";
+
+function isOfMessages({ api, isAnthropic }: ChatServer): boolean {
+  return api === "messages" || (isAnthropic === true && api !== "chat" && api !== "responses");
+}
+
+function listingUrl(server: ChatServer): string {
+  const { baseUrl } = server;
+  return isOfMessages(server) ? `${baseUrl.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${baseUrl}/models`;
+}
+
+function keyHeaders(server: ChatServer): Readonly<Record<string, string>> {
+  const { apiKey } = server;
+  return {
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    ...(isOfMessages(server) && { "anthropic-version": MESSAGES_VERSION }),
+  };
+}
+
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
   try {
-    return await fetch(`${server.baseUrl}/models`, {
-      headers: {
-        ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
-        ...server.headers,
-      },
+    return await fetch(listingUrl(server), {
+      headers: { ...keyHeaders(server), ...server.headers },
       redirect: "manual",
       signal,
     });

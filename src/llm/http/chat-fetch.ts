@@ -15,7 +15,7 @@ export const chatFetch: typeof fetch = async (input, init) => {
     return Response.json({ error: { message: redirect } }, { status: response.status });
   }
   if (!response.ok) return wrapErrorBody(response);
-  const isChat = requestUrl(input).endsWith("/chat/completions");
+  const isChat = /\/(?:chat\/completions|responses|messages)$/.test(requestUrl(input));
   const isJson = response.headers.get("content-type")?.includes("application/json") === true;
   return isChat && isJson ? asEventStream(response) : response;
 };
