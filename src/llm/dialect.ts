@@ -211,6 +211,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   max_completion_tokens: "limit",
   max_tokens: "limit",
   cache_control: "cache_control",
+  prompt_cache_options: "cache_control",
+  prompt_cache_breakpoint: "cache_control",
 };
 /** Words of every day: a field is meant only where they stand in quotes. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking"]);

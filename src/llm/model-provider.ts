@@ -9,7 +9,7 @@ import { createChatModel } from "./chat/chat-model.ts";
 import { type ChatServer, nameAtServer } from "./chat/chat-request.ts";
 import { KnownWindows } from "./catalog/known-windows.ts";
 import type { LearnedRefusals } from "./catalog/refused-fields.ts";
-import { type KeptLessons, openLessons } from "./catalog/kept-lessons.ts";
+import { type KeptLessons, lessonKey, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
@@ -122,7 +122,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
     const chatServer = {
       prefix: server.prefix,
       table: server.prefix === "" ? "llm" : `llm.servers.${server.prefix.slice(0, -1)}`,
-      baseUrl: url.href.replace(/\/$/, ""),
+      baseUrl: plainAddress(url),
       apiKey: server.apiKey ?? undefined,
       headers: server.headers,
       api: server.api,
@@ -165,6 +165,19 @@ function cacheMarkersAt(
     const said = models.find(({ name }) => name === `${prefix}${model}`)?.cacheMarkers ?? "auto";
     return said === "auto" ? isMessages || (isOpenRouter && /^~?anthropic\//.test(model)) : said;
   };
+}
+
+function plainAddress(url: URL): string {
+  return url.href.replace(/\/$/, "");
+}
+
+/** The servers of a configuration, by what their models' names begin with, and under what is kept what was learned there. Pure. */
+export function lessonPlaces(llm: LlmConfig): { readonly prefix: string; readonly key: string }[] {
+  const { baseUrl, apiKey, servers } = llm;
+  const [first] = servers;
+  const own = baseUrl ?? (apiKey === null ? (first?.baseUrl ?? `${OLLAMA_ORIGIN}/v1`) : OPENAI_URL);
+  const all = [{ prefix: "", baseUrl: own }, ...servers.map((one) => ({ ...one, prefix: `${one.name}/` }))];
+  return all.map((one) => ({ prefix: one.prefix, key: lessonKey(plainAddress(serverUrl(one.baseUrl))) }));
 }
 
 function isAnthropicAt(hostname: string): boolean {

@@ -12,13 +12,17 @@ export interface LessonKeepers {
   readonly onNotKept?: (error: unknown) => void;
 }
 
+/** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
+export function lessonKey(baseUrl: string): string {
+  return createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
+}
+
 /** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
   const { learned, refusals, onNotKept } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
-  // An address may hold a key in its path.
-  const server = createHash("sha256").update(at.baseUrl).digest("hex").slice(0, 32);
+  const server = lessonKey(at.baseUrl);
   const refused = new RefusedFields((model, one) => {
     if (refusals !== undefined)
       keeper.keep(`${one.field} ${one.value} of ${model}`, async () => refusals.keep(server, model, one));

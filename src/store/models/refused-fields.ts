@@ -38,6 +38,16 @@ export class RefusedFieldStore {
     return rows.map(({ model, ...refused }) => ({ model, refused }));
   }
 
+  async forget(server: string, model: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "refused_fields_forget",
+        text: "delete from refused_fields where server = $1 and model = $2",
+      },
+      [server, model],
+    );
+  }
+
   /** The first refusal stands. */
   async keep(
     server: string,
