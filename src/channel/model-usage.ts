@@ -74,6 +74,7 @@ export class CallMeter {
         model,
         promptTokens,
         cachedTokens: 0,
+        writtenTokens: 0,
         completionTokens: 0,
       }) ?? this.#release;
   }
@@ -92,6 +93,7 @@ export class CallMeter {
     const tokens = {
       promptTokens: usage?.promptTokens ?? null,
       cachedTokens: usage?.cachedTokens ?? null,
+      writtenTokens: usage?.writtenTokens ?? null,
       completionTokens: usage?.completionTokens ?? null,
       ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
     };
@@ -102,6 +104,7 @@ export class CallMeter {
       model,
       promptTokens: (tokens.promptTokens ?? 0) + tokens.assumedPromptTokens,
       cachedTokens: tokens.cachedTokens ?? 0,
+      writtenTokens: tokens.writtenTokens ?? 0,
       completionTokens: (tokens.completionTokens ?? 0) + tokens.assumedCompletionTokens,
     });
     this.#release();

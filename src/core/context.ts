@@ -142,6 +142,14 @@ export interface Context {
   readonly tokens: number;
 }
 
+/** A place in the messages of a request. */
+export interface TextEnd {
+  /** Index of a message. */
+  readonly message: number;
+  /** UTF-16 units of its text up to there. */
+  readonly length: number;
+}
+
 /** The messages of a context in the order in which they are sent. */
 export function contextMessages(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);

@@ -7,6 +7,7 @@ import type { ModelMessage } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
+import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
 import type { ChatServer } from "./chat/chat-request.ts";
 import { KnownWindows, type Lessons, NO_LESSONS } from "./catalog/known-windows.ts";
 import { LearnedKeeper, type LearnedModel, type LearnedModels } from "./catalog/learned-models.ts";
@@ -112,7 +113,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
-      takesCacheMarkers: cacheMarkersAt(url.hostname, config.models),
+      cacheRule: cacheRulesAt(url.hostname, config.models),
       timeouts,
     };
     const lessons = openLessons(server.baseUrl, options);
@@ -126,22 +127,17 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
     apiKey: undefined,
     isOpenAi: false,
     takesCacheKey: false,
-    takesCacheMarkers: cacheMarkersAt("", config.models),
+    cacheRule: cacheRulesAt("", config.models),
     timeouts,
   };
   return new ServerModels(config.models, server, true, openLessons(server.baseUrl, options));
 }
 
-/**
- * Which models are told with `cache_control` how far a request may be cached. OpenRouter passes it on to Anthropic's
- * models, which cache nothing without it (its guide to prompt caching, read in November 2026); what stands behind other
- * gateways only their operator knows.
- */
-function cacheMarkersAt(hostname: string, models: readonly ModelConfig[]): (model: string) => boolean {
-  const isOpenRouter = /(?:^|\.)openrouter\.ai$/.test(hostname);
+/** How a server caches the requests of each model, by what is configured of it and known of the server. */
+function cacheRulesAt(hostname: string, models: readonly ModelConfig[]): (model: string) => CacheRule {
   return (model) => {
     const said = models.find(({ name }) => name === model)?.cacheMarkers ?? "auto";
-    return said === "auto" ? isOpenRouter && /^~?anthropic\//.test(model) : said;
+    return cacheRuleOf({ hostname, model, said, api: "chat" });
   };
 }
 
@@ -216,7 +212,7 @@ class OfflineModels extends KnownWindows implements Models {
   }
 
   protected override believedPrice(model: string): ModelPrice | undefined {
-    return model === OFFLINE_MODEL ? { input: 0, cached: 0, output: 0 } : undefined;
+    return model === OFFLINE_MODEL ? { input: 0, cached: 0, write: 0, output: 0 } : undefined;
   }
 }
 

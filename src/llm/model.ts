@@ -20,6 +20,8 @@ export interface ModelRequest {
    * all that the next request will begin with. Undefined: there will be none.
    */
   readonly stableEnds?: readonly number[];
+  /** Waits between the conversation's last turns, ms: by them a cache's life is chosen. Undefined: nothing is known. */
+  readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -62,6 +64,8 @@ export interface TokenUsage {
   readonly promptTokens: number;
   /** Part of `promptTokens` that the provider had cached. */
   readonly cachedTokens: number;
+  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or it does not tell. */
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 

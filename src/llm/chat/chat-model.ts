@@ -5,6 +5,7 @@ import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { chatChunk, reportedUsage } from "./chat-chunk.ts";
 import type { ChatChunk } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
+import type { CacheRule } from "../caches/rules.ts";
 import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
 import type { ChatServer, Dialect } from "./chat-request.ts";
 import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
@@ -69,7 +70,7 @@ async function attempt(
 ): Promise<ModelAnswer> {
   options.onAttempt?.(request.model);
   const startedAt = performance.now();
-  const call = new Attempt(request, options, startedAt);
+  const call = new Attempt(request, options, startedAt, server.cacheRule?.(request.model));
   using watchdog = new Watchdog(options.signal, server.timeouts);
   let failure: ModelError | undefined;
   try {
@@ -108,6 +109,7 @@ function verdict(
 class Attempt {
   firstTokenMs: number | undefined;
   readonly #request: ModelRequest;
+  readonly #rule: CacheRule | undefined;
   readonly #options: ModelCallOptions;
   readonly #startedAt: number;
   readonly #answer: AnswerAccumulator;
@@ -115,8 +117,14 @@ class Attempt {
   #progress: AttemptProgress = "begun";
   #usageOfError: TokenUsage | undefined;
 
-  constructor(request: ModelRequest, options: ModelCallOptions, startedAt: number) {
+  constructor(
+    request: ModelRequest,
+    options: ModelCallOptions,
+    startedAt: number,
+    rule: CacheRule | undefined,
+  ) {
     this.#request = request;
+    this.#rule = rule;
     this.#options = options;
     this.#startedAt = startedAt;
     this.#answer = new AnswerAccumulator(request);
@@ -137,7 +145,7 @@ class Attempt {
   async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
     try {
-      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
+      const body = JSON.stringify(chatRequestBody(this.#request, dialect, this.#rule));
       const { signal } = watchdog;
       // A text: the client's encoder would go over an object several times.
       const response = await client

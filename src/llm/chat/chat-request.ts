@@ -5,6 +5,8 @@ import type {
 } from "openai/resources/chat/completions";
 
 import type { ModelMessage } from "../../core/context.ts";
+import { type CacheMarks, cacheMarks, partsOf } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
@@ -20,8 +22,8 @@ export interface ChatServer {
   readonly isOpenAi: boolean;
   /** It knows `prompt_cache_key`. */
   readonly takesCacheKey: boolean;
-  /** It takes `cache_control` for this model; undefined: for none. */
-  readonly takesCacheMarkers?: (model: string) => boolean;
+  /** How it caches this model's requests; undefined: no request is marked. */
+  readonly cacheRule?: (model: string) => CacheRule;
   readonly timeouts: ModelTimeouts;
 }
 
@@ -38,7 +40,7 @@ export interface Dialect {
   readonly takesTools: boolean;
   /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
   readonly takesCacheKey: boolean;
-  /** Takes `cache_control` on a part of a message's text. */
+  /** Takes the marks of its cache on a part of a message's text. */
   readonly takesCacheMarkers: boolean;
   /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
   readonly takesUserBehindTool: boolean;
@@ -54,20 +56,18 @@ export interface Dialect {
  */
 export function initialDialect(
   model: string,
-  {
-    isOpenAi,
-    takesCacheKey,
-    takesCacheMarkers,
-  }: Pick<ChatServer, "isOpenAi" | "takesCacheKey" | "takesCacheMarkers">,
+  { isOpenAi, takesCacheKey, cacheRule }: Pick<ChatServer, "isOpenAi" | "takesCacheKey" | "cacheRule">,
 ): Dialect {
+  const marks = cacheRule?.(model).marks ?? "none";
   return {
     outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
     outputCap: undefined,
     takesStreamOptions: true,
     takesTemperature: true,
     takesTools: true,
-    takesCacheKey,
-    takesCacheMarkers: takesCacheMarkers?.(model) ?? false,
+    // Breakpoints are matched reliably only under a key (OpenAI's guide to prompt caching, read in November 2026).
+    takesCacheKey: takesCacheKey || marks === "breakpoints",
+    takesCacheMarkers: marks !== "none",
     takesUserBehindTool: true,
     reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
   };
@@ -108,7 +108,7 @@ const NO_TOOLS =
   /does not support tools|support tool use|enable-auto-tool-choice|(?:tools?|function calling) (?:is|are) not supported/i;
 
 /** Servers that name the field, or that want a message's text as a text and not in parts (pydantic's words). */
-const NO_MARKERS = /cache_control|valid string/i;
+const NO_MARKERS = /cache_control|prompt_cache_(?:options|breakpoint)|valid string/i;
 
 function correctedReasoning(dialect: Dialect, refusal: string): Dialect | undefined {
   if (dialect.reasoning === "none") return { ...dialect, reasoning: undefined };
@@ -127,14 +127,17 @@ function outputCapIn(refusal: string): number | undefined {
 export function chatRequestBody(
   request: ModelRequest,
   dialect: Dialect,
+  rule?: CacheRule,
 ): ChatCompletionCreateParamsStreaming {
   const limit = Math.min(request.maxOutputTokens, dialect.outputCap ?? Number.POSITIVE_INFINITY);
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedPlaces(request) : NOTHING_MARKED;
+  const marks = chatMarks(request, dialect.takesCacheMarkers ? rule : undefined);
   return {
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
-      const param = isMarkable(message) && marked.has(place) ? markedParam(message) : messageParam(message);
+      const ends = marks.ends.filter((end) => end.message === place);
+      const plain = messageParam(message);
+      const param = ends.length === 0 ? plain : inParts(plain, partsOf(message.text, ends), marks.ofPart);
       const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
@@ -144,6 +147,7 @@ export function chatRequestBody(
     ...(dialect.takesTemperature &&
       request.temperature !== undefined && { temperature: request.temperature }),
     ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...marks.ofRequest,
     ...(dialect.reasoning !== undefined && { reasoning_effort: dialect.reasoning }),
     ...(hasTools && {
       tools: request.tools.map(({ name, description, parameters }) => ({
@@ -158,31 +162,21 @@ export function chatRequestBody(
 /** Says nothing; some servers refuse an empty text. */
 const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
 
-/**
- * The places of the messages that carry a marker: the last at each stable end that can. Anthropic takes four in a request, and looks
- * for what it has cached up to 20 blocks before each; a prefix of less than 512 to 4,096 tokens, by model, is cached
- * nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
- */
-function markedPlaces({ messages, stableEnds = [] }: ModelRequest): ReadonlySet<number> {
-  const ends = stableEnds.slice(-MAX_MARKERS);
-  return new Set(ends.map((end) => messages.slice(0, end).findLastIndex(isMarkable)));
+/** LiteLLM hands on a result's parts as they are, where Anthropic refuses the mark: OpenAI alone takes one there. */
+function chatMarks(request: ModelRequest, rule: CacheRule | undefined): CacheMarks {
+  const stableEnds = request.stableEnds?.map((end) => ({ message: end - 1, length: Infinity }));
+  return cacheMarks({ ...request, stableEnds }, rule, rule?.marks === "breakpoints");
 }
 
-const NOTHING_MARKED: ReadonlySet<number> = new Set();
-/** One less than there may be: some gateways set one of their own. */
-const MAX_MARKERS = 3;
-
-/** LiteLLM hands on a tool's parts as they are, where Anthropic refuses the marker; and an empty text takes none. */
-function isMarkable(message: ModelMessage): message is MarkableMessage {
-  const isPlain = message.role === "system" || (message.role === "user" && message.images === undefined);
-  return isPlain && message.text.trim() !== "";
-}
-
-type MarkableMessage = ModelMessage & { readonly role: "system" | "user" };
-
-function markedParam({ role, text }: MarkableMessage): ChatCompletionMessageParam {
-  const content = [{ type: "text" as const, text, cache_control: { type: "ephemeral" } }];
-  return { role, content };
+/** With its text in parts, of which some are marked for the server's cache. No byte of the text changes. */
+function inParts<Param extends ChatCompletionMessageParam>(
+  param: Param,
+  parts: readonly { readonly text: string; readonly isMarked: boolean }[],
+  fields: object,
+): Param {
+  const texts = parts.map(({ text, isMarked }) => ({ type: "text" as const, text, ...(isMarked && fields) }));
+  const others = Array.isArray(param.content) ? param.content.slice(1) : [];
+  return { ...param, content: [...texts, ...others] };
 }
 
 function messageParam(message: ModelMessage): ChatCompletionMessageParam {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import type { Model, ModelRequest } from "../../../src/llm/model.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
@@ -13,7 +14,10 @@ function modelOf(server: ModelServer, marked = "marked"): Model {
     apiKey: undefined,
     isOpenAi: false,
     takesCacheKey: false,
-    takesCacheMarkers: (model) => model === marked,
+    cacheRule: (model) => ({
+      ...cacheRuleOf({ hostname: "", model, said: model === marked, api: "chat" }),
+      least: 0,
+    }),
     timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
   });
 }
@@ -31,13 +35,15 @@ const MESSAGES: ModelRequest["messages"] = [
 const REQUEST = { model: "marked", messages: MESSAGES, tools: [SEARCH_HISTORY], stableEnds: [1, 2, 7] };
 
 const bodySchema = z.looseObject({ messages: z.array(z.looseObject({ content: z.unknown() })) });
-const markedSchema = z.tuple([
-  z.strictObject({
-    type: z.literal("text"),
-    text: z.string(),
-    cache_control: z.strictObject({ type: z.literal("ephemeral") }),
-  }),
-]);
+const markedSchema = z
+  .tuple([
+    z.strictObject({
+      type: z.literal("text"),
+      text: z.string(),
+      cache_control: z.strictObject({ type: z.literal("ephemeral") }),
+    }),
+  ])
+  .rest(z.looseObject({ type: z.literal("image_url") }));
 
 /** The places of the messages with a marker. */
 function markedIn({ raw }: RecordedRequest): number[] {
@@ -71,21 +77,21 @@ describe("cache markers", () => {
     assert.doesNotMatch(plain.raw, /cache_control/);
   });
 
-  test("never stand on calls, results, pictures and empty texts, but before them", async () => {
+  test("stand on texts that say something, before calls, results and pictures", async () => {
     assert.deepEqual(markedIn(await sent({ stableEnds: [5] })), [2]);
     const images = [{ type: "image/png", base64: "AAAA" }];
     const messages = [...MESSAGES.slice(0, 3), { role: "user", text: "look", images } as const];
-    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [4] })), [2]);
+    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [4] })), [3]);
     const empty = [{ role: "user", text: " \n" } as const, { role: "user", text: "hi" } as const];
     assert.deepEqual(markedIn(await sent({ messages: empty, stableEnds: [1] })), []);
   });
 
   test("are never more than three, and none where nothing is stable", async () => {
     const messages = Array.from({ length: 9 }, (_, place) => ({ role: "user", text: `m${place}` }) as const);
-    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [1, 2, 3, 4, 5, 6] })), [3, 4, 5]);
+    assert.deepEqual(markedIn(await sent({ messages, stableEnds: [1, 2, 3, 4, 5, 6] })), [0, 4, 5]);
     assert.deepEqual(markedIn(await sent({ stableEnds: [] })), []);
     assert.deepEqual(markedIn(await sent({ stableEnds: [0] })), []);
-    assert.deepEqual(markedIn(await sent({ stableEnds: [1, 1, 99] })), [0, 7]);
+    assert.deepEqual(markedIn(await sent({ stableEnds: [1, 1, 99] })), [0, 2, 7]);
   });
 
   for (const [name, refusal] of [
@@ -109,6 +115,71 @@ describe("cache markers", () => {
       assert.deepEqual(
         server.requests.map((request) => markedIn(request).length),
         [3, 0, 0],
+      );
+    });
+  }
+});
+
+describe("breakpoints", () => {
+  const OPENAI = cacheRuleOf({ hostname: "api.openai.com", model: "gpt-6-luna", said: "auto", api: "chat" });
+  const LONG = "A sentence of some words. ".repeat(400);
+  const REQUESTED = {
+    model: "gpt-6-luna",
+    cacheKey: "room",
+    messages: [{ role: "system", text: LONG } as const, ...MESSAGES.slice(1)],
+    tools: [SEARCH_HISTORY],
+    stableEnds: [1, 2, 7],
+  };
+
+  function newest(server: ModelServer): Model {
+    const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+    const said = { apiKey: undefined, isOpenAi: false, takesCacheKey: false };
+    return createChatModel({ baseUrl: server.url, ...said, cacheRule: () => OPENAI, timeouts });
+  }
+
+  test("are explicit, under the conversation's key, and on no assistant's text", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text("ok"));
+    await ask(newest(server), REQUESTED);
+    const [{ raw } = { raw: "" }] = server.requests;
+    const body = z
+      .looseObject({
+        prompt_cache_options: z.strictObject({ mode: z.literal("explicit") }),
+        prompt_cache_key: z.literal("room"),
+        messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })),
+      })
+      .parse(JSON.parse(raw));
+    const marked = body.messages.filter(({ content }) =>
+      JSON.stringify(content ?? "").includes("prompt_cache_breakpoint"),
+    );
+    assert.deepEqual(
+      marked.map(({ role }) => role),
+      ["system", "user", "user", "user"],
+    );
+    assert.doesNotMatch(raw, /cache_control/);
+  });
+
+  test("are none where nothing is stable: then nothing is written", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text("ok"));
+    const { stableEnds: _, ...once } = REQUESTED;
+    await ask(newest(server), once);
+    const [{ raw } = { raw: "" }] = server.requests;
+    assert.match(raw, /"prompt_cache_options":\{"mode":"explicit"\}/);
+    assert.doesNotMatch(raw, /prompt_cache_breakpoint/);
+  });
+
+  for (const field of ["prompt_cache_options", "prompt_cache_breakpoint"]) {
+    test(`are left out for good of what a model is sent that refuses ${field}`, async () => {
+      await using server = await startModelServer();
+      server.reply(status(400, { error: { message: `Unsupported parameter: '${field}'.` } }));
+      server.respond(() => text("ok"));
+      const model = newest(server);
+      assert.equal((await ask(model, REQUESTED)).answer?.text, "ok");
+      await ask(model, REQUESTED);
+      assert.deepEqual(
+        server.requests.map(({ raw }) => /prompt_cache_(?:options|breakpoint)/.test(raw)),
+        [true, false, false],
       );
     });
   }
