@@ -80,6 +80,8 @@ export interface Models extends AsyncDisposable {
   seesImages(model: string): boolean;
   /** A model's price: configured, else listed by the server, else from the table; undefined: nobody knows it. */
   priceOf(model: string): ModelPrice | undefined;
+  /** How a model's requests are cached; undefined: nothing is. */
+  cacheRule(model: string): CacheRule | undefined;
   /** Has the server list its models, and so their prices, if it has not yet. Never throws before `signal` ends. */
   askPrices(signal: AbortSignal): Promise<void>;
 }
@@ -195,6 +197,10 @@ class OfflineModels extends KnownWindows implements Models {
     return OFFLINE_MODEL;
   }
 
+  cacheRule(): undefined {
+    return undefined;
+  }
+
   askPrices(): Promise<void> {
     return Promise.resolve();
   }
@@ -304,6 +310,10 @@ class ServerModels extends KnownWindows implements Models {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#endLessons();
+  }
+
+  cacheRule(model: string): CacheRule | undefined {
+    return this.#server.cacheRule?.(model);
   }
 
   async askPrices(signal: AbortSignal): Promise<void> {

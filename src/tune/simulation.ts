@@ -20,7 +20,8 @@ import type { Entry, EntryReference, RememberedStatement } from "../core/entry.t
 import { answeredMessages, type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { PastTurn, SummaryLengths } from "../store/turns/past.ts";
-import type { Agent } from "../turn/agent.ts";
+import type { CacheTerms } from "../llm/caches/terms.ts";
+import { type Agent, cacheOf } from "../turn/agent.ts";
 import { EXTRACT_FRAME_TOKENS } from "../turn/turn.ts";
 import {
   contextSources,
@@ -188,6 +189,7 @@ export class Simulation {
 
   /** One request of a turn: what `turn/turn.ts` does before it asks its model. */
   #ask(replayed: ReplayedTurn, isFirst: boolean): void {
+    if (isFirst && this.#cache()?.isCold === true) this.#past.land();
     let fit = this.#fit(replayed);
     if (fit.omitTo !== null && this.#past.land()) fit = this.#fit(replayed);
     if (fit.omitTo !== null) {
@@ -303,10 +305,13 @@ export class Simulation {
   #state(): CompactionState {
     const { agent, budget } = this.#parts;
     const running = this.#running?.turn ?? null;
+    const tokens = this.#nextTokens();
     const measured = measureHistory(agent, this.history, {
       limits: budget,
-      tokens: this.#nextTokens(),
+      tokens,
       running,
+      fixed: this.#everyRequest?.fixed ?? 0,
+      cache: this.#cache(),
     });
     return {
       ...measured,
@@ -317,6 +322,12 @@ export class Simulation {
       cutShort: null,
       redoOf: null,
     };
+  }
+
+  #cache(): CacheTerms | undefined {
+    const { agent } = this.#parts;
+    const name = agent.models.nameOf(agent.config.model);
+    return name === undefined ? undefined : cacheOf(agent, name, this.history, this.#now);
   }
 
   /** Emergency between turns: a turn that runs makes its own requests fit. */

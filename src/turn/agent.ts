@@ -6,7 +6,11 @@ import { type AgentFile, type AgentFiles, NO_FILES } from "../context/sections/s
 import type { Anchor } from "../core/calibration.ts";
 import type { Section } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
+import type { History } from "../core/history.ts";
+import { paceOf } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
+import type { CacheRule } from "../llm/caches/rules.ts";
+import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { Model } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -30,6 +34,8 @@ export interface AgentModels {
   seesImages(model: string): boolean;
   /** Undefined: nobody knows it. */
   readonly priceOf: (model: string) => ModelPrice | undefined;
+  /** How a model's requests are cached; undefined: nothing is. Left out: nobody knows. */
+  readonly cacheRule?: (model: string) => CacheRule | undefined;
 }
 
 /** All texts that an agent's contexts need besides what people said. */
@@ -163,6 +169,17 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
     whenBegun: () => changingTools.whenBegun(),
   };
   return withChangingTools({ ...agent, changingTools: changing });
+}
+
+/** What the cache of a channel's requests is worth now; undefined: there is none, or nobody knows. @param now ms since 1970 */
+export function cacheOf(
+  { models }: { readonly models: Pick<AgentModels, "cacheRule" | "priceOf"> },
+  modelName: string,
+  history: History,
+  now: number,
+): CacheTerms | undefined {
+  const rule = models.cacheRule?.(modelName);
+  return rule && cacheTerms(rule, models.priceOf(modelName), paceOf(history), now);
 }
 
 /**

@@ -10,11 +10,12 @@ import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
+import { paceOf } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
-import { type Agent, budgetOf } from "./agent.ts";
+import { type Agent, budgetOf, cacheOf } from "./agent.ts";
 import {
   type Attached,
   contextSources,
@@ -185,7 +186,7 @@ class TurnRun {
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
-    const history = await this.#channel.snapshot();
+    const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
     this.#found = await this.#lookUp(history);
     // What is slow to read is read for the next turn.
@@ -199,6 +200,16 @@ class TurnRun {
       const outcome = await this.#runTools(answer);
       if (outcome !== null) return outcome;
     }
+  }
+
+  /** The cache has forgotten the last request: what was written ahead lands for nothing. */
+  async #landedIfCold(history: History): Promise<History> {
+    const { models, config } = this.#agent;
+    const name = models.nameOf(config.model);
+    if (name === undefined || history.ahead.length === 0) return history;
+    const cache = cacheOf(this.#agent, name, history, this.#clock.now().getTime());
+    if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
+    return this.#channel.snapshot();
   }
 
   /** What ends it where a bound of ours has refused a call. */
@@ -347,6 +358,7 @@ class TurnRun {
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
+        waits: paceOf(fit.history).waits,
       },
       {
         signal: this.#signal,
