@@ -2,6 +2,7 @@ import type { SpentCall } from "../budget/budgets.ts";
 import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Context } from "../core/context.ts";
+import { Pace, type TurnTime } from "../core/pace.ts";
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type JobId, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
@@ -38,13 +39,21 @@ export class LastRequest {
   /** Tokens of its dynamic part: what will be recalled is not known between turns. */
   dynamicTokens = 0;
 
-  /** @param model as it is configured */
-  constructor(model: string) {
+  /** How often the channel's agent is asked. */
+  readonly pace: Pace;
+
+  /**
+   * @param model as it is configured
+   * @param turns what the log knows of an earlier run
+   */
+  constructor(model: string, turns: readonly TurnTime[] = []) {
     this.model = model;
+    this.pace = new Pace(turns);
   }
 
-  note(model: string, context: Context): void {
+  note(model: string, context: Context, turn: TurnTime): void {
     this.model = model;
+    this.pace.note(turn.id, turn.at);
     this.dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
   }
 }

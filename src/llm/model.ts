@@ -20,7 +20,7 @@ export interface ModelRequest {
    * all that the next request will begin with. Undefined: there will be none.
    */
   readonly stableEnds?: readonly number[];
-  /** Waits between the conversation's last turns, ms: by them a cache's life is chosen. Undefined: nothing is known. */
+  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
   readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";

@@ -19,6 +19,7 @@ import type { JobPlan } from "../core/compaction.ts";
 import type { Entry, EntryReference, RememberedStatement } from "../core/entry.ts";
 import { answeredMessages, type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { Pace } from "../core/pace.ts";
 import type { PastTurn, SummaryLengths } from "../store/turns/past.ts";
 import type { CacheTerms } from "../llm/caches/terms.ts";
 import { type Agent, cacheOf } from "../turn/agent.ts";
@@ -51,6 +52,8 @@ export interface SimulationParts {
   readonly resets: readonly Seq[];
   /** Which turn to look at; default: none. */
   readonly at?: At;
+  /** Instead of the policy's own decision. */
+  readonly decide?: typeof decide;
   /** Called for each request, before it is sent. */
   readonly onRequest?: (fit: Fit, turn: TurnRange) => void;
 }
@@ -89,6 +92,7 @@ export class Simulation {
   readonly #resets: Seq[];
   readonly #past: SimulatedHistory;
   #running: ReplayedTurn | null = null;
+  readonly #pace = new Pace();
   /** Calls of the running turn that wait for their result. */
   readonly #open = new Set<string>();
   #job: RunningJob | null = null;
@@ -198,6 +202,7 @@ export class Simulation {
     }
     const { context, overflows } = fit;
     const { omission } = this.history;
+    this.#pace.note(replayed.turn.id, this.#now);
     if (isFirst) {
       this.#tally.turns++;
       this.#tally.turnsWithHole += Number(omission !== null);
@@ -267,7 +272,7 @@ export class Simulation {
         this.#past.land();
       this.#relieve();
       if (this.#job !== null) return;
-      const decision = decide(this.#state());
+      const decision = (this.#parts.decide ?? decide)(this.#state());
       if (decision.kind === "job") return this.#begin(decision.plan);
       if (decision.kind !== "land" || !this.#past.land()) return;
     }
@@ -327,7 +332,9 @@ export class Simulation {
   #cache(): CacheTerms | undefined {
     const { agent } = this.#parts;
     const name = agent.models.nameOf(agent.config.model);
-    return name === undefined ? undefined : cacheOf(agent, name, this.history, this.#now);
+    return name === undefined
+      ? undefined
+      : cacheOf(agent, name, this.#pace, this.#now, this.#running?.turn.id);
   }
 
   /** Emergency between turns: a turn that runs makes its own requests fit. */

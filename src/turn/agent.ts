@@ -6,8 +6,8 @@ import { type AgentFile, type AgentFiles, NO_FILES } from "../context/sections/s
 import type { Anchor } from "../core/calibration.ts";
 import type { Section } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
-import type { History } from "../core/history.ts";
-import { paceOf } from "../core/pace.ts";
+import type { TurnId } from "../core/ids.ts";
+import type { Pace } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
@@ -171,15 +171,20 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
   return withChangingTools({ ...agent, changingTools: changing });
 }
 
-/** What the cache of a channel's requests is worth now; undefined: there is none, or nobody knows. @param now ms since 1970 */
+/**
+ * What the cache of a channel's requests is worth now; undefined: there is none, or nobody knows.
+ * @param now ms since 1970
+ * @param turn the one that asks now, if any
+ */
 export function cacheOf(
   { models }: { readonly models: Pick<AgentModels, "cacheRule" | "priceOf"> },
   modelName: string,
-  history: History,
+  pace: Pace,
   now: number,
+  turn?: TurnId,
 ): CacheTerms | undefined {
   const rule = models.cacheRule?.(modelName);
-  return rule && cacheTerms(rule, models.priceOf(modelName), paceOf(history), now);
+  return rule && cacheTerms(rule, models.priceOf(modelName), pace.before(turn), now);
 }
 
 /**

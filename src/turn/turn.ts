@@ -10,7 +10,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
-import { paceOf } from "../core/pace.ts";
+import type { Pace } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
@@ -48,6 +48,8 @@ export interface TurnChannel {
   readonly scene: Scene;
   /** Opaque, and the same as long as the channel is. */
   readonly cacheKey: string;
+  /** How often its agent is asked. */
+  readonly pace: Pace;
   /** The history as of now. */
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
@@ -207,7 +209,8 @@ class TurnRun {
     const { models, config } = this.#agent;
     const name = models.nameOf(config.model);
     if (name === undefined || history.ahead.length === 0) return history;
-    const cache = cacheOf(this.#agent, name, history, this.#clock.now().getTime());
+    const { pace } = this.#channel;
+    const cache = cacheOf(this.#agent, name, pace, this.#clock.now().getTime(), this.#turn.id);
     if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
     return this.#channel.snapshot();
   }
@@ -358,7 +361,7 @@ class TurnRun {
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
-        waits: paceOf(fit.history).waits,
+        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#clock.now().getTime() }),
       },
       {
         signal: this.#signal,

@@ -200,6 +200,12 @@ function sharedBytes(text: Buffer, before: Buffer): number {
   return same;
 }
 
+/** As a provider marks a request by itself: at its latest message alone. */
+export function implicitlyMarked(parts: readonly PromptPart[]): PromptPart[] {
+  const last = parts.findLastIndex(({ role }) => role !== "assistant");
+  return parts.map((part, index) => ({ ...part, mark: index === last ? "" : null }));
+}
+
 const partSchema = z.looseObject({
   type: z.string(),
   text: z.string().optional(),

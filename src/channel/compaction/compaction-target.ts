@@ -63,7 +63,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const running = parts.running();
       const size = sizes.of(current, running);
       const tokens = size.all + recalledSpare(size, lastRequest);
-      const cache = cacheOf(agent, lastRequest.model, current, parts.now().getTime());
+      const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
       return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
     },
     summaryCap: (current, plan) => capOfSummary(current, plan, budget()),

@@ -241,8 +241,8 @@ function background(state: CompactionState): Decision {
   return hasWritten(state.history) ? landCheaply(state) : planLeaf(state, "background");
 }
 
-/** Estimated tokens of the request once what is written ahead has landed. */
-function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
+/** Estimated tokens of the request once what is written ahead has landed. Pure. */
+export function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
   const to = writtenTo(history);
   const leafs = history.ahead.filter(({ kind, toSeq }) => kind === "leaf" && toSeq <= to).length;
   return history.entries

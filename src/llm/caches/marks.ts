@@ -2,7 +2,7 @@ import { type ModelMessage, messageCharacters, type TextEnd, type ToolSpec } fro
 import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
 import { type CacheFields, cacheFieldsOf } from "./fields.ts";
-import type { CacheRule } from "./rules.ts";
+import type { CacheLife, CacheRule } from "./rules.ts";
 
 /** What of a request matters to a cache. */
 export interface CachedRequest {
@@ -10,7 +10,7 @@ export interface CachedRequest {
   readonly tools: readonly ToolSpec[];
   /** Ends of what stays the same, rising: of the system prompt, of the summaries, and of all that the next turn's request begins with. */
   readonly stableEnds?: readonly TextEnd[] | undefined;
-  /** Waits between the conversation's last turns, ms. */
+  /** Waits before the conversation's last turns, ms, that before this one last. */
   readonly waits?: readonly number[];
 }
 
@@ -38,22 +38,36 @@ const LOOKED_BACK = 15;
  * on so far go on. Pure.
  * @param rule undefined: nothing is marked
  * @param takesResults the wire can mark a tool's result
+ * @param known the life to ask for, or null for none, where somebody knows; default: by the pace
  */
 export function cacheMarks(
   request: CachedRequest,
   rule: CacheRule | undefined,
   takesResults: boolean,
+  known?: CacheLife | null,
 ): CacheMarks {
   if (rule === undefined || rule.marks === "none") return UNMARKED;
-  const { messages, stableEnds = [] } = request;
+  const { messages, stableEnds = [], waits = [] } = request;
   const stable = distinct(stableEnds.flatMap((end) => markable(messages, end) ?? []));
   const current = stable.at(-1);
   const from = firstCacheable(request, rule.least);
   const isLong = (end: TextEnd): boolean => compareEnds(end, from) >= 0;
   const before = current === undefined ? [] : earlierTurns(messages, current);
+  const loop = takesResults && current !== undefined ? endOfLoop(messages, current) : undefined;
+  const chosen =
+    known === undefined ? chooseLife(rule, waits, freshShare(messages, before[0], current)) : known;
+  // The next request of a loop comes at once, however seldom the turns are.
+  const life = loop === undefined ? chosen : (chosen ?? rule.lives[0]);
+  const isCold = waits.length > 0 && (waits.at(-1) ?? 0) > Math.max(...rule.lives.map(({ ms }) => ms));
+  // Not worth a write: what was written before is still read.
+  if (life === null)
+    return {
+      ...withEnds(stable, isCold ? [] : before.slice(0, 1).filter(isLong)),
+      ...cacheFieldsOf(rule, rule.lives[0]),
+    };
   const wanted = [
     current,
-    takesResults && current !== undefined ? endOfLoop(messages, current) : undefined,
+    loop,
     ...(rule.marks === "cache_control" && isNear(messages, before[0], current) ? [] : before.slice(0, 1)),
     stable.at(-2),
     stable[0],
@@ -61,12 +75,13 @@ export function cacheMarks(
     ...stable.toReversed(),
   ];
   const marked = distinct(wanted.filter((end) => end !== undefined).filter(isLong)).slice(0, rule.most);
+  return { ...withEnds(stable, marked), ...cacheFieldsOf(rule, life) };
+}
+
+function withEnds(stable: readonly TextEnd[], marked: readonly TextEnd[]): Pick<CacheMarks, "ends"> {
   const ends = distinct([...marked, ...stable]).toSorted(compareEnds);
-  const life = chooseLife(rule, request.waits ?? [], freshShare(messages, before[0], current));
-  return {
-    ends: ends.map((end) => ({ ...end, isMarked: marked.some((one) => compareEnds(one, end) === 0) })),
-    ...cacheFieldsOf(rule, life),
-  };
+  const isMarked = (end: TextEnd): boolean => marked.some((one) => compareEnds(one, end) === 0);
+  return { ends: ends.map((end) => ({ ...end, isMarked: isMarked(end) })) };
 }
 
 /** The parts of a message's text. Pure. @returns one part where nothing splits it */

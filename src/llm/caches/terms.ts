@@ -1,5 +1,5 @@
 import type { ModelPrice } from "../../core/cost.ts";
-import type { Pace } from "../../core/pace.ts";
+import type { PastPace } from "../../core/pace.ts";
 import { chanceOfHit, chooseLife } from "./life.ts";
 import type { CacheRule } from "./rules.ts";
 
@@ -21,17 +21,18 @@ export interface CacheTerms {
 export function cacheTerms(
   rule: CacheRule,
   price: Pick<ModelPrice, "input" | "cached" | "write"> | undefined,
-  { lastAt, waits }: Pace,
+  { lastAt, waits }: PastPace,
   now: number,
 ): CacheTerms {
-  const life = chooseLife(rule, waits);
+  const chosen = chooseLife(rule, waits);
+  const life = chosen ?? rule.lives[0];
   const isPriced = price !== undefined && price.input > 0;
   const [first] = rule.lives;
   return {
     read: isPriced ? price.cached / price.input : rule.read,
     // Known is the price of the shortest life.
     write: isPriced ? (price.write / price.input) * (life.write / first.write) : life.write,
-    isCold: lastAt !== null && now - lastAt > life.ms,
+    isCold: lastAt !== null && (chosen === null || now - lastAt > life.ms),
     chance: chanceOfHit(life, waits),
   };
 }

@@ -121,6 +121,15 @@ describe("what else is marked", () => {
     assert.deepEqual(cacheMarks(REQUEST, undefined, true).ends, []);
   });
 
+  test("only where it was marked before, if nothing is worth a write; and nowhere, if all is forgotten", () => {
+    const late = Array.from({ length: 8 }, () => 24 * 60 * 60_000);
+    for (const rule of [BREAKPOINTS, CONTROL]) {
+      assert.deepEqual(marksOf({ ...REQUEST, waits: late }, rule), []);
+      const pairs = late.flatMap((wait) => [wait, 1000]);
+      assert.deepEqual(marksOf({ ...REQUEST, waits: pairs }, rule), [[3, 5]]);
+    }
+  });
+
   test("the fields are those of the provider, with the life that fits the pace", () => {
     const { ofPart, ofRequest } = cacheMarks(REQUEST, BREAKPOINTS, true);
     assert.deepEqual(ofPart, { prompt_cache_breakpoint: { mode: "explicit" } });

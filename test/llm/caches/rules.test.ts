@@ -62,21 +62,24 @@ describe("the life of a cache", () => {
   const waits = (...minutes: number[]) => minutes.map((one) => one * MINUTE);
 
   test("is short where a channel speaks often, or its pace is unknown", () => {
-    assert.equal(chooseLife(anthropic, []).ttl, undefined);
-    assert.equal(chooseLife(anthropic, waits(1, 2, 1, 3, 1, 2)).ttl, undefined);
+    assert.equal(chooseLife(anthropic, []), anthropic.lives[0]);
+    assert.equal(chooseLife(anthropic, waits(1, 2, 1, 3, 1, 2)), anthropic.lives[0]);
   });
-  test("is long where turns come within the hour, and short again where neither would hold", () => {
-    assert.equal(chooseLife(anthropic, waits(10, 20, 15, 30)).ttl, "1h");
-    assert.equal(chooseLife(anthropic, waits(300, 900, 1440)).ttl, undefined);
+  test("is long where turns come within the hour; and nothing is written where neither would hold", () => {
+    assert.equal(chooseLife(anthropic, waits(10, 20, 15, 30)), anthropic.lives[1]);
+    assert.equal(chooseLife(anthropic, waits(300, 900, 1440)), null);
   });
-  test("goes by the last waits", () => {
-    const busy = Array.from({ length: 10 }, () => 1);
-    assert.equal(chooseLife(anthropic, waits(20, 20, 20, ...busy)).ttl, undefined);
-    assert.equal(chanceOfHit({ ms: 5 * MINUTE }, waits(20, ...busy)), 1);
-    assert.equal(chanceOfHit({ ms: 5 * MINUTE }, waits(20, 1, 1, 1)), 0.75);
+  test("goes by what has followed a wait like the last one", () => {
+    const bursts = waits(600, 1, 1, 1, 1, 600, 1, 1, 1, 1, 600, 1, 1, 1, 1);
+    assert.equal(chooseLife(anthropic, bursts), anthropic.lives[0]);
+    assert.equal(chooseLife(anthropic, [...bursts, 600 * MINUTE]), anthropic.lives[0], "a burst begins");
+    assert.equal(chanceOfHit({ ms: 5 * MINUTE }, waits(1, 1, 1)), 1);
     assert.equal(chanceOfHit({ ms: 5 * MINUTE }, []), 1);
+    const alone = waits(600, 1, 600, 1, 600, 1);
+    assert.ok(chanceOfHit({ ms: 5 * MINUTE }, alone) < 0.3, "two at a time");
+    assert.ok(chanceOfHit({ ms: 5 * MINUTE }, alone.slice(0, -1)) > 0.6);
   });
   test("is short where a turn adds most of what is cached", () => {
-    assert.equal(chooseLife(anthropic, waits(1, 1, 1, 10), 0.9).ttl, undefined);
+    assert.equal(chooseLife(anthropic, waits(1, 1, 1, 10), 0.9)?.ttl, undefined);
   });
 });

@@ -1,0 +1,277 @@
+import {
+  BLOCK_CACHE,
+  BREAKPOINT_CACHE,
+  type CacheSpecies,
+  type CacheUse,
+  chatPrompt,
+  fullPrice,
+  PREFIX_CACHE,
+  type PromptPart,
+  ProviderCache,
+} from "../../test/support/provider-caches.ts";
+import { defaultAgent } from "../../test/context/agent.ts";
+import { decide, mustLand, tokensOnceLanded } from "../../src/compactor/policy/policy.ts";
+import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
+import { type Context, contextMessages, stableEnds } from "../../src/core/context.ts";
+import type { ModelPrice } from "../../src/core/cost.ts";
+import { Pace } from "../../src/core/pace.ts";
+import { cacheMarks, partsOf } from "../../src/llm/caches/marks.ts";
+import { type CacheLife, type CacheRule, cacheRuleOf } from "../../src/llm/caches/rules.ts";
+import { Simulation } from "../../src/tune/simulation.ts";
+import { type Agent, budgetOf } from "../../src/turn/agent.ts";
+import { createTalk } from "../support/conversation.ts";
+import { type Bench, type Row, sum } from "../support/figure.ts";
+import { type Spoken, spokenIn, turnsOf } from "./spoken.ts";
+
+/** A provider's cache, and the model at whose list price its tokens are told in dollars. */
+interface PricedCache {
+  readonly name: string;
+  readonly rule: CacheRule;
+  readonly species: CacheSpecies;
+  readonly model: string;
+  /** Dollars for a million tokens; read as model-catalog.ts says. */
+  readonly price: ModelPrice;
+}
+
+const BLOCKS = cacheRuleOf({ hostname: "", model: "claude-sonnet-5", said: "auto", api: "messages" });
+const [SHORT, LONG = SHORT] = BLOCKS.lives;
+const SONNET = { model: "claude-sonnet-5", price: { input: 2, cached: 0.2, write: 2.5, output: 10 } };
+
+export const PRICED_CACHES: readonly PricedCache[] = [
+  {
+    name: "prefix",
+    rule: cacheRuleOf({ hostname: "api.openai.com", model: "gpt-5.5", said: "auto", api: "chat" }),
+    species: PREFIX_CACHE,
+    model: "gpt-5.5",
+    price: { input: 5, cached: 0.5, write: 5, output: 30 },
+  },
+  {
+    name: "breakpoints",
+    rule: cacheRuleOf({ hostname: "api.openai.com", model: "gpt-6-sol", said: "auto", api: "chat" }),
+    species: BREAKPOINT_CACHE,
+    model: "gpt-6-sol",
+    price: { input: 2, cached: 0.2, write: 2.5, output: 10 },
+  },
+  { name: "blocks, 5 min", rule: { ...BLOCKS, lives: [SHORT] }, species: BLOCK_CACHE, ...SONNET },
+  { name: "blocks, 1 h", rule: { ...BLOCKS, lives: [LONG] }, species: BLOCK_CACHE, ...SONNET },
+  { name: "blocks, as the pace says", rule: BLOCKS, species: BLOCK_CACHE, ...SONNET },
+];
+
+const RECORDINGS = ["channel-irc-other", "channel-irc-ubuntu", "recall-locomo"] as const;
+const WINDOW = 32_768;
+/** How long a summary takes, ms. */
+const SUMMARISER_MS = 20_000;
+const WEIGHTS = [0.5, 1, Number.POSITIVE_INFINITY];
+const SCENE = { platform: "bench", channel: "room", names: ["bench:room"], fileNames: ["bench-room"] };
+
+/** How a conversation was billed: requests, and what a summariser has read, which no cache had. */
+interface Bill {
+  readonly uses: readonly CacheUse[];
+  readonly summariser: number;
+}
+
+/** What recorded channels cost under each cache, with the times at which people spoke. */
+export function arrivalRows(bench: Bench, folder: string): Row[] {
+  const rows: Row[] = [];
+  for (const recording of RECORDINGS) {
+    const talks = spokenIn(folder, recording, bench.isQuick ? 1 : 3);
+    for (const cache of PRICED_CACHES) {
+      const name = `${recording}, ${cache.name}`;
+      rows.push(...rowsOf(name, cache, billsOf(cache, talks)));
+      bench.progress(name);
+    }
+  }
+  return rows;
+}
+
+type Bills = Readonly<Record<"weir" | "clairvoyant" | "last" | "waiting", Bill>>;
+
+function billsOf(cache: PricedCache, talks: readonly Spoken[]): Bills {
+  const together = (hold: (talk: Spoken) => Bill): Bill => {
+    const bills = talks.map(hold);
+    return { uses: bills.flatMap(({ uses }) => uses), summariser: sum(bills.map((one) => one.summariser)) };
+  };
+  return {
+    weir: together((talk) => simulate(cache, talk, null)),
+    clairvoyant: together((talk) => {
+      const bills = WEIGHTS.map((weight) => simulate(cache, talk, weight));
+      return bills.reduce((best, one) => (tokensOf(one) < tokensOf(best) ? one : best));
+    }),
+    last: together((talk) => holdPlainly(cache, talk, "last")),
+    waiting: together((talk) => holdPlainly(cache, talk, "waiting")),
+  };
+}
+
+function tokensOf({ uses, summariser }: Bill): number {
+  return sum(uses.map(fullPrice)) + summariser;
+}
+
+/** @param weight null: Weir; else a clairvoyant, to whom a landing in a warm cache is worth so much of its price */
+function simulate(cache: PricedCache, talk: Spoken, weight: number | null): Bill {
+  const { rule } = cache;
+  const agent = agentWith(cache);
+  const provider = new ProviderCache(cache.species);
+  const times = turnsOf(talk).map(({ at }) => at);
+  const timeOf = new Map(turnsOf(talk).map(({ turn, at }) => [turn.turn.id, at]));
+  const pace = new Pace();
+  const uses: CacheUse[] = [];
+  let now = 0;
+  const simulation = new Simulation({
+    agent,
+    budget: budgetOf(agent, cache.model),
+    scene: SCENE,
+    from: 1,
+    lengths: [],
+    summariserMs: SUMMARISER_MS,
+    resets: [],
+    ...(weight !== null && { decide: (state) => foresee(state, rule, { times, now, weight }) }),
+    onRequest({ context, overflows }, { id }) {
+      const at = timeOf.get(id) ?? now;
+      if (overflows) return;
+      const known =
+        weight === null
+          ? undefined
+          : lifeUntil(
+              rule,
+              times.find((time) => time > at),
+              at,
+            );
+      const waits = pace.waitsUpTo({ id, at });
+      pace.note(id, at);
+      uses.push(provider.use(promptOf(context, rule, waits, known), at));
+    },
+  });
+  simulation.expect(turnsOf(talk).map(({ turn }) => turn));
+  for (const entry of talk.entries) {
+    now = entry.at.getTime();
+    simulation.take(entry);
+  }
+  simulation.end();
+  return { uses, summariser: simulation.outcome.tokens.summariserRead };
+}
+
+function agentWith({ model, rule, price }: PricedCache): Agent {
+  const agent = defaultAgent();
+  return {
+    ...agent,
+    models: { ...agent.models, nameOf: () => model, priceOf: () => price, cacheRule: () => rule },
+    config: { ...agent.config, contextWindow: WINDOW },
+  };
+}
+
+function promptOf(
+  context: Context,
+  rule: CacheRule,
+  waits: readonly number[],
+  known: CacheLife | null | undefined,
+): PromptPart[] {
+  const messages = contextMessages(context);
+  const ends = stableEnds(context).map((end) => ({ message: end - 1, length: Infinity }));
+  const request = { messages, tools: context.tools, stableEnds: ends, waits };
+  const marks = cacheMarks(request, rule, true, known);
+  return chatPrompt({
+    tools: context.tools,
+    messages: messages.map((message, place) => {
+      const parts = partsOf(
+        message.text,
+        marks.ends.filter((end) => end.message === place),
+      );
+      return {
+        role: message.role,
+        content: parts.map(({ text, isMarked }) => ({ type: "text", text, ...(isMarked && marks.ofPart) })),
+        ...(message.role === "assistant" && { tool_calls: message.calls }),
+      };
+    }),
+  });
+}
+
+/** The cheapest life for whoever knows when the next request comes; null: none would last. */
+function lifeUntil({ lives }: CacheRule, next: number | undefined, now: number): CacheLife | null {
+  return lives.find(({ ms }) => next !== undefined && next - now <= ms) ?? null;
+}
+
+/** As the policy, but a landing for which there is no hurry waits if the cache goes cold before that has cost as much. */
+function foresee(
+  state: CompactionState,
+  rule: CacheRule,
+  {
+    times,
+    now,
+    weight,
+  }: { readonly times: readonly number[]; readonly now: number; readonly weight: number },
+): Decision {
+  const { cache, ...others } = state;
+  const decision = decide(others);
+  if (decision.kind !== "land" || cache === undefined || mustLand(state)) return decision;
+  const life = rule.lives.at(-1)?.ms ?? 0;
+  const next = times.filter((time) => time > now);
+  const cold = next.findIndex((time, index) => time - (next[index - 1] ?? now) > life);
+  const room = (state.tokenBudgetAt(state.rules.aggressiveThreshold) - state.tokens) / cache.turnTokens;
+  const after = tokensOnceLanded(state);
+  const { read, write } = cache.terms;
+  const reset = weight * (write - read) * Math.max(0, after - cache.sharedTokens);
+  const reading = read * (state.tokens - after);
+  const turns = cold === -1 ? next.length : cold;
+  if (turns > room) return reset <= reading * room + reset ? decision : { kind: "idle" };
+  return reset <= reading * turns ? decision : { kind: "idle" };
+}
+
+const SYSTEM = { role: "system", content: "You are Weir, and talk with people. ".repeat(30) };
+/** Output and reserve that Weir keeps free by default. */
+const RESERVE = 6144;
+/** Messages that a plain bot keeps raw when it summarises. */
+const KEPT = 20;
+
+/** A plain bot in the same channel: its provider marks its latest message, which is the same in the next request. */
+function holdPlainly({ species }: PricedCache, talk: Spoken, way: "last" | "waiting"): Bill {
+  const provider = new ProviderCache(species);
+  const summary = createTalk(13);
+  const times = new Map(turnsOf(talk).map(({ turn, at }) => [turn.turn.toSeq, at]));
+  const uses: CacheUse[] = [];
+  let history: { readonly role: string; readonly content: string }[] = [];
+  let summariser = 0;
+  for (const entry of talk.entries) {
+    const isOwn = entry.kind === "assistant";
+    history.push({ role: isOwn ? "assistant" : "user", content: entry.text });
+    const at = times.get(entry.seq);
+    if (at === undefined) continue;
+    const isFull = (): boolean => sizeOf(history) > 0.8 * (WINDOW - RESERVE);
+    if (way === "last") while (isFull()) history = history.slice(1);
+    else if (isFull()) {
+      summariser += sizeOf(history.slice(0, -KEPT));
+      history = [{ role: "user", content: `Summary: ${summary(1020)}` }, ...history.slice(-KEPT)];
+    }
+    const parts = chatPrompt({ messages: [SYSTEM, ...history] });
+    uses.push(
+      provider.use(
+        parts.map((part, index) => ({ ...part, mark: index === parts.length - 1 ? "" : null })),
+        at,
+      ),
+    );
+  }
+  return { uses, summariser };
+}
+
+function sizeOf(messages: readonly { readonly content: string }[]): number {
+  return sum(messages.map(({ content }) => (content.length + 20) / 4)) + SYSTEM.content.length / 4;
+}
+
+function rowsOf(name: string, { price, model }: PricedCache, bills: Bills): Row[] {
+  const row = (what: string, value: number, unit = "tokens", bar?: Row["bar"]): Row => {
+    return { what: `${name}: ${what}`, value, unit, ...(bar !== undefined && { bar }) };
+  };
+  const { weir, clairvoyant, last, waiting } = bills;
+  const of = (part: "read" | "written" | "plain"): number => sum(weir.uses.map((use) => use[part]));
+  const dollars = (bill: Bill): number => (tokensOf(bill) * price.input) / 1_000_000;
+  return [
+    row("requests", weir.uses.length, ""),
+    row("read", of("read")),
+    row("written", of("written")),
+    row("plain, with the summariser's", of("plain") + weir.summariser),
+    row("at full price", tokensOf(weir)),
+    row(`in dollars, ${model}`, dollars(weir), "$"),
+    row("over a clairvoyant", tokensOf(weir) / tokensOf(clairvoyant), "×", { atMost: 1.15 }),
+    row("send the last N, in dollars", dollars(last), "$"),
+    row("summarise at 80 %, and wait, in dollars", dollars(waiting), "$"),
+  ];
+}
