@@ -5,6 +5,7 @@ import {
   type CacheUse,
   chatPrompt,
   fullPrice,
+  implicitlyMarked,
   PREFIX_CACHE,
   type PromptPart,
   ProviderCache,
@@ -21,7 +22,7 @@ import { Simulation } from "../../src/tune/simulation.ts";
 import { type Agent, budgetOf } from "../../src/turn/agent.ts";
 import { createTalk } from "../support/conversation.ts";
 import { type Bench, type Row, sum } from "../support/figure.ts";
-import { type Spoken, spokenIn, turnsOf } from "./spoken.ts";
+import { type Spoken, spokenIn } from "./spoken.ts";
 
 /** A provider's cache, and the model at whose list price its tokens are told in dollars. */
 interface PricedCache {
@@ -57,7 +58,8 @@ export const PRICED_CACHES: readonly PricedCache[] = [
   { name: "blocks, as the pace says", rule: BLOCKS, species: BLOCK_CACHE, ...SONNET },
 ];
 
-const RECORDINGS = ["channel-irc-other", "channel-irc-ubuntu", "recall-locomo"] as const;
+/** With how many conversations of each. */
+const RECORDINGS = { "channel-irc-other": 3, "channel-irc-ubuntu": 1, "recall-locomo": 1 };
 const WINDOW = 32_768;
 /** How long a summary takes, ms. */
 const SUMMARISER_MS = 20_000;
@@ -73,8 +75,8 @@ interface Bill {
 /** What recorded channels cost under each cache, with the times at which people spoke. */
 export function arrivalRows(bench: Bench, folder: string): Row[] {
   const rows: Row[] = [];
-  for (const recording of RECORDINGS) {
-    const talks = spokenIn(folder, recording, bench.isQuick ? 1 : 3);
+  for (const [recording, most] of Object.entries(RECORDINGS)) {
+    const talks = spokenIn(folder, recording, bench.isQuick ? 1 : most);
     for (const cache of PRICED_CACHES) {
       const name = `${recording}, ${cache.name}`;
       rows.push(...rowsOf(name, cache, billsOf(cache, talks)));
@@ -84,18 +86,24 @@ export function arrivalRows(bench: Bench, folder: string): Row[] {
   return rows;
 }
 
-type Bills = Readonly<Record<"weir" | "clairvoyant" | "last" | "waiting", Bill>>;
+type Bills = Readonly<Record<"weir" | "unaware" | "clairvoyant" | "last" | "waiting", Bill>>;
+/** Weir; or without knowing the cache, whose provider marks the latest message; or knowing when the next request comes. */
+type Way = "weir" | "unaware" | { readonly weight: number };
 
 function billsOf(cache: PricedCache, talks: readonly Spoken[]): Bills {
   const together = (hold: (talk: Spoken) => Bill): Bill => {
     const bills = talks.map(hold);
     return { uses: bills.flatMap(({ uses }) => uses), summariser: sum(bills.map((one) => one.summariser)) };
   };
+  const own = new Map(talks.map((talk) => [talk, simulate(cache, talk, "weir")]));
+  const weir = (talk: Spoken): Bill => own.get(talk) ?? NOTHING;
   return {
-    weir: together((talk) => simulate(cache, talk, null)),
+    weir: together(weir),
+    unaware: together((talk) => simulate(cache, talk, "unaware")),
+    // The best that is known: of its plans, and of Weir's own.
     clairvoyant: together((talk) => {
-      const bills = WEIGHTS.map((weight) => simulate(cache, talk, weight));
-      return bills.reduce((best, one) => (tokensOf(one) < tokensOf(best) ? one : best));
+      const bills = WEIGHTS.map((weight) => simulate(cache, talk, { weight }));
+      return bills.reduce((best, one) => (tokensOf(one) < tokensOf(best) ? one : best), weir(talk));
     }),
     last: together((talk) => holdPlainly(cache, talk, "last")),
     waiting: together((talk) => holdPlainly(cache, talk, "waiting")),
@@ -106,13 +114,15 @@ function tokensOf({ uses, summariser }: Bill): number {
   return sum(uses.map(fullPrice)) + summariser;
 }
 
-/** @param weight null: Weir; else a clairvoyant, to whom a landing in a warm cache is worth so much of its price */
-function simulate(cache: PricedCache, talk: Spoken, weight: number | null): Bill {
+const NOTHING: Bill = { uses: [], summariser: 0 };
+
+function simulate(cache: PricedCache, talk: Spoken, way: Way): Bill {
   const { rule } = cache;
-  const agent = agentWith(cache);
+  const agent = agentWith(cache, way);
+  const weight = typeof way === "string" ? null : way.weight;
   const provider = new ProviderCache(cache.species);
-  const times = turnsOf(talk).map(({ at }) => at);
-  const timeOf = new Map(turnsOf(talk).map(({ turn, at }) => [turn.turn.id, at]));
+  const times = talk.turns.map(({ at }) => at);
+  const timeOf = new Map(talk.turns.map(({ turn, at }) => [turn.turn.id, at]));
   const pace = new Pace();
   const uses: CacheUse[] = [];
   let now = 0;
@@ -138,10 +148,11 @@ function simulate(cache: PricedCache, talk: Spoken, weight: number | null): Bill
             );
       const waits = pace.waitsUpTo({ id, at });
       pace.note(id, at);
-      uses.push(provider.use(promptOf(context, rule, waits, known), at));
+      const parts = promptOf(context, rule, waits, known);
+      uses.push(provider.use(way === "unaware" ? implicitlyMarked(parts) : parts, at));
     },
   });
-  simulation.expect(turnsOf(talk).map(({ turn }) => turn));
+  simulation.expect(talk.turns.map(({ turn }) => turn));
   for (const entry of talk.entries) {
     now = entry.at.getTime();
     simulation.take(entry);
@@ -150,11 +161,17 @@ function simulate(cache: PricedCache, talk: Spoken, weight: number | null): Bill
   return { uses, summariser: simulation.outcome.tokens.summariserRead };
 }
 
-function agentWith({ model, rule, price }: PricedCache): Agent {
+function agentWith({ model, rule, price }: PricedCache, way: Way): Agent {
   const agent = defaultAgent();
+  const isAware = way !== "unaware";
   return {
     ...agent,
-    models: { ...agent.models, nameOf: () => model, priceOf: () => price, cacheRule: () => rule },
+    models: {
+      ...agent.models,
+      nameOf: () => model,
+      priceOf: () => price,
+      cacheRule: () => (isAware ? rule : undefined),
+    },
     config: { ...agent.config, contextWindow: WINDOW },
   };
 }
@@ -226,7 +243,7 @@ const KEPT = 20;
 function holdPlainly({ species }: PricedCache, talk: Spoken, way: "last" | "waiting"): Bill {
   const provider = new ProviderCache(species);
   const summary = createTalk(13);
-  const times = new Map(turnsOf(talk).map(({ turn, at }) => [turn.turn.toSeq, at]));
+  const times = new Map(talk.turns.map(({ turn, at }) => [turn.turn.toSeq, at]));
   const uses: CacheUse[] = [];
   let history: { readonly role: string; readonly content: string }[] = [];
   let summariser = 0;
@@ -242,12 +259,7 @@ function holdPlainly({ species }: PricedCache, talk: Spoken, way: "last" | "wait
       history = [{ role: "user", content: `Summary: ${summary(1020)}` }, ...history.slice(-KEPT)];
     }
     const parts = chatPrompt({ messages: [SYSTEM, ...history] });
-    uses.push(
-      provider.use(
-        parts.map((part, index) => ({ ...part, mark: index === parts.length - 1 ? "" : null })),
-        at,
-      ),
-    );
+    uses.push(provider.use(implicitlyMarked(parts), at));
   }
   return { uses, summariser };
 }
@@ -260,7 +272,7 @@ function rowsOf(name: string, { price, model }: PricedCache, bills: Bills): Row[
   const row = (what: string, value: number, unit = "tokens", bar?: Row["bar"]): Row => {
     return { what: `${name}: ${what}`, value, unit, ...(bar !== undefined && { bar }) };
   };
-  const { weir, clairvoyant, last, waiting } = bills;
+  const { weir, unaware, clairvoyant, last, waiting } = bills;
   const of = (part: "read" | "written" | "plain"): number => sum(weir.uses.map((use) => use[part]));
   const dollars = (bill: Bill): number => (tokensOf(bill) * price.input) / 1_000_000;
   return [
@@ -271,6 +283,7 @@ function rowsOf(name: string, { price, model }: PricedCache, bills: Bills): Row[
     row("at full price", tokensOf(weir)),
     row(`in dollars, ${model}`, dollars(weir), "$"),
     row("over a clairvoyant", tokensOf(weir) / tokensOf(clairvoyant), "×", { atMost: 1.15 }),
+    row("without marks of its own, in dollars", dollars(unaware), "$"),
     row("send the last N, in dollars", dollars(last), "$"),
     row("summarise at 80 %, and wait, in dollars", dollars(waiting), "$"),
   ];

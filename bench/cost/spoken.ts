@@ -34,10 +34,6 @@ export function spokenIn(folder: string, recording: string, most: number): Spoke
   return [...byTalk.values()].slice(0, most).map((messages) => spoken(messages.slice(0, MOST_MESSAGES)));
 }
 
-export function turnsOf({ turns }: Spoken): readonly AnsweredTurn[] {
-  return turns;
-}
-
 function spoken(messages: readonly RecordedMessage[]): Spoken {
   const people = new Set(messages.map(({ author }) => author)).size;
   const every = people > 2 ? ASKED_EVERY.channel : ASKED_EVERY.pair;
