@@ -13,10 +13,10 @@ import {
 import { defaultAgent } from "../../test/context/agent.ts";
 import { decide, mustLand, tokensOnceLanded } from "../../src/compactor/policy/policy.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
-import { type Context, contextMessages, stableEnds } from "../../src/core/context.ts";
+import { type Context, contextRequest } from "../../src/core/context.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";
 import { Pace } from "../../src/core/pace.ts";
-import { cacheMarks, partsOf } from "../../src/llm/caches/marks.ts";
+import { cacheMarks, markedParts } from "../../src/llm/caches/marks.ts";
 import { type CacheLife, type CacheRule, cacheRuleOf } from "../../src/llm/caches/rules.ts";
 import { Simulation } from "../../src/tune/simulation.ts";
 import { type Agent, budgetOf } from "../../src/turn/agent.ts";
@@ -182,17 +182,13 @@ function promptOf(
   waits: readonly number[],
   known: CacheLife | null | undefined,
 ): PromptPart[] {
-  const messages = contextMessages(context);
-  const ends = stableEnds(context).map((end) => ({ message: end - 1, length: Infinity }));
-  const request = { messages, tools: context.tools, stableEnds: ends, waits };
+  const request = { ...contextRequest(context), tools: context.tools, waits };
   const marks = cacheMarks(request, rule, true, known);
   return chatPrompt({
     tools: context.tools,
-    messages: messages.map((message, place) => {
-      const parts = partsOf(
-        message.text,
-        marks.ends.filter((end) => end.message === place),
-      );
+    messages: request.messages.map((message, place) => {
+      const ends = marks.ends.filter((end) => end.message === place);
+      const parts = markedParts(message, ends).flatMap((part) => ("image" in part ? [] : part));
       return {
         role: message.role,
         content: parts.map(({ text, isMarked }) => ({ type: "text", text, ...(isMarked && marks.ofPart) })),

@@ -4,7 +4,7 @@ import { IMAGE_TOKENS, type ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
-import { type Context, contextMessages, imageCount, stableEnds } from "../core/context.ts";
+import { type Context, contextRequest, imageCount } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -134,7 +134,7 @@ export async function runTurn(
   clock: { now: () => Date },
   signal: AbortSignal,
 ): Promise<TurnResult> {
-  const run = new TurnRun(agent, channel, turn, clock, signal);
+  const run = new TurnRun(agent, channel, turn, clock.now(), signal);
   try {
     return { outcome: await run.untilOutcome(), modelMs: run.modelMs };
   } catch (error) {
@@ -163,26 +163,21 @@ class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
   readonly #turn: TurnRange;
-  readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
   #found: LookedUp = NOTHING_LOOKED_UP;
+  /** All requests of a turn say the same time, so that each begins as the one before it. */
+  readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
   /** What was shown last of an answer that was not the last. */
   #shownBefore = "";
 
-  constructor(
-    agent: Agent,
-    channel: TurnChannel,
-    turn: TurnRange,
-    clock: { now: () => Date },
-    signal: AbortSignal,
-  ) {
+  constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date, signal: AbortSignal) {
     this.#agent = agent;
     this.#channel = channel;
     this.#turn = turn;
-    this.#clock = clock;
+    this.#now = now;
     this.#signal = signal;
     this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
@@ -210,7 +205,7 @@ class TurnRun {
     const name = models.nameOf(config.model);
     if (name === undefined || history.ahead.length === 0) return history;
     const { pace } = this.#channel;
-    const cache = cacheOf(this.#agent, name, pace, this.#clock.now().getTime(), this.#turn.id);
+    const cache = cacheOf(this.#agent, name, pace, this.#now.getTime(), this.#turn.id);
     if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
     return this.#channel.snapshot();
   }
@@ -331,7 +326,7 @@ class TurnRun {
     const fitNow = async (): Promise<Fit> => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
-      const now = this.#clock.now();
+      const now = this.#now;
       const found = isSeeing ? this.#found : withoutImages(this.#found);
       const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
       return fitContext(contextSources(agent, situation), budget);
@@ -354,14 +349,13 @@ class TurnRun {
     return agent.models.model.answer(
       {
         model: name,
-        messages: contextMessages(fit.context),
-        stableEnds: stableEnds(fit.context),
+        ...contextRequest(fit.context),
         tools: fit.context.tools,
         toolChoice,
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
-        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#clock.now().getTime() }),
+        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
       },
       {
         signal: this.#signal,

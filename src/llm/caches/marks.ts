@@ -1,4 +1,11 @@
-import { type ModelMessage, messageCharacters, type TextEnd, type ToolSpec } from "../../core/context.ts";
+import { contentParts } from "../../core/canonical.ts";
+import {
+  type ModelImage,
+  type ModelMessage,
+  messageCharacters,
+  type TextEnd,
+  type ToolSpec,
+} from "../../core/context.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
 import { type CacheFields, cacheFieldsOf } from "./fields.ts";
@@ -84,19 +91,26 @@ function withEnds(stable: readonly TextEnd[], marked: readonly TextEnd[]): Pick<
   return { ends: ends.map((end) => ({ ...end, isMarked: isMarked(end) })) };
 }
 
-/** The parts of a message's text. Pure. @returns one part where nothing splits it */
-export function partsOf(
-  text: string,
+export interface MarkedPart {
+  readonly text: string;
+  readonly isMarked: boolean;
+}
+
+/** A message's parts, in their order. Pure. */
+export function markedParts(
+  message: ModelMessage,
   ends: readonly PartEnd[],
-): { readonly text: string; readonly isMarked: boolean }[] {
-  const parts: { text: string; isMarked: boolean }[] = [];
-  let from = 0;
-  for (const { length, isMarked } of ends) {
-    parts.push({ text: text.slice(from, length), isMarked });
-    from = length;
-  }
-  if (from < text.length || parts.length === 0) parts.push({ text: text.slice(from), isMarked: false });
-  return parts;
+): (MarkedPart | { readonly image: ModelImage })[] {
+  const marked = new Set(ends.flatMap(({ length, isMarked }) => (isMarked ? [length] : [])));
+  let length = 0;
+  return contentParts(
+    message,
+    ends.map((end) => end.length),
+  ).map((part) => {
+    if ("image" in part) return part;
+    length += part.text.length;
+    return { text: part.text, isMarked: marked.has(length) };
+  });
 }
 
 /** The end itself, or that of the last text before it that can carry a mark. */

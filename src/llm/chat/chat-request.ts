@@ -1,11 +1,13 @@
 import type {
   ChatCompletionContentPart,
+  ChatCompletionContentPartText,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 
-import type { ModelMessage } from "../../core/context.ts";
-import { type CacheMarks, cacheMarks, partsOf } from "../caches/marks.ts";
+import { imagesOf } from "../../core/canonical.ts";
+import type { ModelImage, ModelMessage } from "../../core/context.ts";
+import { type CacheMarks, cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
 import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
@@ -136,8 +138,7 @@ export function chatRequestBody(
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
       const ends = marks.ends.filter((end) => end.message === place);
-      const plain = messageParam(message);
-      const param = ends.length === 0 ? plain : inParts(plain, partsOf(message.text, ends), marks.ofPart);
+      const param = messageParam(message, ends, marks.ofPart);
       const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
@@ -164,29 +165,25 @@ const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" }
 
 /** LiteLLM hands on a result's parts as they are, where Anthropic refuses the mark: OpenAI alone takes one there. */
 function chatMarks(request: ModelRequest, rule: CacheRule | undefined): CacheMarks {
-  const stableEnds = request.stableEnds?.map((end) => ({ message: end - 1, length: Infinity }));
-  return cacheMarks({ ...request, stableEnds }, rule, rule?.marks === "breakpoints");
+  return cacheMarks(request, rule, rule?.marks === "breakpoints");
 }
 
-/** With its text in parts, of which some are marked for the server's cache. No byte of the text changes. */
-function inParts<Param extends ChatCompletionMessageParam>(
-  param: Param,
-  parts: readonly { readonly text: string; readonly isMarked: boolean }[],
+/**
+ * @param ends where its text is split into parts
+ * @param fields of a part that is marked
+ */
+function messageParam(
+  message: ModelMessage,
+  ends: readonly PartEnd[],
   fields: object,
-): Param {
-  const texts = parts.map(({ text, isMarked }) => ({ type: "text" as const, text, ...(isMarked && fields) }));
-  const others = Array.isArray(param.content) ? param.content.slice(1) : [];
-  return { ...param, content: [...texts, ...others] };
-}
-
-function messageParam(message: ModelMessage): ChatCompletionMessageParam {
+): ChatCompletionMessageParam {
   switch (message.role) {
     case "system":
-      return { role: "system", content: message.text };
+      return { role: "system", content: textContent(message, ends, fields) };
     case "user":
-      return { role: "user", content: userContent(message) };
+      return { role: "user", content: userContent(message, ends, fields) };
     case "tool":
-      return { role: "tool", tool_call_id: message.callId, content: message.text };
+      return { role: "tool", tool_call_id: message.callId, content: textContent(message, ends, fields) };
     case "assistant":
       return {
         role: "assistant",
@@ -199,16 +196,32 @@ function messageParam(message: ModelMessage): ChatCompletionMessageParam {
   }
 }
 
-function userContent({
-  text,
-  images = [],
-}: ModelMessage & { role: "user" }): string | ChatCompletionContentPart[] {
-  if (images.length === 0) return text;
-  const pictures = images.map(({ type, base64 }) => ({
-    type: "image_url" as const,
-    image_url: { url: `data:${type};base64,${base64}` },
-  }));
-  return [{ type: "text", text }, ...pictures];
+function userContent(
+  message: ModelMessage & { role: "user" },
+  ends: readonly PartEnd[],
+  fields: object,
+): string | ChatCompletionContentPart[] {
+  if (imagesOf(message).length === 0) return textContent(message, ends, fields);
+  return markedParts(message, ends).map((part) =>
+    "image" in part ? imageParam(part.image) : textParam(part, fields),
+  );
+}
+
+function textContent(
+  message: ModelMessage,
+  ends: readonly PartEnd[],
+  fields: object,
+): string | ChatCompletionContentPartText[] {
+  if (ends.length === 0) return message.text;
+  return markedParts(message, ends).flatMap((part) => ("image" in part ? [] : textParam(part, fields)));
+}
+
+function textParam({ text, isMarked }: MarkedPart, fields: object): ChatCompletionContentPartText {
+  return { type: "text", text, ...(isMarked && fields) };
+}
+
+function imageParam({ type, base64 }: ModelImage): ChatCompletionContentPart {
+  return { type: "image_url", image_url: { url: `data:${type};base64,${base64}` } };
 }
 
 function callParam({ id, name, arguments: json }: ToolCall) {

@@ -3,7 +3,8 @@ import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import type { EntryReference, ToolCall } from "../../core/entry.ts";
-import type { ModelMessage } from "../../core/context.ts";
+import { canonical } from "../../core/canonical.ts";
+import type { ModelMessage, TextEnd } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
@@ -250,16 +251,17 @@ class SubagentRun {
     if (made === null) throw new ModelError("context_length", name, "the task is over the window");
     const estimated = made.tokens + described;
     onSend({ model: name, estimated, budget });
+    const { messages } = canonical(made.messages);
     return models.model.answer(
       {
         model: name,
-        messages: made.messages,
+        messages,
         tools,
         toolChoice,
         maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
         temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
-        stableEnds: [1, made.messages.length],
+        stableEnds: [endOfText(messages, 0), endOfText(messages, messages.length - 1)],
       },
       {
         signal: this.#signal,
@@ -271,4 +273,8 @@ class SubagentRun {
       },
     );
   }
+}
+
+function endOfText(messages: readonly ModelMessage[], message: number): TextEnd {
+  return { message, length: messages[message]?.text.length ?? 0 };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
-import { type CachedRequest, cacheMarks, partsOf } from "../../../src/llm/caches/marks.ts";
+import { type CachedRequest, cacheMarks, markedParts } from "../../../src/llm/caches/marks.ts";
 import { type CacheRule, cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 
 const BREAKPOINTS = cacheRuleOf({
@@ -144,14 +144,15 @@ describe("what else is marked", () => {
 
 test("parts of a text are all of it", () => {
   const end = (length: number, isMarked = true) => ({ message: 0, length, isMarked });
-  assert.deepEqual(partsOf("one two", []), [{ text: "one two", isMarked: false }]);
-  assert.deepEqual(partsOf("one two", [end(3)]), [
-    { text: "one", isMarked: true },
-    { text: " two", isMarked: false },
+  const parts = (text: string, ...ends: ReturnType<typeof end>[]) =>
+    markedParts(said(text), ends).map((part) => ("image" in part ? null : [part.text, part.isMarked]));
+  assert.deepEqual(parts("one two"), [["one two", false]]);
+  assert.deepEqual(parts("one two", end(3)), [
+    ["one", true],
+    [" two", false],
   ]);
-  assert.deepEqual(partsOf("one two", [end(3, false), end(7)]), [
-    { text: "one", isMarked: false },
-    { text: " two", isMarked: true },
+  assert.deepEqual(parts("one two", end(3, false), end(7)), [
+    ["one", false],
+    [" two", true],
   ]);
-  assert.deepEqual(partsOf("", []), [{ text: "", isMarked: false }]);
 });
