@@ -1,0 +1,41 @@
+// proves: src/llm/model-provider.ts, src/llm/chat/chat-model.ts, src/llm/http/model-failure.ts, src/turn/window-retry.ts
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useProxies } from "../../src/network/use-proxies.ts";
+import { pendingReason } from "./pending.ts";
+import { assertDiscreet, type Habitat, openHabitat, SCENES } from "./scenes.ts";
+import { CARELESS } from "./species/careless.ts";
+import { HOSTED } from "./species/hosted.ts";
+import { LOCAL } from "./species/local.ts";
+import { openCage } from "./zoo.ts";
+
+const ALL = [...HOSTED, ...LOCAL, ...CARELESS];
+
+for (const species of ALL) {
+  test(species.name, async (suite) => {
+    assert.ok(
+      species.sources.length > 0 && species.sources.every((one) => URL.canParse(one)),
+      "it names its sources",
+    );
+    await using cage = await openCage(species);
+    // Public names lead to the zoo.
+    using _ = useProxies({ http: cage.proxy, https: null, except: "" });
+    let habitat: Habitat | Error;
+    try {
+      habitat = await openHabitat(cage);
+    } catch (error) {
+      habitat = error instanceof Error ? error : new Error(String(error));
+    }
+    for (const [name, scene] of Object.entries(SCENES)) {
+      if (species.scenes !== undefined && !species.scenes.includes(name)) continue;
+      const todo = pendingReason(species.name, name);
+      await suite.test(name, todo === undefined ? {} : { todo }, async () => {
+        if (habitat instanceof Error) throw habitat;
+        await scene(habitat);
+      });
+    }
+    if (habitat instanceof Error) return;
+    assertDiscreet(habitat);
+    await habitat[Symbol.asyncDispose]();
+  });
+}
