@@ -1,8 +1,63 @@
-/** Cells of the table that do not pass yet: what is missing. A cell that passes is taken out. */
+/** Cells of the table of species and scenes that do not pass yet, by what is missing. A cell that passes is taken out. */
+const PENDING: readonly (readonly [
+  why: string,
+  species: readonly string[],
+  scenes: readonly string[] | "all",
+])[] = [
+  [
+    "a request in a form that strict templates take",
+    [
+      "vLLM, a template like Gemma's",
+      "vLLM, a template like Mistral's",
+      "llama.cpp with --jinja",
+      "DeepSeek",
+    ],
+    "all",
+  ],
+  ["the other two APIs", ["Responses", "Anthropic", "Copilot"], "all"],
+  [
+    "windows by rule, fallbacks fitted to their own",
+    [
+      "OpenAI to 5.5",
+      "OpenAI from 5.6",
+      "Azure",
+      "OpenRouter",
+      "Gemini's OpenAI form",
+      "Mistral",
+      "Groq",
+      "vLLM",
+      "vLLM without tools",
+      "Ollama on another port",
+      "Ollama behind a gateway",
+      "Ollama that refuses",
+      "Ollama, a model without tools",
+      "LM Studio",
+      "LM Studio that answers with nothing",
+      "refusals that nobody knows",
+    ],
+    ["a conversation that overflows", "a fallback"],
+  ],
+  ["marks for caches that look at breakpoints alone", ["OpenAI from 5.6"], ["a landing"]],
+  [
+    "a reader of streams that is lenient, and errors by their reason",
+    [
+      "llama.cpp without --jinja",
+      "[DONE] without a finish reason",
+      "ids as numbers",
+      "pieces under a wrong index",
+      "a closing think mark alone",
+      "the whole text once more at the end",
+      "gzip that nobody asked for",
+      "an account without money",
+    ],
+    "all",
+  ],
+  ["errors by their reason", ["Groq"], ["two parallel calls"]],
+];
+
+/** Why a cell does not have to pass; undefined: it has to. */
 export function pendingReason(species: string, scene: string): string | undefined {
   return PENDING.find(
-    ([kind, scenes]) => kind === species && (scenes === "all" || scenes.includes(scene)),
-  )?.[2];
+    ([, kinds, scenes]) => kinds.includes(species) && (scenes === "all" || scenes.includes(scene)),
+  )?.[0];
 }
-
-const PENDING: readonly (readonly [string, "all" | readonly string[], string])[] = [];

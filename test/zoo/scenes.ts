@@ -48,6 +48,8 @@ keep_messages = 4
 write_ahead = false
 `;
   return `
+[llm]
+max_retries = 1
 [models."${SPARE}"]
 context_window = 8000
 ${agent("main", `model = "${model}"`)}
@@ -259,10 +261,15 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
     const asked = cage.visits.length;
     const id = `asked-${++count}`;
     await weir.say("Weir, hold on", { room: "stopped", id });
-    await cage.visited(asked + 1);
-    while (cage.visits.at(-1)?.refused !== null) await cage.visited(cage.visits.length + 1);
+    const settled = weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    const isTaken = (): boolean => cage.visits.slice(asked).some(({ refused }) => refused === null);
+    const taken = async (): Promise<void> => {
+      while (!isTaken()) await cage.visited(cage.visits.length + 1);
+    };
+    await Promise.race([taken(), settled]);
+    assert.ok(isTaken(), `nothing was taken: ${JSON.stringify(weir.events.at(-1))}`);
     assert.equal(await command(habitat, "stopped", "stop"), "Stopped.");
-    const { outcome } = await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    const { outcome } = await settled;
     assert.equal(outcome, "stopped");
     const shown = weir.platform.texts("stopped").join("\n");
     assert.ok(HELD.startsWith(shown.replace("… (stopped)", "").trim()), shown);
@@ -279,7 +286,7 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
           event.type === "compaction" && event.channel === `test:${room}` && event.phase === "committed",
       );
     while (!isLanded() && turns.length < 24) {
-      const filler = "the river stood above the old mark by the mill. ".repeat(20);
+      const filler = "the river stood above the old mark by the mill. ".repeat(45);
       const words = `${filler} Weir, say "Number ${turns.length}."`;
       const turned = await turn(habitat, room, words);
       assertAnswered(turned, `Number ${turns.length}.`, 1);
@@ -317,9 +324,11 @@ function isEmergencyIn(room: string): (event: WeirEvent) => boolean {
 /** What Weir has written down of its calls is what the server has counted. */
 function assertBooked({ weir, cage, species }: Habitat): void {
   if (species.form.usage === "never") return;
-  const booked = weir.events.filter((event) => event.type === "model_call");
-  const known = booked.flatMap(({ promptTokens: tokens, cachedTokens }) =>
-    tokens === null ? [] : [{ tokens, read: cachedTokens ?? 0 }],
+  const booked = weir.events.filter((event) => event.type === "model_call" && event.outcome !== "aborted");
+  const known = booked.flatMap((event) =>
+    event.type !== "model_call" || event.promptTokens === null
+      ? []
+      : [{ tokens: event.promptTokens, read: event.cachedTokens ?? 0 }],
   );
   const answered = cage.visits.flatMap(({ paid, isAborted }) => (paid === null || isAborted ? [] : [paid]));
   const told = answered.map(({ plain, read, written }) => ({ tokens: plain + read + written, read }));

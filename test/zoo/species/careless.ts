@@ -22,12 +22,21 @@ const right: Species = {
   side: lists((id) => ({ id })),
 };
 
+/** What a fault in the form of answers can touch. */
+const TOUCHED = [
+  "first turn",
+  "two parallel calls",
+  "thinking",
+  "a summary with memories",
+  "a stop in the middle",
+];
+
 function bent(name: string, source: string, form: Partial<ChatForm>): Species {
-  return { ...right, name, sources: [source], form: { ...PLAIN_FORM, ...form } };
+  return { ...right, name, sources: [source], scenes: TOUCHED, form: { ...PLAIN_FORM, ...form } };
 }
 
 function once(name: string, source: string, refusal: Refusal): Species {
-  return { ...right, name, sources: [source], once: () => refusal };
+  return { ...right, name, sources: [source], scenes: TOUCHED, once: () => refusal };
 }
 
 const quota: Species = {
@@ -47,6 +56,7 @@ const quota: Species = {
 };
 
 export const CARELESS: readonly Species[] = [
+  { ...right, name: "refusals that nobody knows" },
   bent("[DONE] without a finish reason", "https://github.com/anomalyco/opencode/issues/43882", {
     end: "done",
   }),
