@@ -24,7 +24,7 @@ const OTHERWISE = "Noted.";
 const NOTHING = { thoughts: THOUGHT, text: "", calls: [], isHeld: false };
 const SUMMARISER = /^You write the running summary/;
 const CUE =
-  /\bsay "(?<words>[^"]+)"|\b(?<held>hold on)\b|look up (?<one>\w+) and (?<two>\w+)|(?<see>what do you see)/g;
+  /\bsay "(?<words>[^"]+)"|\b(?<held>hold on)\b|look up (?<one>\w+) and (?<two>\w+)|(?<see>what do you see)|Please call (?<tool>\w+) now|(?<password>What is the password)/g;
 
 export function think(asked: Asked): Said {
   return isOfSummariser(asked) ? summarise(asked) : answer(asked);
@@ -37,12 +37,19 @@ export function isOfSummariser({ turns }: Asked): boolean {
 function answer({ turns, mayCall }: Asked): Said {
   const place = turns.findLastIndex((turn) => turn.role === "user" && cueIn(turn) !== undefined);
   const cued = turns[place];
-  const { words, held, one, two, see } = (cued && cueIn(cued)) ?? {};
+  const { words, held, one, two, see, tool, password } = (cued && cueIn(cued)) ?? {};
   if (held !== undefined) return { ...NOTHING, text: HELD, isHeld: true };
   if (see !== undefined) {
     const images = turns.reduce((sum, turn) => sum + turn.images, 0);
     return { ...NOTHING, text: `I see ${images} pictures.` };
   }
+  if (password !== undefined) {
+    const [, word = "unknown"] = /The password is (\w+)/.exec(turns.map(textOf).join("\n")) ?? [];
+    return { ...NOTHING, text: word };
+  }
+  const isCalled = turns.slice(place + 1).some(({ role }) => role !== "user");
+  if (tool !== undefined && mayCall && !isCalled)
+    return { ...NOTHING, calls: [{ name: tool, arguments: { query: "parcel" } }] };
   if (one === undefined || two === undefined) return { ...NOTHING, text: words ?? OTHERWISE };
   const found = turns
     .slice(place + 1)
