@@ -21,10 +21,13 @@ export const SUMMARY = "Ann measures the river each morning and wears a teal bad
 export const FACT = "my badge is teal";
 
 const OTHERWISE = "Noted.";
+/** What a subagent is given to do, and what it says of that. */
+const TASK = "look up epsilon and zeta";
+export const DONE = "Looked up: epsilon, zeta.";
 const NOTHING = { thoughts: THOUGHT, text: "", calls: [], isHeld: false };
 const SUMMARISER = /^You write the running summary/;
 const CUE =
-  /\bsay "(?<words>[^"]+)"|\b(?<held>hold on)\b|look up (?<one>\w+) and (?<two>\w+)|(?<see>what do you see)|Please call (?<tool>\w+) now|(?<password>What is the password)/g;
+  /\bsay "(?<words>[^"]+)"|\b(?<held>hold on)\b|look up (?<one>\w+) and (?<two>\w+)|(?<see>what do you see)|Please call (?<tool>\w+) now|(?<password>What is the password)|(?<hands>delegate it)/g;
 
 export function think(asked: Asked): Said {
   return isOfSummariser(asked) ? summarise(asked) : answer(asked);
@@ -37,7 +40,7 @@ export function isOfSummariser({ turns }: Asked): boolean {
 function answer({ turns, mayCall }: Asked): Said {
   const place = turns.findLastIndex((turn) => turn.role === "user" && cueIn(turn) !== undefined);
   const cued = turns[place];
-  const { words, held, one, two, see, tool, password } = (cued && cueIn(cued)) ?? {};
+  const { words, held, one, two, see, tool, password, hands } = (cued && cueIn(cued)) ?? {};
   if (held !== undefined) return { ...NOTHING, text: HELD, isHeld: true };
   if (see !== undefined) {
     const images = turns.reduce((sum, turn) => sum + turn.images, 0);
@@ -50,6 +53,12 @@ function answer({ turns, mayCall }: Asked): Said {
   const isCalled = turns.slice(place + 1).some(({ role }) => role !== "user");
   if (tool !== undefined && mayCall && !isCalled)
     return { ...NOTHING, calls: [{ name: tool, arguments: { query: "parcel" } }] };
+  if (hands !== undefined && mayCall && !isCalled)
+    return { ...NOTHING, calls: [{ name: "spawn_agent", arguments: { task: TASK } }] };
+  if (hands !== undefined) {
+    const isDone = turns.some((turn) => textOf(turn).includes(DONE));
+    return { ...NOTHING, text: isDone ? `They say: ${DONE}` : "They say nothing." };
+  }
   if (one === undefined || two === undefined) return { ...NOTHING, text: words ?? OTHERWISE };
   const found = turns
     .slice(place + 1)

@@ -9,6 +9,7 @@ const PENDING: readonly (readonly [
     [
       "vLLM, a template like Gemma's",
       "vLLM, a template like Mistral's",
+      "vLLM, a template without a system's message",
       "llama.cpp with --jinja",
       "DeepSeek",
     ],

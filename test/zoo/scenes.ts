@@ -10,7 +10,7 @@ import { createTestDatabase } from "../support/database.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { promptTokens, textOf } from "./asked.ts";
-import { AT_LENGTH, FACT, HELD, isOfSummariser, SUMMARY, THOUGHT } from "./mind.ts";
+import { AT_LENGTH, DONE, FACT, HELD, isOfSummariser, SUMMARY, THOUGHT } from "./mind.ts";
 import type { Species } from "./species.ts";
 import { type Cage, DEAD, SPARE, type Visit } from "./zoo.ts";
 
@@ -29,7 +29,8 @@ const KEY = "zoo-secret-key";
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   narrow: ["overflow"],
   backed: ["fallback"],
-  landing: ["summary", "at-length", "landing"],
+  landing: ["summary", "at-length", "landing", "merge"],
+  helped: ["subagent"],
 };
 
 function configFor({ model, narrow }: Species): string {
@@ -56,6 +57,10 @@ ${agent("main", `model = "${model}"`)}
 ${agent("narrow", `model = "${narrow}"`)}
 ${agent("backed", `model = "${DEAD}"\nfallbacks = ["${SPARE}"]`)}
 ${agent("landing", `model = "${model}"\ncontext_window = 8192`, true)}
+${agent("helped", `model = "${model}"`)}
+[agents.subagents]
+enabled = true
+${agent("second", `model = "${model}"`).replace('name = "Weir"', 'name = "Second"')}
 `;
 }
 
@@ -78,6 +83,7 @@ export async function openHabitat(cage: Cage): Promise<Habitat> {
           ...bindPlatform("test", agentId(agent)),
           channels: [...channels],
         })),
+        { ...bindPlatform("test", agentId("main")), channels: ["guests"], also: [agentId("second")] },
         bindPlatform("test", agentId("main")),
       ],
     }),
@@ -314,6 +320,45 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
     if (species.cache !== null)
       assert.ok(dear < 0.6, `the turns cost ${dear.toFixed(2)} of their full price`);
     assertBooked(habitat);
+  },
+};
+
+/** Where messages come in an unusual order: played at those who check it. */
+export const STRICT_SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>>> = {
+  async "a guest"(habitat) {
+    await chatter(habitat, "guests", 2);
+    assertAnswered(await turn(habitat, "guests", 'say "I am the first."'), "I am the first.", 1);
+    const guest = await turn(habitat, "guests", '@Second say "I am the second."');
+    assertAnswered(guest, "**Second:** I am the second.", 1);
+    assertAnswered(await turn(habitat, "guests", '@Second say "Still I am."'), "**Second:** Still I am.", 1);
+    assertAnswered(await turn(habitat, "guests", 'say "And I."'), "And I.", 1);
+  },
+
+  async "a subagent"(habitat) {
+    const turned = await turn(habitat, "subagent", "Weir, delegate it");
+    assertAnswered(turned, `They say: ${DONE}`, 4);
+    assertAnswered(await turn(habitat, "subagent", 'say "Thanks."'), "Thanks.", 1);
+  },
+
+  async "a merge"(habitat) {
+    const { weir } = habitat;
+    const isMerged = (): boolean =>
+      weir.events.some(
+        (event) =>
+          event.type === "compaction" &&
+          event.channel === "test:merge" &&
+          event.kind === "merge" &&
+          event.phase === "committed",
+      );
+    for (let round = 0; round < 12 && !isMerged(); round++) {
+      await chatter(habitat, "merge", 5);
+      assert.match(await command(habitat, "merge", "compact"), /^Summarised/);
+      await weir.daemon.registry.compactionsIdle();
+    }
+    assert.ok(isMerged(), "no summaries were merged");
+    assertAnswered(await turn(habitat, "merge", 'say "It is one."'), "It is one.", 1);
+    const rows = await habitat.open.sql<{ kind: string }>("select kind from summaries where level > 1");
+    assert.ok(rows.length > 0 && rows.every(({ kind }) => kind === "model"), JSON.stringify(rows));
   },
 };
 

@@ -76,6 +76,8 @@ export interface Species {
   readonly side: SideApi;
   /** False: models of it call no tools, and the first refusal of them is to be enough. */
   readonly tools?: false;
+  /** It checks the order of messages: scenes that bring unusual ones are played, too. */
+  readonly isStrict?: true;
   /** Which scenes are played; left out: all. */
   readonly scenes?: readonly string[];
   /** What a person reads of a turn that cannot be answered, and the operator; left out: it can. */

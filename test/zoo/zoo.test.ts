@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useProxies } from "../../src/network/use-proxies.ts";
 import { pendingReason } from "./pending.ts";
-import { assertDiscreet, type Habitat, openHabitat, SCENES } from "./scenes.ts";
+import { assertDiscreet, type Habitat, openHabitat, SCENES, STRICT_SCENES } from "./scenes.ts";
 import { CARELESS } from "./species/careless.ts";
 import { HOSTED } from "./species/hosted.ts";
 import { LOCAL } from "./species/local.ts";
@@ -26,7 +26,8 @@ for (const species of ALL) {
     } catch (error) {
       habitat = error instanceof Error ? error : new Error(String(error));
     }
-    for (const [name, scene] of Object.entries(SCENES)) {
+    const scenes = { ...SCENES, ...(species.isStrict === true && STRICT_SCENES) };
+    for (const [name, scene] of Object.entries(scenes)) {
       if (species.scenes !== undefined && !species.scenes.includes(name)) continue;
       const todo = pendingReason(species.name, name);
       await suite.test(name, todo === undefined ? {} : { todo }, async () => {

@@ -150,6 +150,7 @@ const azure: Species = {
 
 const anthropic: Species = {
   ...openAi,
+  isStrict: true,
   name: "Anthropic",
   sources: [
     "https://platform.claude.com/docs/en/build-with-claude/prompt-caching",
@@ -263,6 +264,7 @@ function googleError(message: string): Refusal {
 
 const mistral: Species = {
   ...openAi,
+  isStrict: true,
   name: "Mistral",
   sources: [
     "https://docs.mistral.ai/capabilities/function_calling",
@@ -364,6 +366,7 @@ const groq: Species = {
 
 const deepSeek: Species = {
   ...openAi,
+  isStrict: true,
   name: "DeepSeek",
   sources: [
     "https://api-docs.deepseek.com/guides/kv_cache",

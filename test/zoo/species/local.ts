@@ -50,6 +50,7 @@ const ALTERNATE = "Conversation roles must alternate user/assistant/user/assista
 /** Gemma's template knows no role `tool`, and takes the system's text into the first message. */
 const vllmGemma: Species = {
   ...vllm,
+  isStrict: true,
   name: "vLLM, a template like Gemma's",
   sources: [
     "https://github.com/google/adk-python/issues/1373",
@@ -73,6 +74,7 @@ const AFTER_SYSTEM =
 
 const vllmMistral: Species = {
   ...vllmGemma,
+  isStrict: true,
   name: "vLLM, a template like Mistral's",
   sources: [
     "https://github.com/vllm-project/vllm/issues/6862",
@@ -82,6 +84,19 @@ const vllmMistral: Species = {
   narrow: "mistralai/Mistral-Small-narrow",
   rules: [alternates({ system: "first", hasToolRole: true, words: AFTER_SYSTEM, refusal: vllmError })],
   form: { ...PLAIN_FORM, calls: "whole", ids: "short" },
+};
+
+/** As those of Gemma 2 and of the first Mistral: the system's text is the template's own business. */
+const vllmNoSystem: Species = {
+  ...vllmGemma,
+  name: "vLLM, a template without a system's message",
+  sources: [
+    "https://github.com/vllm-project/vllm/issues/2080",
+    "https://github.com/EricLBuehler/mistral.rs/issues/45",
+  ],
+  model: "google/gemma-2-27b-it",
+  narrow: "google/gemma-2-narrow",
+  rules: [alternates({ system: "refused", hasToolRole: false, words: ALTERNATE, refusal: vllmError })],
 };
 
 /** No tool parser was named when the server was started. */
@@ -109,6 +124,7 @@ const llamaProps: SideApi = (line, _, { model, window }) => {
 
 const llamaJinja: Species = {
   ...vllm,
+  isStrict: true,
   name: "llama.cpp with --jinja",
   sources: [
     "https://github.com/ggml-org/llama.cpp/pull/15780",
@@ -281,6 +297,7 @@ export const LOCAL: readonly Species[] = [
   vllm,
   vllmGemma,
   vllmMistral,
+  vllmNoSystem,
   vllmPlain,
   llamaJinja,
   llamaPlain,
