@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** One request for one answer. */
 export interface ModelRequest {
@@ -69,6 +70,8 @@ export interface TokenUsage {
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
+  /** Why it failed, where that is known. */
+  readonly reason?: FailureReason | undefined;
   /** As the server reported it; undefined: it reported nothing. */
   readonly usage: TokenUsage | undefined;
   /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
@@ -119,6 +122,10 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
+  /** Undefined: nobody knows why, or no server has said anything. */
+  readonly reason: FailureReason | undefined;
+  /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
+  readonly brief: string | undefined;
 
   constructor(
     kind: ModelErrorKind,
@@ -129,6 +136,8 @@ export class ModelError extends WeirError {
       status?: number | undefined;
       retryAfterMs?: number | undefined;
       window?: number | undefined;
+      reason?: FailureReason | undefined;
+      brief?: string | undefined;
     } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -137,6 +146,8 @@ export class ModelError extends WeirError {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.reason = details.reason;
+    this.brief = details.brief;
   }
 
   get retryable(): boolean {
@@ -144,9 +155,10 @@ export class ModelError extends WeirError {
   }
 
   /** A copy with another message and this error as its cause. */
-  withMessage(message: string): ModelError {
-    if (message === this.message) return this;
-    const { kind, model, status, retryAfterMs, window } = this;
-    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window });
+  withMessage(message: string, brief = this.brief): ModelError {
+    if (message === this.message && brief === this.brief) return this;
+    const { kind, model, status, retryAfterMs, window, reason } = this;
+    const details = { cause: this, status, retryAfterMs, window, reason, brief };
+    return new ModelError(kind, model, message, details);
   }
 }

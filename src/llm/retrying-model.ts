@@ -91,10 +91,16 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
   };
 }
 
-/** The last failure; its message ends with the first failure's if they differ. */
+/** The last failure; its message, and what is told of it, end with the first failure's if they differ. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
-  return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
+  const isOurs = last.brief === undefined && first.brief === undefined;
+  const brief = isOurs ? undefined : `${shortly(last)}; before it, ${first.model}: ${shortly(first)}`;
+  return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`, brief);
+}
+
+function shortly({ brief, message, reason }: ModelError): string {
+  return [reason, brief ?? message].filter((words) => words !== undefined).join(", ");
 }
 
 interface RetryRules {
@@ -118,10 +124,13 @@ async function answerWithRetries(
       return model.answer(request, progress.options);
     },
     (error, failures) => {
-      if (signal.aborted || failures + 1 >= retryOptions.maxAttempts) return null;
+      // A model that is being loaded answers soon: the time bounds the attempts alone.
+      const isLoading = error instanceof ModelError && error.reason === "loading";
+      if (signal.aborted || (!isLoading && failures + 1 >= retryOptions.maxAttempts)) return null;
       const waitMs = waitBeforeRetry(error, failures, retryOptions, hasFallback);
       if (waitMs === null || performance.now() + waitMs > until) return null;
-      notify(progress.options.onRetry, failures + 2, retryOptions.maxAttempts);
+      const attempts = Math.max(failures + 2, retryOptions.maxAttempts);
+      notify(progress.options.onRetry, failures + 2, attempts);
       return waitMs;
     },
     signal,
