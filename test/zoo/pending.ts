@@ -39,21 +39,6 @@ const PENDING: readonly (readonly [
     ["a conversation that overflows", "a fallback"],
   ],
   ["marks for caches that look at breakpoints alone", ["OpenAI from 5.6"], ["a landing"]],
-  [
-    "a reader of streams that is lenient, and errors by their reason",
-    [
-      "llama.cpp without --jinja",
-      "[DONE] without a finish reason",
-      "ids as numbers",
-      "pieces under a wrong index",
-      "a closing think mark alone",
-      "the whole text once more at the end",
-      "gzip that nobody asked for",
-      "an account without money",
-    ],
-    "all",
-  ],
-  ["errors by their reason", ["Groq"], ["two parallel calls"]],
 ];
 
 /** Why a cell does not have to pass; undefined: it has to. */

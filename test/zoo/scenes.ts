@@ -166,7 +166,7 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
       return;
     }
     assertAnswered(first, "Good morning to you all.", 1 + LEARNING);
-    assertAnswered(await turn(habitat, "first", 'and say "Bye."'), "Bye.", 1);
+    assertAnswered(await turn(habitat, "first", 'and say "Bye for now."'), "Bye for now.", 1);
     const other = await turn(habitat, "other", 'say "Here, too."');
     assertAnswered(other, "Here, too.", 1);
   },
@@ -181,7 +181,7 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
       (event) => event.type === "tool_called" && event.channel === "test:calls",
     );
     assert.equal(called.length, isWithout ? 0 : 2, "each call ran once");
-    assertAnswered(await turn(habitat, "calls", 'now say "Fine."'), "Fine.", 1);
+    assertAnswered(await turn(habitat, "calls", 'now say "All is fine."'), "All is fine.", 1);
     const again = await turn(habitat, "calls", "look up gamma and delta");
     assertAnswered(again, isWithout ? "Looked up: nothing." : "Looked up: gamma, delta.", 2);
   },
@@ -189,7 +189,7 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
   async thinking(habitat) {
     const { weir, cage, open } = habitat;
     assertAnswered(await turn(habitat, "thinking", 'say "Thought through."'), "Thought through.", 1);
-    assertAnswered(await turn(habitat, "thinking", 'say "Again."'), "Again.", 1);
+    assertAnswered(await turn(habitat, "thinking", 'say "Once again."'), "Once again.", 1);
     const shown = weir.platform.calls.map(({ message }) => message.text).join("\n");
     assert.ok(!shown.includes(THOUGHT), "nobody reads thoughts");
     const said = cage.visits.flatMap(({ asked }) => asked.turns.map(textOf)).join("\n");
@@ -379,6 +379,15 @@ function assertBooked({ weir, cage, species }: Habitat): void {
   const told = answered.map(({ plain, read, written }) => ({ tokens: plain + read + written, read }));
   const order = (one: { tokens: number }, other: { tokens: number }): number => one.tokens - other.tokens;
   assert.deepEqual(known.toSorted(order), told.toSorted(order));
+}
+
+/** After all scenes: a form that a model has refused is not sent to it again. */
+export function assertLearned({ cage }: Habitat): void {
+  const refused = cage.visits.flatMap(({ asked, refused: refusal, isForm }) =>
+    refusal === null || !isForm ? [] : [`${asked.model}: ${JSON.stringify(refusal.body)}`],
+  );
+  const again = refused.filter((one, place) => refused.indexOf(one) < place);
+  assert.deepEqual([...new Set(again)], []);
 }
 
 /** After all scenes: what must hold of everything that was said. */

@@ -21,6 +21,8 @@ export const SPARE = "spare-model";
 export interface Visit {
   readonly asked: Asked;
   readonly refused: Refusal | null;
+  /** What was refused is a form that the server never takes. */
+  readonly isForm: boolean;
   /** Null: it was turned away. */
   readonly paid: Paid | null;
   readonly headers: IncomingMessage["headers"];
@@ -112,9 +114,11 @@ class Keeper {
     }
     const asked = readAsked(api, JSON.parse(body));
     const seen = this.#through(asked);
-    const refused = this.#refusalOf(asked) ?? seen.refused;
+    const form = this.#formRefusal(asked);
+    const refused = form ?? this.#refusalOf(asked) ?? seen.refused;
     const paid = refused === null ? (seen.paid ?? this.#cache.pay(asked)) : null;
-    const visit: Visit = { asked, refused, paid, headers: request.headers, isAborted: false };
+    const isForm = form !== null;
+    const visit: Visit = { asked, refused, isForm, paid, headers: request.headers, isAborted: false };
     this.visits.push(visit);
     response.on("close", () => (visit.isAborted = !response.writableFinished));
     for (const wake of this.#waiting) wake();
@@ -129,14 +133,17 @@ class Keeper {
     await this.#write(response, written(told), said.isHeld);
   }
 
+  #formRefusal(asked: Asked): Refusal | null {
+    if (asked.model === DEAD) return null;
+    return this.#species.rules.map((one) => one(asked)).find((refusal) => refusal !== null) ?? null;
+  }
+
   #refusalOf(asked: Asked): Refusal | null {
-    const { rules, once: first } = this.#species;
+    const { once: first } = this.#species;
     if (asked.model === DEAD)
       return openAiError(404, `The model \`${DEAD}\` does not exist or you do not have access to it.`, {
         code: "model_not_found",
       });
-    const rule = rules.map((one) => one(asked)).find((refusal) => refusal !== null);
-    if (rule !== undefined) return rule;
     const refused = first?.(asked) ?? null;
     const key = JSON.stringify(refused?.body);
     if (refused === null || this.#seen.has(key)) return null;

@@ -39,21 +39,15 @@ function once(name: string, source: string, refusal: Refusal): Species {
   return { ...right, name, sources: [source], scenes: TOUCHED, once: () => refusal };
 }
 
-const quota: Species = {
-  ...right,
-  name: "an account without money",
-  sources: ["https://developers.openai.com/api/docs/guides/error-codes"],
-  rules: [
-    () =>
-      openAiError(
-        429,
-        "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
-        { type: "insufficient_quota", code: "insufficient_quota" },
-      ),
-  ],
-  scenes: ["first turn"],
-  fails: { person: /quota|credit|account/i, operator: /quota is spent/i, calls: 1 },
-};
+/** Nothing helps but what a person does. */
+function never(
+  name: string,
+  source: string,
+  refusal: Refusal,
+  fails: NonNullable<Species["fails"]>,
+): Species {
+  return { ...right, name, sources: [source], rules: [() => refusal], scenes: ["first turn"], fails };
+}
 
 export const CARELESS: readonly Species[] = [
   { ...right, name: "refusals that nobody knows" },
@@ -82,5 +76,63 @@ export const CARELESS: readonly Species[] = [
     status: 503,
     body: { error: { code: 503, message: "Loading model", type: "unavailable_error" } },
   }),
-  quota,
+  once(
+    "a call that was no JSON, told inside the stream",
+    "https://github.com/anomalyco/opencode/issues/1018",
+    {
+      status: 200,
+      headers: { "content-type": "text/event-stream" },
+      body: `event: error\ndata: ${JSON.stringify({
+        error: {
+          message:
+            "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+          type: "invalid_request_error",
+          code: "tool_use_failed",
+          failed_generation: "Tool use failed: JSON does not match the expected schema for tool calls",
+          status_code: 400,
+        },
+      })}\n\n`,
+    },
+  ),
+  never(
+    "an account without money",
+    "https://developers.openai.com/api/docs/guides/error-codes",
+    openAiError(
+      429,
+      "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+      { type: "insufficient_quota", code: "insufficient_quota" },
+    ),
+    { person: /used up/, operator: /quota is spent/, calls: 1 },
+  ),
+  never(
+    "a filter of prompts",
+    "https://github.com/compl-ai/compl-ai/issues/20",
+    {
+      status: 400,
+      body: {
+        error: {
+          message:
+            "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. To learn more about our content filtering policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766",
+          type: null,
+          param: "prompt",
+          code: "content_filter",
+          status: 400,
+          innererror: { code: "ResponsibleAIPolicyViolation" },
+        },
+      },
+    },
+    { person: /declines this/, operator: /declines what was said/, calls: 1 },
+  ),
+  never(
+    "a model that is withdrawn",
+    "https://developers.openai.com/api/docs/deprecations",
+    openAiError(
+      404,
+      "The model `house-model` has been deprecated, learn more here: https://platform.openai.com/docs/deprecations",
+      {
+        code: "model_not_found",
+      },
+    ),
+    { person: /not set up correctly/, operator: /does not offer the model any more/, calls: 1 },
+  ),
 ];
