@@ -24,7 +24,7 @@ export class UsageAnchor {
   /** Takes note of a call whose request was estimated so. */
   note({ model, outcome, usage }: ModelCallRecord, estimated: number): void {
     // A request that was estimated to fit was too long: the anchor is wrong.
-    if (outcome === "context_length") this.#last = null;
+    if (outcome === "context_length" && this.#last?.model === model) this.#last = null;
     if (outcome !== "answered" || usage === undefined) return;
     const report = { model, estimated, reported: usage.promptTokens };
     if (isTelling(report)) this.#last = report;

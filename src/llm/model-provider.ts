@@ -8,7 +8,14 @@ import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import type { ChatServer } from "./chat/chat-request.ts";
-import { KnownWindows, type Lessons, NO_LESSONS } from "./catalog/known-windows.ts";
+import {
+  type BelievedWindow,
+  type KnownWindow,
+  KnownWindows,
+  type Lessons,
+  NO_LESSONS,
+} from "./catalog/known-windows.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import { LearnedKeeper, type LearnedModel, type LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
@@ -16,7 +23,13 @@ import type { ListedModel } from "./catalog/model-listing.ts";
 import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer } from "./model.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
-import { isOllamaAt, OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
+import {
+  isOllamaAt,
+  OLLAMA_ORIGIN,
+  OllamaWindows,
+  probeOllama,
+  type RunningWindow,
+} from "./catalog/ollama.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
@@ -65,12 +78,16 @@ export interface Models extends AsyncDisposable {
    * @param configured the agent's setting (0: not set); what `[models]` says goes over it
    */
   windowOf(model: string, configured: number): number;
+  /** The same window, with how it is known and until when. */
+  knownWindow(model: string, configured: number): KnownWindow;
   /**
-   * Learns a window from a refusal. The window only shrinks, to 1,024 at least, and never below a prompt that
-   * the model has answered; it is forgotten after 30 days, or when `[models]` says a larger one than it did then.
-   * @param refusedBy the model that refused; a fallback's refusal is not kept for the next run
+   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least, and never below a
+   * prompt that the model has answered; it is forgotten after a day, one that the server has told (the default) after 30 days, or when
+   * `[models]` says a larger one than it did then.
    */
-  learnWindow(model: string, tokens: number, refusedBy?: string): void;
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void;
+  /** What a model's answers and refusals tell of its window. */
+  evidenceOf(model: string): WindowEvidence;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
   /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
@@ -90,6 +107,9 @@ export interface OpenModelsOptions {
   readonly learned?: LearnedModels;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
+  readonly onSilentCut?: Lessons["onSilentCut"];
+  /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
+  readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
 
 /**
@@ -116,7 +136,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       timeouts,
     };
     const lessons = openLessons(server.baseUrl, options);
-    return new ServerModels(config.models, server, isOllamaAt(url), lessons);
+    return new ServerModels(config.models, server, isOllamaAt(url), lessons, options.onSmallOllama);
   }
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);
@@ -129,7 +149,8 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
     takesCacheMarkers: cacheMarkersAt("", config.models),
     timeouts,
   };
-  return new ServerModels(config.models, server, true, openLessons(server.baseUrl, options));
+  const lessons = openLessons(server.baseUrl, options);
+  return new ServerModels(config.models, server, true, lessons, options.onSmallOllama);
 }
 
 /**
@@ -146,10 +167,11 @@ function cacheMarkersAt(hostname: string, models: readonly ModelConfig[]): (mode
 }
 
 /** What was learned of a server's models, with the writes that keep what will be. */
-function openLessons(baseUrl: string, { learned, onNotKept }: OpenModelsOptions): KeptLessons {
+function openLessons(baseUrl: string, { learned, onNotKept, onSilentCut }: OpenModelsOptions): KeptLessons {
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
-  if (learned === undefined) return { ...NO_LESSONS, end };
+  const told = onSilentCut === undefined ? {} : { onSilentCut };
+  if (learned === undefined) return { ...NO_LESSONS, ...told, end };
   // An address may hold a key in its path.
   const server = createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
   return {
@@ -159,6 +181,7 @@ function openLessons(baseUrl: string, { learned, onNotKept }: OpenModelsOptions)
     keepFactor: (model, factor) =>
       keeper.keep(`factor of ${model}`, async () => learned.keepFactor(server, model, factor)),
     now: () => new Date(),
+    ...told,
     end,
   };
 }
@@ -224,14 +247,12 @@ class ServerModels extends KnownWindows implements Models {
   readonly model: Model;
   readonly isOffline = false;
   readonly #server: ChatServer;
-  readonly #isOllama: boolean;
+  readonly #ollama: OllamaWindows;
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
   /** When to repeat a question that the server did not answer, by `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
-  /** Tokens of the windows with which Ollama runs models. */
-  readonly #inOllama = new Map<string, number>();
   readonly #endLessons: () => Promise<void>;
   #auto: string | undefined;
 
@@ -240,12 +261,13 @@ class ServerModels extends KnownWindows implements Models {
     server: ChatServer,
     isOllama: boolean,
     lessons: KeptLessons,
+    onSmallOllama: OpenModelsOptions["onSmallOllama"],
   ) {
     super(configured, lessons);
     this.#endLessons = async () => lessons.end();
     this.#server = server;
-    this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
+    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, onSmallOllama);
     const chat = createChatModel(server);
     this.model = {
       answer: async (request, options) => {
@@ -294,9 +316,12 @@ class ServerModels extends KnownWindows implements Models {
     if (known !== undefined && (this.#server.isOpenAi || !this.#mayLearn(known, configured))) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
+      const look = this.#ollama.look(asking);
       const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;
       if (configured !== AUTO_MODEL) await this.#learnListed(asking);
-      await this.#learnFromOllama(name, asking);
+      await look;
+      await this.#ollama.learn(name, asking);
+      asking.throwIfAborted();
       return name;
     } catch (error) {
       if (asking.aborted)
@@ -319,14 +344,16 @@ class ServerModels extends KnownWindows implements Models {
     return listed ?? knownPrice(this.#url.hostname, model);
   }
 
-  protected override believedWindow(model: string): number | undefined {
+  protected override believedWindow(model: string): BelievedWindow | undefined {
     const listed = this.#listed?.find(({ id }) => id === model)?.window;
+    if (listed !== undefined) return { tokens: listed, source: "listed" };
     // Ollama runs models with smaller windows, and is asked for the window before the first turn.
-    return listed ?? (this.#isOllama ? undefined : knownWindow(model));
+    const known = this.#ollama.isThere ? undefined : knownWindow(model);
+    return known === undefined ? undefined : { tokens: known, source: "table" };
   }
 
-  protected override runningWindow(model: string): number | undefined {
-    return this.#inOllama.get(model);
+  protected override runningWindow(model: string): RunningWindow | undefined {
+    return this.#ollama.of(model);
   }
 
   async #firstListed(signal: AbortSignal): Promise<string> {
@@ -355,24 +382,12 @@ class ServerModels extends KnownWindows implements Models {
     return this.#listed;
   }
 
-  async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
-    if (!this.#mayAskOllama(model)) return;
-    const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
-    signal.throwIfAborted();
-    if (window === undefined) this.#pause(model);
-    else this.#inOllama.set(model, window);
-  }
-
   #mayLearn(model: string, configured: string): boolean {
-    return (configured !== AUTO_MODEL && this.#mayList) || this.#mayAskOllama(model);
+    return (configured !== AUTO_MODEL && this.#mayList) || this.#ollama.mayAsk(model);
   }
 
   get #mayList(): boolean {
     return this.#listed === undefined && !this.#isPaused("listing");
-  }
-
-  #mayAskOllama(model: string): boolean {
-    return this.#isOllama && !this.#inOllama.has(model) && !this.#isPaused(model);
   }
 
   #pause(question: string): void {

@@ -127,19 +127,14 @@ export class ModelError extends WeirError {
   /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
   readonly brief: string | undefined;
 
-  constructor(
-    kind: ModelErrorKind,
-    model: string,
-    message: string,
-    details: {
-      cause?: unknown;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-      window?: number | undefined;
-      reason?: FailureReason | undefined;
-      brief?: string | undefined;
-    } = {},
-  ) {
+  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  readonly isSurelySize: boolean;
+  /** How `window` is known. */
+  readonly windowSource: "told" | "measured";
+  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  readonly mayBeSize: boolean;
+
+  constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.model = model;
@@ -148,6 +143,9 @@ export class ModelError extends WeirError {
     this.window = details.window;
     this.reason = details.reason;
     this.brief = details.brief;
+    this.isSurelySize = details.isSurelySize ?? false;
+    this.windowSource = details.windowSource ?? "told";
+    this.mayBeSize = details.mayBeSize ?? false;
   }
 
   get retryable(): boolean {
@@ -156,9 +154,35 @@ export class ModelError extends WeirError {
 
   /** A copy with another message and this error as its cause. */
   withMessage(message: string, brief = this.brief): ModelError {
-    if (message === this.message && brief === this.brief) return this;
-    const { kind, model, status, retryAfterMs, window, reason } = this;
-    const details = { cause: this, status, retryAfterMs, window, reason, brief };
-    return new ModelError(kind, model, message, details);
+    return message === this.message && brief === this.brief
+      ? this
+      : this.#copy(message, this.kind, { brief });
   }
+
+  /** A copy that a smaller request may help. */
+  asMaybeSize(): ModelError {
+    return this.#copy(this.message, this.kind, { mayBeSize: true });
+  }
+
+  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  asNotForSize(): ModelError {
+    return this.#copy(this.message, "rejected", {
+      window: undefined,
+      isSurelySize: false,
+      reason: undefined,
+    });
+  }
+
+  #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
+    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+  }
+}
+
+interface ModelErrorDetails extends Partial<
+  Pick<
+    ModelError,
+    "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize" | "reason" | "brief"
+  >
+> {
+  readonly cause?: unknown;
 }

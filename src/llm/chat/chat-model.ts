@@ -1,5 +1,6 @@
 import { APIError, OpenAI } from "openai";
 
+import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
@@ -196,6 +197,16 @@ class Attempt {
       const why = "the provider's filter ended the answer before its first word";
       throw new ModelError("rejected", model, why, { reason: "moderation" });
     }
+    const window =
+      accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
+    if (window !== undefined) {
+      const why = `the request has filled the model's window of ${window} tokens, and left nothing for an answer`;
+      throw new ModelError("context_length", model, why, {
+        window,
+        isSurelySize: true,
+        windowSource: "measured",
+      });
+    }
     const reason =
       accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
@@ -211,6 +222,20 @@ class Attempt {
         ? "the stream ended before the answer did"
         : "the server sent something that is no chat completion";
   }
+}
+
+/** An answer that was cut after so few tokens, far from the limit that was asked for, was cut by the window. */
+const FEW_TOKENS = 16;
+
+/**
+ * The window that has ended an answer without a word (LM Studio, vLLM behind some gateways): all that it holds was counted.
+ * @returns tokens; undefined: the limit of the answer may have ended it
+ */
+function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): number | undefined {
+  if (usage === undefined || usage.promptTokens < MIN_WINDOW) return undefined;
+  const { promptTokens, completionTokens } = usage;
+  const isFarFromLimit = completionTokens <= Math.min(FEW_TOKENS, maxOutputTokens / 4);
+  return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
 /** What a server reports with an error. */
