@@ -16,28 +16,6 @@ const PENDING: readonly (readonly [
     "all",
   ],
   ["the other two APIs", ["Responses", "Anthropic", "Copilot"], "all"],
-  [
-    "windows by rule, fallbacks fitted to their own",
-    [
-      "OpenAI to 5.5",
-      "OpenAI from 5.6",
-      "Azure",
-      "OpenRouter",
-      "Gemini's OpenAI form",
-      "Mistral",
-      "Groq",
-      "vLLM",
-      "vLLM without tools",
-      "Ollama on another port",
-      "Ollama behind a gateway",
-      "Ollama that refuses",
-      "Ollama, a model without tools",
-      "LM Studio",
-      "LM Studio that answers with nothing",
-      "refusals that nobody knows",
-    ],
-    ["a conversation that overflows", "a fallback"],
-  ],
   ["marks for caches that look at breakpoints alone", ["OpenAI from 5.6"], ["a landing"]],
 ];
 

@@ -114,10 +114,10 @@ class Keeper {
     }
     const asked = readAsked(api, JSON.parse(body));
     const seen = this.#through(asked);
-    const form = this.#formRefusal(asked);
-    const refused = form ?? this.#refusalOf(asked) ?? seen.refused;
+    const refusedForm = this.#formRefusal(asked);
+    const refused = refusedForm ?? this.#refusalOf(asked) ?? seen.refused;
     const paid = refused === null ? (seen.paid ?? this.#cache.pay(asked)) : null;
-    const isForm = form !== null;
+    const isForm = refusedForm !== null;
     const visit: Visit = { asked, refused, isForm, paid, headers: request.headers, isAborted: false };
     this.visits.push(visit);
     response.on("close", () => (visit.isAborted = !response.writableFinished));
