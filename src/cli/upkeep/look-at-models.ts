@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Agents, StaffedAgent } from "../../agents.ts";
-import type { Config } from "../../config/config.ts";
+import { type Config, serverOf } from "../../config/config.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
@@ -79,13 +79,14 @@ export async function lookAtModels(
   announce(
     `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
   );
-  return await Promise.all(parts.map(async (part) => lookAtModel(models, part, depth, io.shutdown)));
+  return await Promise.all(parts.map(async (part) => lookAtModel(models, part, depth, config.llm.servers, io.shutdown)));
 }
 
 async function lookAtModel(
   models: Models,
   part: Part,
   depth: Depth,
+  servers: Config["llm"]["servers"],
   shutdown: AbortSignal | undefined,
 ): Promise<Finding> {
   const what = `model ${part.name}`;
@@ -98,8 +99,9 @@ async function lookAtModel(
   } catch (error) {
     const done = trial.done.length === 0 ? "" : `${trial.done.join(", ")}, but `;
     const detail = `${done}${trial.doing} failed: ${errorMessage(error)}`;
-    const todo = "see llm.base_url, OPENAI_API_KEY and the name of the model";
-    return { what, state: "wrong", detail, todo };
+    const server = serverOf(part.name, servers);
+    const where = server === undefined ? "llm.base_url, OPENAI_API_KEY" : `[llm.servers.${server.name}]`;
+    return { what, state: "wrong", detail, todo: `see ${where} and the name of the model` };
   }
 }
 
