@@ -15,7 +15,6 @@ const PENDING: readonly (readonly [
     ],
     "all",
   ],
-  ["the other two APIs", ["Responses", "Anthropic", "Copilot"], "all"],
   ["marks for caches that look at breakpoints alone", ["OpenAI from 5.6"], ["a landing"]],
 ];
 

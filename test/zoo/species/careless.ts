@@ -12,7 +12,7 @@ const right: Species = {
   rules: [],
   form: PLAIN_FORM,
   window: {
-    tokens: 8000,
+    tokens: 8192,
     countsOutput: false,
     over: "refuses",
     // Nobody knows these words.

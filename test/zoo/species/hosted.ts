@@ -93,7 +93,7 @@ const openAi: Species = {
     openAiPairs,
   ],
   form: PLAIN_FORM,
-  window: refusing(8000, maximumLength),
+  window: refusing(8192, maximumLength),
   cache: { rule: "prefix", from: 1024, step: 128 },
   side: listsNames,
 };
@@ -109,7 +109,7 @@ const openAiNew: Species = {
   model: "gpt-5.6-terra",
   narrow: "gpt-5.6-terra-narrow",
   rules: [noMaxTokens, noTemperature, unknownField("cache_control"), toolsWantResponses, openAiPairs],
-  window: refusing(8000, tooLongForOpenAi),
+  window: refusing(8192, tooLongForOpenAi),
   cache: { rule: "breakpoints", from: 1024, step: 1 },
 };
 
@@ -159,7 +159,7 @@ const anthropic: Species = {
     "https://github.com/openshift/lightspeed-service/pull/3036",
   ],
   host: "api.anthropic.com",
-  path: "/v1",
+  path: "",
   apis: ["messages"],
   model: "claude-opus-4-8",
   narrow: "claude-opus-4-8-narrow",
@@ -181,7 +181,7 @@ const anthropic: Species = {
         ? anthropicError("messages: text content blocks must contain non-whitespace text")
         : null,
   ],
-  window: refusing(8000, (prompt, window) =>
+  window: refusing(8192, (prompt, window) =>
     anthropicError(`prompt is too long: ${prompt} tokens > ${window} maximum`),
   ),
   cache: { rule: "marks", from: 1024, step: 1 },
@@ -210,7 +210,7 @@ const openRouter: Species = {
     thoughts: "reasoning",
     opening: [": OPENROUTER PROCESSING\n\n", ": OPENROUTER PROCESSING\n\n"],
   },
-  window: refusing(8000, (prompt, window) => ({
+  window: refusing(8192, (prompt, window) => ({
     status: 400,
     body: {
       error: {
@@ -250,7 +250,7 @@ const gemini: Species = {
     ),
   ],
   form: { ...PLAIN_FORM, calls: "no_index", usage: "each" },
-  window: refusing(8000, (prompt, window) =>
+  window: refusing(8192, (prompt, window) =>
     googleError(
       `The input token count (${prompt}) exceeds the maximum number of tokens allowed (${window}).`,
     ),
@@ -292,7 +292,7 @@ const mistral: Species = {
         : null,
   ],
   form: { ...PLAIN_FORM, thoughts: "parts", calls: "whole", ids: "short", usage: "last" },
-  window: refusing(8000, (prompt, window) =>
+  window: refusing(8192, (prompt, window) =>
     mistralError(
       400,
       `Prompt contains ${prompt} tokens and 0 draft tokens, too large for model with ${window} maximum context length`,
@@ -339,7 +339,7 @@ const groq: Species = {
     ),
   ],
   form: { ...PLAIN_FORM, thoughts: "reasoning", calls: "whole" },
-  window: refusing(8000, () =>
+  window: refusing(8192, () =>
     openAiError(400, "Please reduce the length of the messages or completion.", {
       param: "messages",
       code: "context_length_exceeded",
@@ -402,7 +402,7 @@ const deepSeek: Species = {
   ],
   form: { ...PLAIN_FORM, thoughts: "reasoning_content" },
   window: refusing(
-    8000,
+    8192,
     (prompt, window, output) =>
       openAiError(
         400,
@@ -428,7 +428,7 @@ const copilot: Species = {
   model: "gpt-5.6-sol",
   narrow: "gpt-5.6-sol-narrow",
   rules: [...openAiNew.rules, neverWithoutReasoning],
-  window: refusing(8000, (prompt, window) => ({
+  window: refusing(8192, (prompt, window) => ({
     status: 400,
     body: {
       error: {

@@ -11,7 +11,7 @@ import {
   type Species,
 } from "../species.ts";
 
-const TOKENS = 8000;
+const TOKENS = 8192;
 
 function vllmError(message: string): Refusal {
   return openAiError(400, message, { type: "BadRequestError", code: 400 });
