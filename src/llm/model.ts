@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
 import type { FailureReason } from "./http/reasons.ts";
@@ -7,6 +7,7 @@ import type { FailureReason } from "./http/reasons.ts";
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;
+  /** In the form of `core/canonical.ts`. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** `none`: the tools are shown (the prefix stays) but must not be called. */
@@ -17,10 +18,10 @@ export interface ModelRequest {
   /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
   /**
-   * Ends of what stays the same, as numbers of leading messages, rising: of the system prompt, of the summaries, and of
-   * all that the next request will begin with. Undefined: there will be none.
+   * Where what stays the same ends, rising: of the system prompt, of the summaries, and of all that the next request will
+   * begin with. Undefined: there will be none.
    */
-  readonly stableEnds?: readonly number[];
+  readonly stableEnds?: readonly TextEnd[];
   /** What the model has thought before calls that these messages show. Default: nothing. */
   readonly thoughts?: readonly Thoughts[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */

@@ -4,7 +4,7 @@ import type { ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
-import { type Context, contextMessages, stableEnds } from "../core/context.ts";
+import { type Context, contextRequest } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -135,7 +135,7 @@ export async function runTurn(
   clock: { now: () => Date },
   signal: AbortSignal,
 ): Promise<TurnResult> {
-  const run = new TurnRun(agent, channel, turn, clock, signal);
+  const run = new TurnRun(agent, channel, turn, clock.now(), signal);
   try {
     return { outcome: await run.untilOutcome(), modelMs: run.modelMs };
   } catch (error) {
@@ -175,27 +175,22 @@ class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
   readonly #turn: TurnRange;
-  readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
   readonly #thoughts = new TurnThoughts();
   #found: LookedUp = NOTHING_LOOKED_UP;
+  /** All requests of a turn say the same time, so that each begins as the one before it. */
+  readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
   /** What was shown last of an answer that was not the last. */
   #shownBefore = "";
 
-  constructor(
-    agent: Agent,
-    channel: TurnChannel,
-    turn: TurnRange,
-    clock: { now: () => Date },
-    signal: AbortSignal,
-  ) {
+  constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date, signal: AbortSignal) {
     this.#agent = agent;
     this.#channel = channel;
     this.#turn = turn;
-    this.#clock = clock;
+    this.#now = now;
     this.#signal = signal;
     this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
@@ -382,7 +377,7 @@ class TurnRun {
     return async () => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
-      const now = this.#clock.now();
+      const now = this.#now;
       const found = isSeeing ? this.#found : withoutImages(this.#found);
       const usable = usableTokens(budget);
       const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
@@ -403,8 +398,7 @@ class TurnRun {
       reserve: budget.reserve,
       request: {
         model: name,
-        messages: contextMessages(fit.context),
-        stableEnds: stableEnds(fit.context),
+        ...contextRequest(fit.context),
         tools: fit.context.tools,
         toolChoice,
         maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),

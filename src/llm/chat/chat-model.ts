@@ -14,7 +14,6 @@ import { whenSent } from "../http/node-fetch.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
-  describeRefusal,
   describeRefused,
   type Dialect,
   dialectFor,
@@ -29,14 +28,11 @@ import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, Toke
 import { messagesWire } from "../messages/messages-wire.ts";
 import { responsesWire } from "../responses/responses-wire.ts";
 import type { Wire, WireReader } from "../wire.ts";
-import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
 /** Corrections per call; a dialect has fewer things to correct. */
 const MAX_CORRECTIONS = 12;
-/** Characters of a refusal's words that the log gets. */
-const SHOWN_WORDS = 200;
 
 /**
  * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
@@ -69,7 +65,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           const limit = outputLimitOf(request, dialect);
           const fields = Object.keys(body);
           const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
-          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, refusal, tried);
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
           if (refusal.param !== "") refused.learn(name, lessons);
           tried.push(...lessons);
@@ -122,13 +118,11 @@ function refusalIn(failure: ModelError): Refusal | undefined {
 
 const refusedBody = z.object({ message: z.string() });
 
-/** What the operator is told where nothing is left to correct; the words go to the log. */
-function inShort(failure: ModelError, refusal: Refusal, tried: readonly Refused[]): ModelError {
-  if (failure.kind !== "rejected") return failure;
-  const last = describeRefusal(refusal);
-  const brief = tried.length === 0 ? last : `${last}; tried: ${tried.map(describeRefused).join(", ")}`;
-  const words = sliceWhole(failure.message.replace(/^\d{3} /, ""), 0, SHOWN_WORDS);
-  return failure.withMessage(`${brief}: ${words}`, brief);
+/** A refusal, with what was tried before it. */
+function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
+  return failure.withMessage(failure.message, brief);
 }
 
 /** What is sent, and by what. */
