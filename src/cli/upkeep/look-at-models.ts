@@ -79,7 +79,9 @@ export async function lookAtModels(
   announce(
     `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
   );
-  return await Promise.all(parts.map(async (part) => lookAtModel(models, part, depth, config.llm.servers, io.shutdown)));
+  return await Promise.all(
+    parts.map(async (part) => lookAtModel(models, part, depth, config.llm.servers, io.shutdown)),
+  );
 }
 
 async function lookAtModel(

@@ -5,7 +5,7 @@ import { transcribe } from "../../compactor/summary/transcript.ts";
 import { estimateRequest, memoryTools } from "../../compactor/summary/writer.ts";
 import { assemble } from "../../context/assemble.ts";
 import { usableTokens } from "../../context/usage.ts";
-import { contextMessages, stableEnds, type ToolSpec } from "../../core/context.ts";
+import { contextRequest, type ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { History } from "../../core/history.ts";
 import { type TurnId, turnId } from "../../core/ids.ts";
@@ -57,8 +57,7 @@ export function turnRequest(
   const context = assemble(nextSources(agent, history, situation));
   return {
     model,
-    messages: contextMessages(context),
-    stableEnds: stableEnds(context),
+    ...contextRequest(context),
     tools: context.tools,
     toolChoice: "auto",
     maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
