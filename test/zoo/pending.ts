@@ -5,8 +5,23 @@ const PENDING: readonly (readonly [
   scenes: readonly string[] | "all",
 ])[] = [
   [
-    "marks for caches that look at breakpoints alone",
-    ["OpenAI from 5.6", "Responses", "Copilot"],
+    "calls and results as text, where a template has no role for results",
+    ["vLLM, a template like Gemma's", "llama.cpp with --jinja"],
+    ["two parallel calls", "a summary with memories", "a subagent", "nothing is refused twice for its form"],
+  ],
+  [
+    "the system's text in the first message, where a template has no role for it",
+    ["vLLM, a template without a system's message"],
+    "all",
+  ],
+  [
+    "what was thought beside calls, in each of the messages that hold them",
+    ["DeepSeek"],
+    ["two parallel calls", "a summary with memories", "a subagent", "nothing is refused twice for its form"],
+  ],
+  [
+    "marks for caches that look at marked places alone",
+    ["OpenAI from 5.6", "Responses", "Copilot", "Anthropic"],
     ["a landing"],
   ],
 ];
