@@ -63,6 +63,8 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           return answer;
         } catch (error) {
           const failure = classifyFailure(error, request, new Date());
+          // Whoever refuses the size has taken the form.
+          if (failure.kind === "context_length") refused.learn(name, tried);
           const refusal = refusalIn(failure);
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
