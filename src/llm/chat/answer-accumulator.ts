@@ -138,7 +138,11 @@ export class AnswerAccumulator {
   }
 
   #append(chunk: ChatChunk): Visible {
-    const { text: piece, restarts } = this.#newText.push(chunk.text, chunk.isMessage);
+    const { text: piece, restarts } = this.#newText.push(
+      chunk.text,
+      chunk.isMessage,
+      chunk.finish !== undefined,
+    );
     // A server may repeat the same for ever.
     this.#received += Math.max(piece.length, chunk.text === "" ? 0 : 1);
     if (restarts) this.#thinking = new ThinkingFilter();
