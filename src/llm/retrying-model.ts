@@ -197,7 +197,9 @@ function waitBeforeNext(
   smaller: MadeRequest | "unchanged" | null,
   { retryOptions, until, hasFallback }: RetryRules,
 ): number | null {
-  if (smaller === null && failures >= retryOptions.maxAttempts) return null;
+  // Where the server may only be down, a fallback is better than more attempts.
+  const isEnough = smaller === null || (failure.retryable && hasFallback);
+  if (isEnough && failures >= retryOptions.maxAttempts) return null;
   const waitMs =
     smaller === null || failure.retryable
       ? waitBeforeRetry(failure, failures - 1, retryOptions, hasFallback)
