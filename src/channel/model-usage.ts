@@ -96,7 +96,8 @@ export class CallMeter {
       ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
     };
     const row = { turn, job, purpose: kind, model, outcome, ...tokens, firstTokenMs, totalMs };
-    events.emit({ type: "model_call", channel, ...row });
+    const { reason } = record;
+    events.emit({ type: "model_call", channel, ...row, ...(reason !== undefined && { reason }) });
     budgets?.count({
       ...spenderOf(this.#parts, purpose),
       model,

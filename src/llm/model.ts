@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** One request for one answer. */
 export interface ModelRequest {
@@ -69,6 +70,8 @@ export interface TokenUsage {
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
+  /** Why it failed, where that is known. */
+  readonly reason?: FailureReason | undefined;
   /** As the server reported it; undefined: it reported nothing. */
   readonly usage: TokenUsage | undefined;
   /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
@@ -119,6 +122,11 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
+  /** Undefined: nobody knows why, or no server has said anything. */
+  readonly reason: FailureReason | undefined;
+  /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
+  readonly brief: string | undefined;
+
   /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
   readonly isSurelySize: boolean;
   /** How `window` is known. */
@@ -133,6 +141,8 @@ export class ModelError extends WeirError {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.reason = details.reason;
+    this.brief = details.brief;
     this.isSurelySize = details.isSurelySize ?? false;
     this.windowSource = details.windowSource ?? "told";
     this.mayBeSize = details.mayBeSize ?? false;
@@ -143,8 +153,10 @@ export class ModelError extends WeirError {
   }
 
   /** A copy with another message and this error as its cause. */
-  withMessage(message: string): ModelError {
-    return message === this.message ? this : this.#copy(message, this.kind, {});
+  withMessage(message: string, brief = this.brief): ModelError {
+    return message === this.message && brief === this.brief
+      ? this
+      : this.#copy(message, this.kind, { brief });
   }
 
   /** A copy that a smaller request may help. */
@@ -154,7 +166,11 @@ export class ModelError extends WeirError {
 
   /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
   asNotForSize(): ModelError {
-    return this.#copy(this.message, "rejected", { window: undefined, isSurelySize: false });
+    return this.#copy(this.message, "rejected", {
+      window: undefined,
+      isSurelySize: false,
+      reason: undefined,
+    });
   }
 
   #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
@@ -163,7 +179,10 @@ export class ModelError extends WeirError {
 }
 
 interface ModelErrorDetails extends Partial<
-  Pick<ModelError, "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize">
+  Pick<
+    ModelError,
+    "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize" | "reason" | "brief"
+  >
 > {
   readonly cause?: unknown;
 }

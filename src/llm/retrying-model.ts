@@ -123,11 +123,17 @@ function plainMaker(request: ModelRequest): RequestMaker {
   };
 }
 
-/** The last failure; its message ends with the first failure's if they differ. */
+/** The last failure; its message, and what is told of it, end with the first failure's if they differ. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
-  const both = last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
+  const isOurs = last.brief === undefined && first.brief === undefined;
+  const brief = isOurs ? undefined : `${shortly(last)}; before it, ${first.model}: ${shortly(first)}`;
+  const both = last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`, brief);
   return first.mayBeSize ? both.asMaybeSize() : both;
+}
+
+function shortly({ brief, message, reason }: ModelError): string {
+  return [reason, brief ?? message].filter((words) => words !== undefined).join(", ");
 }
 
 interface RetryRules {
@@ -199,7 +205,8 @@ function waitBeforeNext(
 ): number | null {
   // Where the server may only be down, a fallback is better than more attempts.
   const isEnough = smaller === null || (failure.retryable && hasFallback);
-  if (isEnough && failures >= retryOptions.maxAttempts) return null;
+  // A model that is being loaded answers soon: the time bounds the attempts alone.
+  if (isEnough && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
   const waitMs =
     smaller === null || failure.retryable
       ? waitBeforeRetry(failure, failures - 1, retryOptions, hasFallback)

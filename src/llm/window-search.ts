@@ -145,7 +145,8 @@ function reasonOf(refused: Refused, known: Known): "size" | "rule" | "no" {
 /** Statuses of refusals; undefined: an error inside a stream. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 422, undefined]);
 
-function isWithoutReason({ kind, status }: ModelError): boolean {
+function isWithoutReason({ kind, status, reason }: ModelError): boolean {
+  if (reason !== undefined) return false;
   if (kind === "empty") return true;
   return kind === "unavailable" ? status === 500 : kind === "rejected" && REFUSALS.has(status);
 }

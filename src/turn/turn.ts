@@ -13,6 +13,7 @@ import type { Memory } from "../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
+import { sliceWhole } from "../text/text.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf, forFallback } from "./agent.ts";
@@ -142,12 +143,16 @@ export async function runTurn(
     if (error.kind === "aborted" || signal.aborted) {
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
     }
-    const { kind, model, status, message: said } = error;
-    const why = `${kind} (${model}${status === undefined ? "" : `, HTTP ${status}`})`;
-    return { outcome: { kind: "failed", failure: failureKind(error), why, said }, modelMs: run.modelMs };
+    const { kind, reason, model, status, brief, message } = error;
+    const refusal = brief ?? (status === undefined ? "" : `HTTP ${status}`);
+    const why = `${reason ?? kind} (${model}${refusal === "" ? "" : `, ${refusal}`})`;
+    const said = brief === undefined ? { told: message } : { logged: sliceWhole(message, 0, MOST_SAID) };
+    return { outcome: { kind: "failed", failure: failureKind(error), why, ...said }, modelMs: run.modelMs };
   }
 }
 
+/** Characters of a server's sentences that the log gets. */
+const MOST_SAID = 200;
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
@@ -221,7 +226,7 @@ class TurnRun {
     const text = visibleAnswer(answer.text);
     if (text !== "") return { kind: "answered", text };
     const why = `no text from ${answer.model} (finish: ${answer.finish}, ${answer.calls.length} calls)`;
-    return { kind: "failed", failure: answer.finish === "filtered" ? "internal" : "unavailable", why };
+    return { kind: "failed", failure: answer.finish === "filtered" ? "moderated" : "unavailable", why };
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {

@@ -3,8 +3,7 @@ import { APIError, OpenAI } from "openai";
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
-import { chatChunk, reportedUsage } from "./chat-chunk.ts";
-import type { ChatChunk } from "./chat-chunk.ts";
+import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
 import type { ChatServer, Dialect } from "./chat-request.ts";
@@ -82,6 +81,7 @@ async function attempt(
     notify(options.onCall, {
       model: request.model,
       outcome: failure?.kind ?? "answered",
+      reason: failure?.reason,
       usage: call.usage,
       isPaid: failure === undefined || isPaidFailure(failure, call.progress),
       receivedTokens: failure === undefined && call.usage !== undefined ? 0 : call.receivedTokens,
@@ -152,7 +152,8 @@ class Attempt {
         .asResponse();
       this.#progress = "accepted";
       const budget = new StreamBudget();
-      await this.#read(chatEvents(response, budget), budget, watchdog);
+      const events = chatEvents(response, budget, () => this.#answer.done());
+      await this.#read(events, budget, watchdog);
     } catch (error) {
       if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
@@ -165,7 +166,7 @@ class Attempt {
   async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
     for await (const event of stream) {
       this.#events++;
-      const { isAlive, isAnswer, text, voided } = this.#answer.add(this.#parse(event));
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(event));
       if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);
@@ -175,19 +176,7 @@ class Attempt {
       // Leaving the loop ends the request.
       if (this.#answer.isOverlong) return;
     }
-  }
-
-  #parse(event: unknown): ChatChunk {
-    const { model } = this.#request;
-    const { data: chunk, error } = chatChunk.safeParse(event);
-    if (chunk === undefined) {
-      throw new ModelError("unavailable", model, "the server sent something that is no chat completion", {
-        cause: error,
-      });
-    }
-    if (chunk.object === "error")
-      throw new ModelError("unavailable", model, chunk.message ?? "error in mid-stream");
-    return chunk;
+    this.#answer.closed();
   }
 
   #complete(watchdog: Watchdog): ModelAnswer {
@@ -200,9 +189,14 @@ class Attempt {
       throw new ModelError("unavailable", model, "the server ended its answer with an error");
     }
     const rest = accumulated.end();
-    if (rest !== "") notify(this.#options.onText, rest);
+    if (rest.voided) notify(this.#options.onRestart);
+    if (rest.text !== "") notify(this.#options.onText, rest.text);
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
+    if (accumulated.finishReason === "filtered") {
+      const why = "the provider's filter ended the answer before its first word";
+      throw new ModelError("rejected", model, why, { reason: "moderation" });
+    }
     const window =
       accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
     if (window !== undefined) {
@@ -224,7 +218,9 @@ class Attempt {
     if (watchdog.verdict !== undefined) return watchdog.verdict;
     return this.#events === 0
       ? "the server's answer holds no events: does base_url point at an OpenAI-compatible API (most end in /v1)?"
-      : "the stream ended before the answer did";
+      : this.#answer.isBegun
+        ? "the stream ended before the answer did"
+        : "the server sent something that is no chat completion";
   }
 }
 

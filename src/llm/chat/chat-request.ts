@@ -105,7 +105,7 @@ export function correctedDialect(dialect: Dialect, refusal: string): Dialect | u
 
 /** Ollama; OpenRouter; vLLM started without a tool parser; others. */
 const NO_TOOLS =
-  /does not support tools|support tool use|enable-auto-tool-choice|(?:tools?|function calling) (?:is|are) not supported/i;
+  /does not support tools|support tool use|enable-auto-tool-choice|tools param requires --jinja|(?:tools?|function calling) (?:is|are) not supported/i;
 
 /** Servers that name the field, or that want a message's text as a text and not in parts (pydantic's words). */
 const NO_MARKERS = /cache_control|valid string/i;
