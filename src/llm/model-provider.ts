@@ -100,14 +100,13 @@ export interface Models extends AsyncDisposable {
   askPrices(signal: AbortSignal): Promise<void>;
 }
 
-export interface OpenModelsOptions {
+export interface OpenModelsOptions extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
   readonly learned?: LearnedModels;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
-  readonly onSilentCut?: Lessons["onSilentCut"];
   /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
   readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
@@ -167,10 +166,13 @@ function cacheMarkersAt(hostname: string, models: readonly ModelConfig[]): (mode
 }
 
 /** What was learned of a server's models, with the writes that keep what will be. */
-function openLessons(baseUrl: string, { learned, onNotKept, onSilentCut }: OpenModelsOptions): KeptLessons {
+function openLessons(
+  baseUrl: string,
+  { learned, onNotKept, onSilentCut, onWindowLearned }: OpenModelsOptions,
+): KeptLessons {
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
-  const told = onSilentCut === undefined ? {} : { onSilentCut };
+  const told = { ...(onSilentCut && { onSilentCut }), ...(onWindowLearned && { onWindowLearned }) };
   if (learned === undefined) return { ...NO_LESSONS, ...told, end };
   // An address may hold a key in its path.
   const server = createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
