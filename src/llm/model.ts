@@ -21,6 +21,8 @@ export interface ModelRequest {
    * all that the next request will begin with. Undefined: there will be none.
    */
   readonly stableEnds?: readonly number[];
+  /** What the model has thought before calls that these messages show. Default: nothing. */
+  readonly thoughts?: readonly Thoughts[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -57,6 +59,21 @@ export interface ModelAnswer {
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
   readonly usage: TokenUsage | undefined;
+  /** For the next request of this turn. Default: there are none. */
+  readonly thoughts?: Thoughts;
+}
+
+/**
+ * What a model has thought before it made calls, in a form that only its own API reads. It holds people's words where no search finds
+ * them: whoever keeps it drops it with the turn, or as soon as anything that the model had seen is changed.
+ */
+export interface Thoughts {
+  /** The model that has thought it, by its full name. */
+  readonly model: string;
+  readonly api: "responses" | "messages";
+  /** Of the calls that it stands before. */
+  readonly callIds: readonly string[];
+  readonly items: readonly object[];
 }
 
 export interface TokenUsage {

@@ -42,6 +42,7 @@ import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
+import { TurnThoughts } from "./turn-thoughts.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
@@ -140,9 +141,8 @@ export async function runTurn(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error instanceof RefusedCall) return { outcome: run.refused(error.refusal), modelMs: run.modelMs };
-    if (error.kind === "aborted" || signal.aborted) {
+    if (error.kind === "aborted" || signal.aborted)
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
-    }
     const { kind, reason, model, status, brief, message } = error;
     const refusal = brief ?? (status === undefined ? "" : `HTTP ${status}`);
     const why = `${reason ?? kind} (${model}${refusal === "" ? "" : `, ${refusal}`})`;
@@ -178,6 +178,7 @@ class TurnRun {
   readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
+  readonly #thoughts = new TurnThoughts();
   #found: LookedUp = NOTHING_LOOKED_UP;
   modelMs = 0;
   textSoFar = "";
@@ -313,7 +314,8 @@ class TurnRun {
     const own = await models.resolve(config.model);
     /** Of the request that is under way. */
     let estimated = 0;
-    return models.model.answer(
+    let seen: History | null = null;
+    const answer = await models.model.answer(
       {
         model: own,
         make: async (model, window) => {
@@ -321,6 +323,7 @@ class TurnRun {
           const made = await (isForOneCall ? this.#fitOnce(model, own, window) : this.#fitForGood(own));
           if (made === null) return null;
           estimated = made.fit.context.tokens;
+          seen = made.fit.history;
           return this.#request(made, toolChoice, isForOneCall);
         },
       },
@@ -336,6 +339,8 @@ class TurnRun {
         },
       },
     );
+    if (seen !== null) this.#thoughts.add(answer.thoughts, seen);
+    return answer;
   }
 
   /**
@@ -405,6 +410,7 @@ class TurnRun {
         maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
         temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
+        thoughts: this.#thoughts.of(fit.history),
       },
     };
   }

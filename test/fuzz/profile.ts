@@ -299,6 +299,8 @@ function agentsOf(
     firstTokenTimeoutMs: 1000,
     idleTimeoutMs: 1000,
     maxRetries: 0,
+    api: "auto" as const,
+    servers: [],
     models: [],
     embeddings: null,
   };

@@ -1,30 +1,85 @@
 import { APIError, OpenAI } from "openai";
+import { z } from "zod";
 
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
-import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
-import type { ChatServer, Dialect } from "./chat-request.ts";
+import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
+import type { ChatServer } from "./chat-request.ts";
+import { chatWire } from "./chat-wire.ts";
 import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
+import { RefusedFields } from "../catalog/refused-fields.ts";
+import {
+  type Api,
+  describeRefusal,
+  describeRefused,
+  type Dialect,
+  dialectFor,
+  lessonsOf,
+  type Refusal,
+  type Refused,
+  refusesTools,
+} from "../dialect.ts";
 import { ModelError } from "../model.ts";
 import type { AttemptProgress } from "../http/model-failure.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, TokenUsage } from "../model.ts";
+import { messagesWire } from "../messages/messages-wire.ts";
+import { responsesWire } from "../responses/responses-wire.ts";
+import type { Wire, WireReader } from "../wire.ts";
+import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
-/** Corrections per call, as many as a dialect has fields; the next refusal stands. */
-const MAX_CORRECTIONS = 8;
-
-const JSON_BODY = { "content-type": "application/json" };
+/** Corrections per call; a dialect has fewer things to correct. */
+const MAX_CORRECTIONS = 12;
+/** Characters of a refusal's words that the log gets. */
+const SHOWN_WORDS = 200;
 
 /**
- * A model server with one attempt per call. The only retry leaves out or changes a field that the server
- * refused; a correction that led to an answer is kept per model.
+ * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
+ * refused: each of these once, and none is ever sent to this model again.
+ * @param refused what the server's models have refused so far; default: nothing
  */
-export function createChatModel(server: ChatServer): Model {
+export function createChatModel(server: ChatServer, refused = new RefusedFields()): Model {
+  const wires = wiresOf(server);
+  const mayChangeApi = (server.api ?? "auto") === "auto";
+  return {
+    async answer(request, options) {
+      const name = nameAtServer(request.model, server);
+      const base = initialDialect(name, server);
+      const tried: Refused[] = [];
+      for (;;) {
+        // What the operator says of the API goes over what was learned of it.
+        const known = [...refused.of(name), ...tried].filter(({ field }) => mayChangeApi || field !== "api");
+        const dialect = dialectFor(base, known);
+        const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
+        const wire = wires[dialect.api];
+        const body = withoutFields(wire.body(sent, dialect), dialect.without);
+        try {
+          const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
+          refused.learn(name, tried);
+          return answer;
+        } catch (error) {
+          const failure = classifyFailure(error, request, new Date());
+          const refusal = refusalIn(failure);
+          if (refusal === undefined) throw failure;
+          const limit = outputLimitOf(request, dialect);
+          const fields = Object.keys(body);
+          const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, refusal, tried);
+          // Words alone are believed after an answer: they may quote what a person wrote about such a field.
+          if (refusal.param !== "") refused.learn(name, lessons);
+          tried.push(...lessons);
+        }
+      }
+    },
+  };
+}
+
+function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
   const client = new OpenAI({
     baseURL: server.baseUrl,
     // The client insists on a key; servers without one ignore it.
@@ -35,36 +90,59 @@ export function createChatModel(server: ChatServer): Model {
     // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
+    defaultHeaders: server.headers ?? {},
     fetch: chatFetch,
   });
-  const dialects = new Map<string, Dialect>();
-  return {
-    async answer(request, options) {
-      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server);
-      for (let corrections = 0; ; corrections++) {
-        try {
-          const answer = await attempt(client, server, request, dialect, options);
-          // Only after an answer: a refusal may quote what a person wrote about such a field.
-          if (corrections > 0) dialects.set(request.model, dialect);
-          return answer;
-        } catch (error) {
-          const failure = classifyFailure(error, request, new Date());
-          const corrected =
-            failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
-          if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
-          dialect = corrected;
-        }
-      }
-    },
-  };
+  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+}
+
+/** Only its own API can read what a model has thought. */
+function thoughtsFor({ model, thoughts = [] }: ModelRequest, { api }: Dialect): readonly Thoughts[] {
+  return thoughts.filter((one) => one.model === model && one.api === api);
+}
+
+function withoutFields(body: object, fields: readonly string[]): object {
+  return fields.length === 0
+    ? body
+    : Object.fromEntries(Object.entries(body).filter(([key]) => !fields.includes(key)));
+}
+
+/** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
+function refusalIn(failure: ModelError): Refusal | undefined {
+  const { kind, status } = failure;
+  let cause: unknown = failure.cause;
+  while (cause instanceof ModelError) cause = cause.cause;
+  if (!(cause instanceof APIError)) return undefined;
+  const { message } = refusedBody.safeParse(cause.error).data ?? {};
+  const words = message ?? cause.message.replace(/^\d{3} /, "");
+  if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
+  const { code, type, param } = cause;
+  return { status: status ?? null, code: code ?? "", type: type ?? "", param: param ?? "", words };
+}
+
+const refusedBody = z.object({ message: z.string() });
+
+/** What the operator is told where nothing is left to correct; the words go to the log. */
+function inShort(failure: ModelError, refusal: Refusal, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected") return failure;
+  const last = describeRefusal(refusal);
+  const brief = tried.length === 0 ? last : `${last}; tried: ${tried.map(describeRefused).join(", ")}`;
+  const words = sliceWhole(failure.message.replace(/^\d{3} /, ""), 0, SHOWN_WORDS);
+  return failure.withMessage(`${brief}: ${words}`, brief);
+}
+
+/** What is sent, and by what. */
+interface Outgoing {
+  readonly wire: Wire;
+  readonly body: object;
+  readonly api: Api;
 }
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
-  client: OpenAI,
+  outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,
-  dialect: Dialect,
   options: ModelCallOptions,
 ): Promise<ModelAnswer> {
   options.onAttempt?.(request.model);
@@ -73,7 +151,7 @@ async function attempt(
   using watchdog = new Watchdog(options.signal, server.timeouts);
   let failure: ModelError | undefined;
   try {
-    return await call.run(client, dialect, watchdog);
+    return await call.run(outgoing, watchdog);
   } catch (error) {
     failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
@@ -135,38 +213,41 @@ class Attempt {
     return this.receivedTokens > 0 ? "answering" : this.#progress;
   }
 
-  async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
+  async run({ wire, body, api }: Outgoing, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
+    const reader = wire.reader();
     try {
-      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
       const { signal } = watchdog;
-      // A text: the client's encoder would go over an object several times.
-      const response = await client
-        .post("/chat/completions", {
-          body,
-          headers: JSON_BODY,
-          signal,
-          stream: true,
-          fetchOptions: whenSent(() => (this.#progress = "sent")),
-        })
-        .asResponse();
+      const fetchOptions = whenSent(() => (this.#progress = "sent"));
+      const response = await wire.post(JSON.stringify(body), { signal, fetchOptions });
       this.#progress = "accepted";
       const budget = new StreamBudget();
       const events = chatEvents(response, budget, () => this.#answer.done());
-      await this.#read(events, budget, watchdog);
+      await this.#read(events, reader, budget, watchdog);
     } catch (error) {
       if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
     }
     this.#options.signal.throwIfAborted();
-    return this.#complete(watchdog);
+    const answer = this.#complete(watchdog);
+    const items = reader.thoughts();
+    if (api === "chat" || items.length === 0 || answer.calls.length === 0) return answer;
+    const callIds = answer.calls.map(({ id }) => id);
+    return { ...answer, thoughts: { model: this.#request.model, api, callIds, items } };
   }
 
-  async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
+  async #read(
+    stream: AsyncIterable<unknown>,
+    reader: WireReader,
+    budget: StreamBudget,
+    watchdog: Watchdog,
+  ): Promise<void> {
     for await (const event of stream) {
       this.#events++;
-      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(event));
+      const chunk = reader.chunk(event);
+      if (chunk === undefined) continue;
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(chunk));
       if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);

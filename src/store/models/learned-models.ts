@@ -71,6 +71,16 @@ export class LearnedModelStore {
     );
   }
 
+  async forget(server: string, model: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "learned_models_forget",
+        text: "delete from learned_models where server = $1 and model = $2",
+      },
+      [server, model],
+    );
+  }
+
   async keepFactor(server: string, model: string, factor: number): Promise<void> {
     await this.#db.query(
       {

@@ -1,0 +1,84 @@
+import type {
+  EasyInputMessage,
+  ResponseCreateParamsStreaming,
+  ResponseInputContent,
+  ResponseInputItem,
+} from "openai/resources/responses/responses";
+
+import type { ModelMessage } from "../../core/context.ts";
+import { objectJson } from "../../core/entry.ts";
+import { unreachable } from "../../core/errors.ts";
+import { functionName, outputLimitOf } from "../chat/chat-request.ts";
+import type { Dialect } from "../dialect.ts";
+import type { ModelRequest } from "../model.ts";
+import { thoughtsBefore } from "../wire.ts";
+
+/**
+ * The body of a streamed request to Responses (OpenAI's API reference, and the types of `openai` 7.55, read in November 2026). Nothing is
+ * stored at the provider; what the model thinks before its calls comes back encrypted, and is sent again with them.
+ */
+export function responsesBody(request: ModelRequest, dialect: Dialect): ResponseCreateParamsStreaming {
+  const hasTools = dialect.takesTools && request.tools.length > 0;
+  const [first, ...rest] = request.messages;
+  const isLed = first?.role === "system";
+  return {
+    model: request.model,
+    ...(isLed && { instructions: first.text }),
+    input: (isLed ? rest : request.messages).flatMap((message) => itemsOf(message, request)),
+    stream: true,
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    max_output_tokens: outputLimitOf(request, dialect),
+    ...(dialect.takesTemperature &&
+      request.temperature !== undefined && { temperature: request.temperature }),
+    ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...(dialect.reasoning !== undefined && { reasoning: { effort: dialect.reasoning } }),
+    ...(hasTools && {
+      tools: request.tools.map(({ name, description, parameters }) => ({
+        type: "function" as const,
+        name,
+        description,
+        parameters: { ...parameters },
+        strict: false,
+      })),
+      tool_choice: request.toolChoice,
+    }),
+  };
+}
+
+function itemsOf(message: ModelMessage, request: ModelRequest): readonly ResponseInputItem[] {
+  switch (message.role) {
+    case "system":
+      return [said("system", message.text)];
+    case "user":
+      return [said("user", contentOf(message))];
+    case "tool":
+      return [{ type: "function_call_output", call_id: message.callId, output: message.text }];
+    case "assistant":
+      return [
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
+        ...(thoughtsBefore(message.calls, request) as readonly ResponseInputItem[]),
+        ...(message.text === "" ? [] : [said("assistant", message.text)]),
+        ...message.calls.map(({ id, name, arguments: json }) => ({
+          type: "function_call" as const,
+          call_id: id,
+          name: functionName(name),
+          arguments: objectJson(json),
+        })),
+      ];
+    default:
+      return unreachable(message);
+  }
+}
+
+function said(role: EasyInputMessage["role"], content: EasyInputMessage["content"]): EasyInputMessage {
+  return { role, content };
+}
+
+function contentOf({ text, images = [] }: ModelMessage & { role: "user" }): EasyInputMessage["content"] {
+  if (images.length === 0) return text;
+  const pictures = images.map(({ type, base64 }): ResponseInputContent => {
+    return { type: "input_image", detail: "auto", image_url: `data:${type};base64,${base64}` };
+  });
+  return [{ type: "input_text", text }, ...pictures];
+}
