@@ -196,7 +196,9 @@ export class ModelError extends WeirError {
   }
 
   #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
-    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+    const { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize } = this;
+    const same = { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize };
+    return new ModelError(kind, this.model, message, { ...same, cause: this, ...changed });
   }
 }
 
