@@ -288,15 +288,6 @@ function plainWord(text: string): string {
   return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
 }
 
-/** A refusal in short, without the server's words. Pure. */
-export function describeRefusal({ status, type, code, param }: Refusal): string {
-  const field = plainWord(param);
-  const facts = [status === null ? "" : `HTTP ${status}`, plainWord(type), plainWord(code)];
-  return [...new Set([...facts, field === "" ? "" : `field ${field}`])]
-    .filter((fact) => fact !== "")
-    .join(", ");
-}
-
 /** What was changed after refusals, in short. Pure. */
 export function describeRefused({ field, value }: Pick<Refused, "field" | "value">): string {
   if (field === "api") return `another API than ${value}`;

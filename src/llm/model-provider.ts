@@ -7,7 +7,13 @@ import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type ChatServer, nameAtServer } from "./chat/chat-request.ts";
-import { KnownWindows } from "./catalog/known-windows.ts";
+import {
+  type BelievedWindow,
+  type KnownWindow,
+  KnownWindows,
+  type Lessons,
+} from "./catalog/known-windows.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedRefusals } from "./catalog/refused-fields.ts";
 import { type KeptLessons, lessonKey, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
@@ -18,7 +24,13 @@ import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer } from "./model.ts";
 import { OfflineModels } from "./offline/offline-models.ts";
 import { type ServerAddress, SeveralModels } from "./several-models.ts";
-import { isOllamaAt, OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
+import {
+  isOllamaAt,
+  OLLAMA_ORIGIN,
+  OllamaWindows,
+  probeOllama,
+  type RunningWindow,
+} from "./catalog/ollama.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
@@ -68,12 +80,16 @@ export interface ModelSource extends AsyncDisposable {
    * @param configured the agent's setting (0: not set); what `[models]` says goes over it
    */
   windowOf(model: string, configured: number): number;
+  /** The same window, with how it is known and until when. */
+  knownWindow(model: string, configured: number): KnownWindow;
   /**
-   * Learns a window from a refusal. The window only shrinks, to 1,024 at least, and never below a prompt that
-   * the model has answered; it is forgotten after 30 days, or when `[models]` says a larger one than it did then.
-   * @param refusedBy the model that refused; a fallback's refusal is not kept for the next run
+   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least, and never below a
+   * prompt that the model has answered; it is forgotten after a day, one that the server has told (the default) after 30 days, or when
+   * `[models]` says a larger one than it did then.
    */
-  learnWindow(model: string, tokens: number, refusedBy?: string): void;
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void;
+  /** What a model's answers and refusals tell of its window. */
+  evidenceOf(model: string): WindowEvidence;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
   /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
@@ -103,6 +119,9 @@ export interface OpenModelsOptions {
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
+  readonly onSilentCut?: Lessons["onSilentCut"];
+  /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
+  readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
 
 /**
@@ -133,7 +152,8 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       takesCacheMarkers: cacheMarkersAt(url.hostname, server, said),
       timeouts,
     };
-    return new ServerModels(said, chatServer, isOllama || isOllamaAt(url), openLessons(chatServer, options));
+    const lessons = openLessons(chatServer, options);
+    return new ServerModels(said, chatServer, isOllama || isOllamaAt(url), lessons, options.onSmallOllama);
   };
   const { baseUrl, apiKey, models } = config;
   if (baseUrl !== null || apiKey !== null) {
@@ -196,14 +216,12 @@ class ServerModels extends KnownWindows implements ModelSource {
   readonly model: Model;
   readonly isOffline = false;
   readonly #server: ChatServer;
-  readonly #isOllama: boolean;
+  readonly #ollama: OllamaWindows;
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
   /** When to repeat a question that the server did not answer, by `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
-  /** Tokens of the windows with which Ollama runs models. */
-  readonly #inOllama = new Map<string, number>();
   readonly #kept: KeptLessons;
   /** With the prefix. */
   #auto: string | undefined;
@@ -213,12 +231,13 @@ class ServerModels extends KnownWindows implements ModelSource {
     server: ChatServer,
     isOllama: boolean,
     lessons: KeptLessons,
+    onSmallOllama: OpenModelsOptions["onSmallOllama"],
   ) {
     super(configured, lessons);
     this.#kept = lessons;
     this.#server = server;
-    this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
+    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, onSmallOllama);
     const chat = createChatModel(server, lessons.refused);
     this.model = {
       answer: async (request, options) => {
@@ -278,9 +297,12 @@ class ServerModels extends KnownWindows implements ModelSource {
     if (known !== undefined && (this.#server.isOpenAi || !this.#mayLearn(known, configured))) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
+      const look = this.#ollama.look(asking);
       const name = this.#isAuto(configured) ? await this.#firstListed(asking) : configured;
       if (!this.#isAuto(configured)) await this.#learnListed(asking);
-      await this.#learnFromOllama(name, asking);
+      await look;
+      await this.#ollama.learn(nameAtServer(name, this.#server), asking);
+      asking.throwIfAborted();
       return name;
     } catch (error) {
       if (asking.aborted)
@@ -303,14 +325,16 @@ class ServerModels extends KnownWindows implements ModelSource {
     return listed ?? knownPrice(this.#url.hostname, model);
   }
 
-  protected override believedWindow(model: string): number | undefined {
+  protected override believedWindow(model: string): BelievedWindow | undefined {
     const listed = this.#listedOf(model)?.window;
+    if (listed !== undefined) return { tokens: listed, source: "listed" };
     // Ollama runs models with smaller windows, and is asked for the window before the first turn.
-    return listed ?? (this.#isOllama ? undefined : knownWindow(model));
+    const known = this.#ollama.isThere ? undefined : knownWindow(model);
+    return known === undefined ? undefined : { tokens: known, source: "table" };
   }
 
-  protected override runningWindow(model: string): number | undefined {
-    return this.#inOllama.get(model);
+  protected override runningWindow(model: string): RunningWindow | undefined {
+    return this.#ollama.of(model);
   }
 
   #listedOf(model: string): ListedModel | undefined {
@@ -345,29 +369,13 @@ class ServerModels extends KnownWindows implements ModelSource {
     return this.#listed;
   }
 
-  async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
-    if (!this.#mayAskOllama(model)) return;
-    const window = await ollamaWindow(
-      this.#url.origin,
-      nameAtServer(model, this.#server),
-      this.#server.timeouts.firstTokenMs,
-      signal,
-    );
-    signal.throwIfAborted();
-    if (window === undefined) this.#pause(model);
-    else this.#inOllama.set(model, window);
-  }
-
   #mayLearn(model: string, configured: string): boolean {
-    return (!this.#isAuto(configured) && this.#mayList) || this.#mayAskOllama(model);
+    const mayAsk = this.#ollama.mayAsk(nameAtServer(model, this.#server));
+    return (!this.#isAuto(configured) && this.#mayList) || mayAsk;
   }
 
   get #mayList(): boolean {
     return this.#listed === undefined && !this.#isPaused("listing");
-  }
-
-  #mayAskOllama(model: string): boolean {
-    return this.#isOllama && !this.#inOllama.has(model) && !this.#isPaused(model);
   }
 
   #pause(question: string): void {

@@ -1,11 +1,13 @@
-import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** One request for one answer. */
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;
+  /** In the form of `core/canonical.ts`. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** `none`: the tools are shown (the prefix stays) but must not be called. */
@@ -16,10 +18,10 @@ export interface ModelRequest {
   /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
   /**
-   * Ends of what stays the same, as numbers of leading messages, rising: of the system prompt, of the summaries, and of
-   * all that the next request will begin with. Undefined: there will be none.
+   * Where what stays the same ends, rising: of the system prompt, of the summaries, and of all that the next request will
+   * begin with. Undefined: there will be none.
    */
-  readonly stableEnds?: readonly number[];
+  readonly stableEnds?: readonly TextEnd[];
   /** What the model has thought before calls that these messages show. Default: nothing. */
   readonly thoughts?: readonly Thoughts[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
@@ -86,6 +88,8 @@ export interface TokenUsage {
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
+  /** Why it failed, where that is known. */
+  readonly reason?: FailureReason | undefined;
   /** As the server reported it; undefined: it reported nothing. */
   readonly usage: TokenUsage | undefined;
   /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
@@ -136,38 +140,67 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
-  /** A refusal in short, and what was tried: status, code, type and field, and none of the server's sentences. */
+  /** Undefined: nobody knows why, or no server has said anything. */
+  readonly reason: FailureReason | undefined;
+  /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
   readonly brief: string | undefined;
 
-  constructor(
-    kind: ModelErrorKind,
-    model: string,
-    message: string,
-    details: {
-      cause?: unknown;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-      window?: number | undefined;
-      brief?: string | undefined;
-    } = {},
-  ) {
+  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  readonly isSurelySize: boolean;
+  /** How `window` is known. */
+  readonly windowSource: "told" | "measured";
+  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  readonly mayBeSize: boolean;
+
+  constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.model = model;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.reason = details.reason;
     this.brief = details.brief;
+    this.isSurelySize = details.isSurelySize ?? false;
+    this.windowSource = details.windowSource ?? "told";
+    this.mayBeSize = details.mayBeSize ?? false;
   }
 
   get retryable(): boolean {
     return RETRYABLE.has(this.kind);
   }
 
-  /** A copy with another message, and this error as its cause. */
+  /** A copy with another message and this error as its cause. */
   withMessage(message: string, brief = this.brief): ModelError {
-    if (message === this.message && brief === this.brief) return this;
-    const { kind, model, status, retryAfterMs, window } = this;
-    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window, brief });
+    return message === this.message && brief === this.brief
+      ? this
+      : this.#copy(message, this.kind, { brief });
   }
+
+  /** A copy that a smaller request may help. */
+  asMaybeSize(): ModelError {
+    return this.#copy(this.message, this.kind, { mayBeSize: true });
+  }
+
+  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  asNotForSize(): ModelError {
+    return this.#copy(this.message, "rejected", {
+      window: undefined,
+      isSurelySize: false,
+      reason: undefined,
+    });
+  }
+
+  #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
+    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+  }
+}
+
+interface ModelErrorDetails extends Partial<
+  Pick<
+    ModelError,
+    "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize" | "reason" | "brief"
+  >
+> {
+  readonly cause?: unknown;
 }

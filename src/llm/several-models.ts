@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type ModelConfig, serverOf, type ServerConfig } from "../config/config.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { ModelPrice } from "../core/cost.ts";
+import type { KnownWindow } from "./catalog/known-windows.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
 import type { Model } from "./model.ts";
 import type { Models, ModelsConfig, ModelSource } from "./model-provider.ts";
@@ -104,8 +106,16 @@ export class SeveralModels implements Models {
     return this.#of(model).windowOf(model, configured);
   }
 
-  learnWindow(model: string, tokens: number, refusedBy?: string): void {
-    this.#of(model).learnWindow(model, tokens, refusedBy);
+  knownWindow(model: string, configured: number): KnownWindow {
+    return this.#of(model).knownWindow(model, configured);
+  }
+
+  evidenceOf(model: string): WindowEvidence {
+    return this.#of(model).evidenceOf(model);
+  }
+
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void {
+    this.#of(model).learnWindow(model, tokens, source);
   }
 
   factorOf(model: string): number {

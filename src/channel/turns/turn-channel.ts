@@ -129,8 +129,10 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     resultImages: async () => images.read(),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {
-      parts.lastRequest.note(model, context);
       parts.sent.note(now(), model, context, made);
+      // What the channel's own requests are like, a request for another window does not tell.
+      if (made.isForOneCall) return;
+      parts.lastRequest.note(model, context);
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),

@@ -10,6 +10,7 @@ export interface LessonKeepers {
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
+  readonly onSilentCut?: Lessons["onSilentCut"];
 }
 
 /** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
@@ -19,7 +20,7 @@ export function lessonKey(baseUrl: string): string {
 
 /** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
-  const { learned, refusals, onNotKept } = options;
+  const { learned, refusals, onNotKept, onSilentCut } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
   const server = lessonKey(at.baseUrl);
@@ -30,7 +31,7 @@ export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons
   const recallRefused = async (): Promise<void> => {
     for (const row of (await refusals?.load(server)) ?? []) refused.recall(row.model, row.refused);
   };
-  const kept = { refused, recallRefused, end };
+  const kept = { refused, recallRefused, end, ...(onSilentCut !== undefined && { onSilentCut }) };
   if (learned === undefined) return { ...NO_LESSONS, ...kept };
   return {
     ...kept,

@@ -1,10 +1,10 @@
 import { APIError, OpenAI } from "openai";
 import { z } from "zod";
 
+import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
-import { chatChunk, reportedUsage } from "./chat-chunk.ts";
-import type { ChatChunk } from "./chat-chunk.ts";
+import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
 import type { ChatServer } from "./chat-request.ts";
@@ -15,7 +15,6 @@ import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
   areNamedApart,
-  describeRefusal,
   describeRefused,
   type Dialect,
   dialectFor,
@@ -38,8 +37,6 @@ import { Watchdog } from "../http/watchdog.ts";
 const MAX_CORRECTIONS = 12;
 /** Characters of a refusal in which names of fields are looked for. */
 const READ_WORDS = 4000;
-/** Characters of a refusal's words that the log gets. */
-const SHOWN_WORDS = 200;
 
 /**
  * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
@@ -72,7 +69,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           const limit = outputLimitOf(request, dialect);
           const fields = Object.keys(body);
           const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
-          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, refusal, tried);
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
           if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
           tried.push(...lessons);
@@ -140,13 +137,11 @@ function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** What the operator is told where nothing is left to correct; the words go to the log. */
-function inShort(failure: ModelError, refusal: Refusal, tried: readonly Refused[]): ModelError {
-  if (failure.kind !== "rejected") return failure;
-  const last = describeRefusal(refusal);
-  const brief = tried.length === 0 ? last : `${last}; tried: ${tried.map(describeRefused).join(", ")}`;
-  const words = sliceWhole(failure.message.replace(/^\d{3} /, ""), 0, SHOWN_WORDS);
-  return failure.withMessage(`${brief}: ${words}`, brief);
+/** A refusal, with what was tried before it. */
+function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
+  return failure.withMessage(failure.message, brief);
 }
 
 /** What is sent, and by what. */
@@ -177,6 +172,7 @@ async function attempt(
     notify(options.onCall, {
       model: request.model,
       outcome: failure?.kind ?? "answered",
+      reason: failure?.reason,
       usage: call.usage,
       isPaid: failure === undefined || isPaidFailure(failure, call.progress),
       receivedTokens: failure === undefined && call.usage !== undefined ? 0 : call.receivedTokens,
@@ -239,7 +235,8 @@ class Attempt {
       const response = await wire.post(JSON.stringify(body), { signal, fetchOptions });
       this.#progress = "accepted";
       const budget = new StreamBudget();
-      await this.#read(chatEvents(response, budget), reader, budget, watchdog);
+      const events = chatEvents(response, budget, () => this.#answer.done());
+      await this.#read(events, reader, budget, watchdog);
     } catch (error) {
       if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
@@ -263,7 +260,7 @@ class Attempt {
       this.#events++;
       const chunk = reader.chunk(event);
       if (chunk === undefined) continue;
-      const { isAlive, isAnswer, text, voided } = this.#answer.add(this.#parse(chunk));
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(chunk));
       if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);
@@ -273,19 +270,7 @@ class Attempt {
       // Leaving the loop ends the request.
       if (this.#answer.isOverlong) return;
     }
-  }
-
-  #parse(event: unknown): ChatChunk {
-    const { model } = this.#request;
-    const { data: chunk, error } = chatChunk.safeParse(event);
-    if (chunk === undefined) {
-      throw new ModelError("unavailable", model, "the server sent something that is no chat completion", {
-        cause: error,
-      });
-    }
-    if (chunk.object === "error")
-      throw new ModelError("unavailable", model, chunk.message ?? "error in mid-stream");
-    return chunk;
+    this.#answer.closed();
   }
 
   #complete(watchdog: Watchdog): ModelAnswer {
@@ -298,9 +283,24 @@ class Attempt {
       throw new ModelError("unavailable", model, "the server ended its answer with an error");
     }
     const rest = accumulated.end();
-    if (rest !== "") notify(this.#options.onText, rest);
+    if (rest.voided) notify(this.#options.onRestart);
+    if (rest.text !== "") notify(this.#options.onText, rest.text);
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
+    if (accumulated.finishReason === "filtered") {
+      const why = "the provider's filter ended the answer before its first word";
+      throw new ModelError("rejected", model, why, { reason: "moderation" });
+    }
+    const window =
+      accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
+    if (window !== undefined) {
+      const why = `the request has filled the model's window of ${window} tokens, and left nothing for an answer`;
+      throw new ModelError("context_length", model, why, {
+        window,
+        isSurelySize: true,
+        windowSource: "measured",
+      });
+    }
     const reason =
       accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
@@ -312,8 +312,24 @@ class Attempt {
     if (watchdog.verdict !== undefined) return watchdog.verdict;
     return this.#events === 0
       ? "the server's answer holds no events: does base_url point at an OpenAI-compatible API (most end in /v1)?"
-      : "the stream ended before the answer did";
+      : this.#answer.isBegun
+        ? "the stream ended before the answer did"
+        : "the server sent something that is no chat completion";
   }
+}
+
+/** An answer that was cut after so few tokens, far from the limit that was asked for, was cut by the window. */
+const FEW_TOKENS = 16;
+
+/**
+ * The window that has ended an answer without a word (LM Studio, vLLM behind some gateways): all that it holds was counted.
+ * @returns tokens; undefined: the limit of the answer may have ended it
+ */
+function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): number | undefined {
+  if (usage === undefined || usage.promptTokens < MIN_WINDOW) return undefined;
+  const { promptTokens, completionTokens } = usage;
+  const isFarFromLimit = completionTokens <= Math.min(FEW_TOKENS, maxOutputTokens / 4);
+  return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
 /** What a server reports with an error. */

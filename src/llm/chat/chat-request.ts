@@ -1,10 +1,12 @@
 import type {
   ChatCompletionContentPart,
+  ChatCompletionContentPartText,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 
-import type { ModelMessage } from "../../core/context.ts";
+import { contentParts, imagesOf, type TextPart } from "../../core/canonical.ts";
+import type { ModelImage, ModelMessage, TextEnd } from "../../core/context.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { Api, Dialect, Effort } from "../dialect.ts";
@@ -89,11 +91,11 @@ export function chatRequestBody(
   dialect: Dialect,
 ): ChatCompletionCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedPlaces(request) : NOTHING_MARKED;
+  const marked = dialect.takesCacheMarkers ? markedEnds(request) : NOTHING_MARKED;
   return {
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
-      const param = isMarkable(message) && marked.has(place) ? markedParam(message) : messageParam(message);
+      const param = messageParam(message, marked.get(place));
       const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
@@ -126,38 +128,46 @@ export function outputLimitOf(
 const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
 
 /**
- * The places of the messages that carry a marker: the last at each stable end that can. Anthropic takes four in a request, and looks
- * for what it has cached up to 20 blocks before each; a prefix of less than 512 to 4,096 tokens, by model, is cached
- * nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
+ * By message, where in its text a marker stands: at each stable end, or where there can be none, at the last place before it.
+ * Anthropic takes four in a request, and looks for what it has cached up to 20 blocks before each; a prefix of less than 512 to
+ * 4,096 tokens, by model, is cached nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
  */
-export function markedPlaces({ messages, stableEnds = [] }: ModelRequest): ReadonlySet<number> {
-  const ends = stableEnds.slice(-MAX_MARKERS);
-  return new Set(ends.map((end) => messages.slice(0, end).findLastIndex(isMarkable)));
+export function markedEnds({ messages, stableEnds = [] }: ModelRequest): ReadonlyMap<number, ReadonlySet<number>> {
+  const marked = new Map<number, Set<number>>();
+  for (const end of stableEnds.slice(-MAX_MARKERS)) {
+    const place = markablePlace(messages, end);
+    if (place !== null) marked.set(place.message, (marked.get(place.message) ?? new Set()).add(place.length));
+  }
+  return marked;
 }
 
-const NOTHING_MARKED: ReadonlySet<number> = new Set();
+const NOTHING_MARKED: ReadonlyMap<number, ReadonlySet<number>> = new Map();
 /** One less than there may be: some gateways set one of their own. */
 const MAX_MARKERS = 3;
 
 /** LiteLLM hands on a tool's parts as they are, where Anthropic refuses the marker; and an empty text takes none. */
-function isMarkable(message: ModelMessage): message is MarkableMessage {
-  const isPlain = message.role === "system" || (message.role === "user" && message.images === undefined);
-  return isPlain && message.text.trim() !== "";
+function markablePlace(messages: readonly ModelMessage[], { message, length }: TextEnd): TextEnd | null {
+  for (let index = Math.min(message, messages.length - 1); index >= 0; index--) {
+    const { role = "tool", text = "" } = messages[index] ?? {};
+    const end = Math.min(index < message ? Infinity : length, text.length);
+    if ((role === "system" || role === "user") && text.slice(0, end).trim() !== "")
+      return { message: index, length: end };
+  }
+  return null;
 }
 
-type MarkableMessage = ModelMessage & { readonly role: "system" | "user" };
-
-function markedParam({ role, text }: MarkableMessage): ChatCompletionMessageParam {
-  const content = [{ type: "text" as const, text, cache_control: { type: "ephemeral" } }];
-  return { role, content };
-}
-
-function messageParam(message: ModelMessage): ChatCompletionMessageParam {
+/** @param marked UTF-16 units of its text at which a marker stands */
+function messageParam(
+  message: ModelMessage,
+  marked: ReadonlySet<number> = new Set(),
+): ChatCompletionMessageParam {
   switch (message.role) {
-    case "system":
-      return { role: "system", content: message.text };
+    case "system": {
+      const texts = contentParts(message, marked).flatMap((part) => ("image" in part ? [] : textParam(part)));
+      return { role: "system", content: marked.size === 0 ? message.text : texts };
+    }
     case "user":
-      return { role: "user", content: userContent(message) };
+      return { role: "user", content: userContent(message, marked) };
     case "tool":
       return { role: "tool", tool_call_id: message.callId, content: message.text };
     case "assistant":
@@ -172,16 +182,22 @@ function messageParam(message: ModelMessage): ChatCompletionMessageParam {
   }
 }
 
-function userContent({
-  text,
-  images = [],
-}: ModelMessage & { role: "user" }): string | ChatCompletionContentPart[] {
-  if (images.length === 0) return text;
-  const pictures = images.map(({ type, base64 }) => ({
-    type: "image_url" as const,
-    image_url: { url: `data:${type};base64,${base64}` },
-  }));
-  return [{ type: "text", text }, ...pictures];
+function userContent(
+  message: ModelMessage & { role: "user" },
+  marked: ReadonlySet<number>,
+): string | ChatCompletionContentPart[] {
+  if (marked.size === 0 && imagesOf(message).length === 0) return message.text;
+  return contentParts(message, marked).map((part) =>
+    "image" in part ? imageParam(part.image) : textParam(part),
+  );
+}
+
+function textParam({ text, isEnd }: TextPart): ChatCompletionContentPartText {
+  return { type: "text", text, ...(isEnd && { cache_control: { type: "ephemeral" } }) };
+}
+
+function imageParam({ type, base64 }: ModelImage): ChatCompletionContentPart {
+  return { type: "image_url", image_url: { url: `data:${type};base64,${base64}` } };
 }
 
 function callParam({ id, name, arguments: json }: ToolCall) {

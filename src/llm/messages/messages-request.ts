@@ -8,7 +8,7 @@ import type {
 
 import type { ModelImage, ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
-import { markedPlaces, functionName, outputLimitOf } from "../chat/chat-request.ts";
+import { functionName, markedEnds, outputLimitOf } from "../chat/chat-request.ts";
 import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
@@ -20,7 +20,7 @@ import { thoughtsBefore } from "../wire.ts";
  */
 export function messagesBody(request: ModelRequest, dialect: Dialect): MessageCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedPlaces(request) : new Set<number>();
+  const marked = dialect.takesCacheMarkers ? markedEnds(request) : new Map<number, unknown>();
   const blocks = request.messages.map((message, place) => blocksOf(message, request, marked.has(place)));
   const system = request.messages.flatMap(({ role }, place) =>
     role === "system" ? (blocks[place] ?? []) : [],

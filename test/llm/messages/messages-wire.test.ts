@@ -296,7 +296,9 @@ test("Messages is a server's API by configuration, and its models are listed in 
   assert.equal(await models.resolve("claude/auto"), "claude/claude-opus-5");
   assert.equal(models.windowOf("claude/claude-opus-5", 0), 900_000);
   assert.equal((await ask(models.model, { model: "claude/auto" })).answer?.model, "claude/claude-opus-5");
-  const [listing, request] = server.requests;
+  // Whether an Ollama is there is asked as well.
+  const listing = server.requests.find(({ path }) => path === "/v1/models");
+  const request = server.requests.find(({ path }) => path === PATH);
   assert.deepEqual(
     [listing?.headers.authorization, listing?.headers["x-team"]],
     ["Bearer sk-ant-0123", "blue"],
