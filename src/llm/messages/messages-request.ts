@@ -6,6 +6,7 @@ import type {
   TextBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 
+import { contentParts, type TextPart } from "../../core/canonical.ts";
 import type { ModelImage, ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
 import { functionName, markedEnds, outputLimitOf } from "../chat/chat-request.ts";
@@ -20,8 +21,8 @@ import { thoughtsBefore } from "../wire.ts";
  */
 export function messagesBody(request: ModelRequest, dialect: Dialect): MessageCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedEnds(request) : new Map<number, unknown>();
-  const blocks = request.messages.map((message, place) => blocksOf(message, request, marked.has(place)));
+  const marked = dialect.takesCacheMarkers ? markedEnds(request) : null;
+  const blocks = request.messages.map((message, place) => blocksOf(message, request, marked?.get(place)));
   const system = request.messages.flatMap(({ role }, place) =>
     role === "system" ? (blocks[place] ?? []) : [],
   );
@@ -65,19 +66,25 @@ function inTurns(
   return turns;
 }
 
-function blocksOf(message: ModelMessage, request: ModelRequest, isMarked: boolean): ContentBlockParam[] {
+/** @param marked UTF-16 units of its text at which a marker stands */
+function blocksOf(
+  message: ModelMessage,
+  request: ModelRequest,
+  marked: Iterable<number> = [],
+): ContentBlockParam[] {
   switch (message.role) {
     case "system":
-      return textOf(message.text, isMarked);
     case "user":
-      return [...textOf(message.text, isMarked), ...(message.images ?? []).flatMap(pictureOf)];
+      return contentParts(message, marked).flatMap((part): ContentBlockParam[] =>
+        "image" in part ? pictureOf(part.image) : textOf(part),
+      );
     case "tool":
       return [{ type: "tool_result", tool_use_id: idOf(message.callId), content: message.text }];
     case "assistant":
       return [
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
         ...(thoughtsBefore(message.calls, request) as ContentBlockParam[]),
-        ...textOf(message.text, false),
+        ...textOf({ text: message.text, isEnd: false }),
         ...message.calls.map(({ id, name, arguments: json }): ContentBlockParam => {
           return {
             type: "tool_use",
@@ -90,9 +97,9 @@ function blocksOf(message: ModelMessage, request: ModelRequest, isMarked: boolea
   }
 }
 
-function textOf(text: string, isMarked: boolean): TextBlockParam[] {
+function textOf({ text, isEnd }: TextPart): TextBlockParam[] {
   if (text.trim() === "") return [];
-  return [{ type: "text", text, ...(isMarked && { cache_control: { type: "ephemeral" } }) }];
+  return [{ type: "text", text, ...(isEnd && { cache_control: { type: "ephemeral" } }) }];
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

@@ -5,6 +5,7 @@ import type {
   ResponseInputItem,
 } from "openai/resources/responses/responses";
 
+import { contentParts, imagesOf } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
@@ -75,10 +76,11 @@ function said(role: EasyInputMessage["role"], content: EasyInputMessage["content
   return { role, content };
 }
 
-function contentOf({ text, images = [] }: ModelMessage & { role: "user" }): EasyInputMessage["content"] {
-  if (images.length === 0) return text;
-  const pictures = images.map(({ type, base64 }): ResponseInputContent => {
+function contentOf(message: ModelMessage & { role: "user" }): EasyInputMessage["content"] {
+  if (imagesOf(message).length === 0) return message.text;
+  return contentParts(message).map((part): ResponseInputContent => {
+    if ("text" in part) return { type: "input_text", text: part.text };
+    const { type, base64 } = part.image;
     return { type: "input_image", detail: "auto", image_url: `data:${type};base64,${base64}` };
   });
-  return [{ type: "input_text", text }, ...pictures];
 }
