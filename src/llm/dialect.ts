@@ -23,6 +23,9 @@ export interface Dialect {
   readonly takesCacheMarkers: boolean;
   /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
   readonly takesUserBehindTool: boolean;
+  /** Takes the role `tool`, and calls beside it; strict chat templates raise on it. */
+  readonly takesToolRole: boolean;
+  readonly takesSystemRole: boolean;
   /** How much the model is asked to think; undefined: the server's default. */
   readonly reasoning: Effort | undefined;
   /** Other top fields of a body that are left out, by name. */
@@ -31,7 +34,7 @@ export interface Dialect {
 
 /** A value of a field that a server has refused for a model, and why. */
 export interface Refused {
-  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`. */
+  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`, `tool_role`, `system_role`. */
   readonly field: string;
   /** "": any; "absent": the server wants the field to be there. */
   readonly value: string;
@@ -62,6 +65,8 @@ export interface SentForm {
   readonly fields: readonly string[];
   /** The output limit that it had, in tokens. */
   readonly limit: number;
+  /** It shows results of tools. */
+  readonly hasResults: boolean;
   /** The configuration leaves the API open. */
   readonly mayChangeApi: boolean;
 }
@@ -79,6 +84,8 @@ const FLAGS = {
   prompt_cache_key: "takesCacheKey",
   cache_control: "takesCacheMarkers",
   user_behind_tool: "takesUserBehindTool",
+  tool_role: "takesToolRole",
+  system_role: "takesSystemRole",
 } as const satisfies Record<string, keyof Dialect>;
 /** Fields that a dialect has a place of their own for. */
 const PLACED: ReadonlySet<string> = new Set([
@@ -183,11 +190,24 @@ export function refusesTools(words: string): boolean {
   return NO_TOOLS.test(words);
 }
 
-const formOfMessages: Rule = ({ words }, _, told) => [
+/** What a chat template says of roles that it does not have. */
+const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(?:role:?|got) ['"`]?system/i;
+/**
+ * Chat templates of Gemma, Llama and Mistral at vLLM and llama.cpp, mistral-common, others: "Conversation roles must alternate
+ * user/assistant/…", "Only user and assistant roles are supported!", "Unexpected role 'tool' after role 'user'", "Invalid content type" (of
+ * an assistant that only calls); read in November 2026.
+ */
+const STRICT_ROLES =
+  /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type/i;
+
+const formOfMessages: Rule = ({ words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
   ...(refusesTools(words) ? [[told("tools")]] : []),
+  ...(NO_SYSTEM.test(words) ? [[told("system_role")]] : []),
+  ...(hasResults && STRICT_ROLES.test(words) ? [[told("tool_role")]] : []),
+  ...(STRICT_ROLES.test(words) ? [[told("system_role")]] : []),
 ];
 
 /** Without these there is no request. */

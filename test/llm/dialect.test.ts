@@ -29,7 +29,7 @@ function refusal(words: string, more: Partial<Refusal> = {}): Refusal {
 }
 
 function learn(told: Refusal, known: readonly Refused[] = [], base = BASE): readonly Refused[] {
-  return lessonsOf(told, { base, known, fields: FIELDS, limit: 9000, mayChangeApi: true });
+  return lessonsOf(told, { base, known, fields: FIELDS, limit: 9000, hasResults: true, mayChangeApi: true });
 }
 
 const lessons = (...told: Parameters<typeof learn>): string[] =>
@@ -65,6 +65,25 @@ describe("a refusal", () => {
       [],
     ],
     ["that there are no tools", refusal("llama2 does not support tools"), ["tools"]],
+    [
+      "roles that do not take turns",
+      refusal(
+        "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+      ),
+      ["tool_role"],
+    ],
+    ["the role of results", refusal("Unexpected role 'tool' after role 'user'"), ["tool_role"]],
+    [
+      "an assistant without a text",
+      refusal("Error in applying chat template: Invalid content type"),
+      ["tool_role"],
+    ],
+    ["the role of a system", refusal("System role not supported"), ["system_role"]],
+    [
+      "the role of a system among those that it has",
+      refusal("Only user, assistant and tool roles are supported, got system."),
+      ["system_role"],
+    ],
     ["a part of a longer name", refusal("my_temperature_file is missing"), []],
     [
       "OpenAI's cap",

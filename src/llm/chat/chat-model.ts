@@ -73,7 +73,8 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
           const fields = Object.keys(body);
-          const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
+          const hasResults = request.messages.some(({ role }) => role === "tool");
+          const lessons = lessonsOf(refusal, { base, known, fields, limit, hasResults, mayChangeApi });
           if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
           if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
