@@ -3,7 +3,7 @@ import { sliceWhole } from "../text/text.ts";
 import type { ModelError } from "../llm/model.ts";
 
 /** Characters of a provider's text that the line keeps. */
-const MAX_WHY = 300;
+const MAX_WHY = 200;
 
 /**
  * Logs that a fallback has answered because the requested model did not: once for each model and reason, for it may be so
@@ -15,12 +15,15 @@ export function fallbackLog(
   masked: (text: string) => string,
 ): (answeredBy: string, first: ModelError) => void {
   const told = new Set<string>();
-  return (answeredBy, { model, kind, status, message }) => {
+  return (answeredBy, { model, kind, reason = kind, status, message }) => {
     // Of the message no key is made: providers put the number of the request into it.
-    const reason = JSON.stringify([model, kind, status]);
-    if (told.has(reason)) return;
-    told.add(reason);
+    const key = JSON.stringify([model, reason, status]);
+    if (told.has(key)) return;
+    told.add(key);
     // A secret that is cut is no longer found: it goes first.
-    log.warn({ model, answeredBy, kind, why: sliceWhole(masked(message), 0, MAX_WHY) }, "model_passed_over");
+    log.warn(
+      { model, answeredBy, kind, reason, why: sliceWhole(masked(message), 0, MAX_WHY) },
+      "model_passed_over",
+    );
   };
 }
