@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
 import type { FailureReason } from "./http/reasons.ts";
@@ -7,6 +7,7 @@ import type { FailureReason } from "./http/reasons.ts";
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;
+  /** In the form of `core/canonical.ts`. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** `none`: the tools are shown (the prefix stays) but must not be called. */
@@ -17,10 +18,14 @@ export interface ModelRequest {
   /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
   /**
-   * Ends of what stays the same, as numbers of leading messages, rising: of the system prompt, of the summaries, and of
-   * all that the next request will begin with. Undefined: there will be none.
+   * Where what stays the same ends, rising: of the system prompt, of the summaries, and of all that the next request will
+   * begin with. Undefined: there will be none.
    */
-  readonly stableEnds?: readonly number[];
+  readonly stableEnds?: readonly TextEnd[];
+  /** What the model has thought before calls that these messages show. Default: nothing. */
+  readonly thoughts?: readonly Thoughts[];
+  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
+  readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -57,12 +62,29 @@ export interface ModelAnswer {
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
   readonly usage: TokenUsage | undefined;
+  /** For the next request of this turn. Default: there are none. */
+  readonly thoughts?: Thoughts;
+}
+
+/**
+ * What a model has thought before it made calls, in a form that only its own API reads. It holds people's words where no search finds
+ * them: whoever keeps it drops it with the turn, or as soon as anything that the model had seen is changed.
+ */
+export interface Thoughts {
+  /** The model that has thought it, by its full name. */
+  readonly model: string;
+  readonly api: "responses" | "messages";
+  /** Of the calls that it stands before. */
+  readonly callIds: readonly string[];
+  readonly items: readonly object[];
 }
 
 export interface TokenUsage {
   readonly promptTokens: number;
   /** Part of `promptTokens` that the provider had cached. */
   readonly cachedTokens: number;
+  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or it does not tell. */
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 
@@ -127,19 +149,14 @@ export class ModelError extends WeirError {
   /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
   readonly brief: string | undefined;
 
-  constructor(
-    kind: ModelErrorKind,
-    model: string,
-    message: string,
-    details: {
-      cause?: unknown;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-      window?: number | undefined;
-      reason?: FailureReason | undefined;
-      brief?: string | undefined;
-    } = {},
-  ) {
+  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  readonly isSurelySize: boolean;
+  /** How `window` is known. */
+  readonly windowSource: "told" | "measured";
+  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  readonly mayBeSize: boolean;
+
+  constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.model = model;
@@ -148,6 +165,9 @@ export class ModelError extends WeirError {
     this.window = details.window;
     this.reason = details.reason;
     this.brief = details.brief;
+    this.isSurelySize = details.isSurelySize ?? false;
+    this.windowSource = details.windowSource ?? "told";
+    this.mayBeSize = details.mayBeSize ?? false;
   }
 
   get retryable(): boolean {
@@ -156,9 +176,37 @@ export class ModelError extends WeirError {
 
   /** A copy with another message and this error as its cause. */
   withMessage(message: string, brief = this.brief): ModelError {
-    if (message === this.message && brief === this.brief) return this;
-    const { kind, model, status, retryAfterMs, window, reason } = this;
-    const details = { cause: this, status, retryAfterMs, window, reason, brief };
-    return new ModelError(kind, model, message, details);
+    return message === this.message && brief === this.brief
+      ? this
+      : this.#copy(message, this.kind, { brief });
   }
+
+  /** A copy that a smaller request may help. */
+  asMaybeSize(): ModelError {
+    return this.#copy(this.message, this.kind, { mayBeSize: true });
+  }
+
+  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  asNotForSize(): ModelError {
+    return this.#copy(this.message, "rejected", {
+      window: undefined,
+      isSurelySize: false,
+      reason: undefined,
+    });
+  }
+
+  #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
+    const { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize } = this;
+    const same = { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize };
+    return new ModelError(kind, this.model, message, { ...same, cause: this, ...changed });
+  }
+}
+
+interface ModelErrorDetails extends Partial<
+  Pick<
+    ModelError,
+    "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize" | "reason" | "brief"
+  >
+> {
+  readonly cause?: unknown;
 }

@@ -30,7 +30,7 @@ export function defaultAgent(): Agent {
       resolve: async (configured) => configured,
       nameOf: (configured) => configured,
       windowOf: (_, configured) => configured,
-      learnWindow: () => undefined,
+      knownWindow: (_, configured) => ({ tokens: configured, source: "configured", until: null }),
       factorOf: () => UNCALIBRATED.factor,
       learnFactor: () => undefined,
       seesImages: () => true,
@@ -53,6 +53,8 @@ export function defaultAgent(): Agent {
       sections: (values) => prompts.render("sections", { agentName: name, ...values }),
       failure: (values) => prompts.render("failure", values),
       deleted: () => prompts.render("deleted", {}).trim(),
+      opening: () => prompts.render("opening", {}).trim(),
+      closing: () => prompts.render("closing", {}).trim(),
     },
   });
 }

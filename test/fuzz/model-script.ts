@@ -172,7 +172,10 @@ export class ModelScript {
     const { realWindow, tellsWindow, window } = profile;
     if (realWindow === window || tokens <= realWindow) return;
     this.#parts.onRefused();
-    throw new ModelError("context_length", model, "scripted", tellsWindow ? { window: realWindow } : {});
+    throw new ModelError("context_length", model, "scripted", {
+      isSurelySize: true,
+      ...(tellsWindow && { window: realWindow }),
+    });
   }
 
   #replyFor(markers: readonly string[]): Reply {
@@ -183,7 +186,7 @@ export class ModelScript {
   #usage(request: ModelRequest): ModelAnswer["usage"] {
     if (this.#parts.ratio === null) return undefined;
     const promptTokens = Math.ceil(estimateRequest(request) * this.#ratioOf(request));
-    return { promptTokens, cachedTokens: 0, completionTokens: 10 };
+    return { promptTokens, cachedTokens: 0, writtenTokens: 0, completionTokens: 10 };
   }
 
   /** Real tokens per estimated one. */

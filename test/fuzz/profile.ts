@@ -7,6 +7,7 @@ import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
 import { agentId } from "../../src/core/ids.ts";
 import { ModelFactors } from "../../src/llm/catalog/known-windows.ts";
+import type { CacheRule } from "../../src/llm/caches/rules.ts";
 import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
 import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
@@ -244,9 +245,23 @@ export function restaffed(profile: Profile, before: Staff, miscast: Miscast): St
   return { ...before, agents: agentsOf(profile, before, miscast, before.agents) };
 }
 
+/** It goes cold within a schedule, now and then. */
+const HASTY_CACHE: CacheRule = {
+  marks: "breakpoints",
+  most: 4,
+  least: 0,
+  read: 0.1,
+  lives: [{ ms: 150, write: 1.25, ttl: undefined }],
+};
+
 function modelsOf(profile: Profile, model: Model): Models {
   const factors = new ModelFactors();
   const learned = new Map<string, number>();
+  const windowOf = (name: string, configured: number): number =>
+    Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity);
+  const learnWindow = (name: string, tokens: number): void => {
+    learned.set(name, Math.min(tokens, learned.get(name) ?? tokens));
+  };
   return {
     model,
     isOffline: false,
@@ -256,15 +271,28 @@ function modelsOf(profile: Profile, model: Model): Models {
     recallLearned: async () => [],
     resolve: async (name) => name,
     nameOf: (name) => name,
-    windowOf: (name, configured) =>
-      Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity),
-    learnWindow: (name, tokens) => {
-      learned.set(name, Math.min(tokens, learned.get(name) ?? tokens));
-    },
+    windowOf,
+    knownWindow: (name, configured) => ({
+      tokens: windowOf(name, configured),
+      source: "listed",
+      until: null,
+    }),
+    learnWindow,
+    evidenceOf: (name) => ({
+      factor: factors.of(name),
+      answered: Infinity,
+      suspicion: null,
+      suspect: () => undefined,
+      learn: (tokens) => learnWindow(name, tokens),
+      noteAnswer({ estimated }, usage) {
+        if (usage !== undefined) factors.learn(name, { estimated, reported: usage.promptTokens });
+      },
+    }),
     factorOf: (name) => factors.of(name),
     learnFactor: (name: string, report: Anchor) => factors.learn(name, report),
     seesImages: () => true,
     priceOf: () => undefined,
+    cacheRule: () => HASTY_CACHE,
     askPrices: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -282,6 +310,8 @@ function agentsOf(
     firstTokenTimeoutMs: 1000,
     idleTimeoutMs: 1000,
     maxRetries: 0,
+    api: "auto" as const,
+    servers: [],
     models: [],
     embeddings: null,
   };

@@ -1,3 +1,4 @@
+import { canonical } from "../../core/canonical.ts";
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
@@ -6,15 +7,16 @@ import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { capText, estimateMessage } from "../../context/render.ts";
+import { capText } from "../../context/cap.ts";
+import { estimateMessage } from "../../context/render.ts";
 import {
-  type Model,
   type ModelAnswer,
   type ModelCallRecord,
   ModelError,
   type ModelErrorKind,
   type ModelRequest,
 } from "../../llm/model.ts";
+import type { MadeRequest, RetryingModel } from "../../llm/retrying-model.ts";
 import {
   type CheckedSave,
   checkSave,
@@ -56,9 +58,15 @@ export class CallBudget {
 }
 
 export interface WriterOptions {
-  readonly model: Model;
+  readonly model: RetryingModel;
   readonly modelName: string;
   readonly windowTokens: number;
+  /** Tokens of the window of a fallback. Default: it is as large as that of the model. */
+  readonly windowOf?: (model: string) => Promise<number>;
+  /** Called before a request goes to a model, with its size. Default: nobody listens. */
+  readonly onMade?: (made: MadeRequest) => void;
+  /** Called for a fallback that is not asked, for the request does not fit its window. Default: nobody listens. */
+  readonly onTooSmall?: (model: string, window: number) => void;
   readonly agentName: string;
   readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
@@ -191,11 +199,11 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     if (isShortened || callsLeft <= 1 || !isTooLong(text, rejection, task))
       return { kind: "refused", rejection };
     isShortened = true;
-    messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
+    messages = askShorter(answer.text, messages, tools, task, options);
   }
 }
 
-/** The text that was too long, as much of it as fits the window, and the request for a shorter one. */
+/** Shows the text that was too long, as much of it as fits the window, and asks for a shorter one. */
 function askShorter(
   text: string,
   messages: readonly ModelMessage[],
@@ -206,7 +214,8 @@ function askShorter(
   const wish = shortenMessage(task, options);
   const taken = estimateRequest([...messages, wish], tools) + task.maxOutputTokens;
   const shown = capText(text, options.windowTokens - taken);
-  return shown === "" ? [wish] : [{ role: "assistant", text: shown, calls: [] }, wish];
+  if (shown === "") return [...task.messages, wish];
+  return [...messages, { role: "assistant", text: shown, calls: [] }, wish];
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
@@ -234,7 +243,8 @@ type Asking = Pick<ModelRequest, "model" | "messages" | "tools" | "toolChoice">;
  */
 async function ask(task: WritingTask, options: WriterOptions, asking: Asking): Promise<ModelAnswer | null> {
   const { budget, signal } = options;
-  const estimated = estimateRequest(asking.messages, asking.tools);
+  const { messages } = canonical(asking.messages);
+  const estimated = estimateRequest(messages, asking.tools);
   const spent = new AbortController();
   let records = 0;
   let lastFailure: ModelErrorKind = "unavailable";
@@ -248,15 +258,28 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
     // The call that has failed is over by then, and the next one has not begun.
     if (budget.left <= 0) queueMicrotask(() => spent.abort());
   };
+  const { maxOutputTokens } = task;
+  const make = async (model: string): Promise<MadeRequest | null> => {
+    const window = model === asking.model ? options.windowTokens : await options.windowOf?.(model);
+    if (window !== undefined && model !== asking.model && estimated + maxOutputTokens > window) {
+      options.onTooSmall?.(model, window);
+      return null;
+    }
+    const same = {
+      maxOutputTokens,
+      temperature: undefined,
+      task: "summarise",
+      textLimit: wantedTokens(task),
+    } as const;
+    const request = { ...asking, messages, model, ...same };
+    const made = { request, estimated, window: window ?? options.windowTokens, reserve: maxOutputTokens };
+    options.onMade?.(made);
+    return made;
+  };
   try {
     return await options.model.answer(
-      {
-        ...asking,
-        maxOutputTokens: task.maxOutputTokens,
-        temperature: undefined,
-        task: "summarise",
-        textLimit: wantedTokens(task),
-      },
+      // A summary's text is cut into smaller pieces by who has it written.
+      { model: asking.model, make, isShortenedByCaller: true },
       {
         signal: AbortSignal.any([signal, spent.signal]),
         onAttempt: (model) => options.onAttempt?.(model, estimated),

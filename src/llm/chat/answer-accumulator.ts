@@ -174,9 +174,12 @@ export class AnswerAccumulator {
 /** @returns undefined if the server sent none that says anything */
 export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
   if (typeof usage?.prompt_tokens !== "number") return undefined;
+  const details = usage.prompt_tokens_details;
   return {
     promptTokens: usage.prompt_tokens,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+    cachedTokens: details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+    writtenTokens:
+      details?.cache_write_tokens ?? details?.cache_creation_tokens ?? usage.cache_creation_input_tokens ?? 0,
     completionTokens: usage.completion_tokens ?? 0,
   };
 }

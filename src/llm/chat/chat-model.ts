@@ -1,29 +1,90 @@
 import { APIError, OpenAI } from "openai";
+import { z } from "zod";
 
+import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
-import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
-import type { ChatServer, Dialect } from "./chat-request.ts";
+import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
+import type { ChatServer } from "./chat-request.ts";
+import { chatWire } from "./chat-wire.ts";
 import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
+import { RefusedFields } from "../catalog/refused-fields.ts";
+import {
+  type Api,
+  areNamedApart,
+  describeRefused,
+  type Dialect,
+  dialectFor,
+  lessonsOf,
+  type Refusal,
+  type Refused,
+  refusesTools,
+} from "../dialect.ts";
 import { ModelError } from "../model.ts";
 import type { AttemptProgress } from "../http/model-failure.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, TokenUsage } from "../model.ts";
+import { messagesWire } from "../messages/messages-wire.ts";
+import { responsesWire } from "../responses/responses-wire.ts";
+import type { Wire, WireReader } from "../wire.ts";
+import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
-/** Corrections per call, as many as a dialect has fields; the next refusal stands. */
-const MAX_CORRECTIONS = 8;
-
-const JSON_BODY = { "content-type": "application/json" };
+/** Corrections per call; a dialect has fewer things to correct. */
+const MAX_CORRECTIONS = 12;
+/** Characters of a refusal in which names of fields are looked for. */
+const READ_WORDS = 4000;
 
 /**
- * A model server with one attempt per call. The only retry leaves out or changes a field that the server
- * refused; a correction that led to an answer is kept per model.
+ * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
+ * refused: each of these once, and none is ever sent to this model again.
+ * @param refused what the server's models have refused so far; default: nothing
  */
-export function createChatModel(server: ChatServer): Model {
+export function createChatModel(server: ChatServer, refused = new RefusedFields()): Model {
+  const wires = wiresOf(server);
+  const mayChangeApi = (server.api ?? "auto") === "auto";
+  return {
+    async answer(request, options) {
+      const name = nameAtServer(request.model, server);
+      const base = initialDialect(name, server);
+      const tried: Refused[] = [];
+      for (;;) {
+        // What the operator says of the API goes over what was learned of it.
+        const known = [...refused.of(name), ...tried].filter(({ field }) => mayChangeApi || field !== "api");
+        const dialect = dialectFor(base, known);
+        const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
+        const wire = wires[dialect.api];
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
+        try {
+          const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
+          refused.learn(name, tried);
+          return answer;
+        } catch (error) {
+          const failure = classifyFailure(error, request, new Date());
+          // Whoever refuses the size has taken the form.
+          if (failure.kind === "context_length") refused.learn(name, tried);
+          const refusal = refusalIn(failure);
+          if (refusal === undefined) throw failure;
+          const limit = outputLimitOf(request, dialect);
+          const fields = Object.keys(body);
+          const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
+          // Words alone are believed after an answer: they may quote what a person wrote about such a field.
+          if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
+          tried.push(...lessons);
+        }
+      }
+    },
+  };
+}
+
+function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
   const client = new OpenAI({
     baseURL: server.baseUrl,
     // The client insists on a key; servers without one ignore it.
@@ -34,36 +95,72 @@ export function createChatModel(server: ChatServer): Model {
     // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
+    defaultHeaders: server.headers ?? {},
     fetch: chatFetch,
   });
-  const dialects = new Map<string, Dialect>();
+  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+}
+
+/** Only its own API can read what a model has thought. */
+function thoughtsFor({ model, thoughts = [] }: ModelRequest, { api }: Dialect): readonly Thoughts[] {
+  return thoughts.filter((one) => one.model === model && one.api === api);
+}
+
+function withoutFields(body: object, fields: readonly string[]): object {
+  return fields.length === 0
+    ? body
+    : Object.fromEntries(Object.entries(body).filter(([key]) => !fields.includes(key)));
+}
+
+/** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
+function refusalIn(failure: ModelError): Refusal | undefined {
+  const { kind, status } = failure;
+  let cause: unknown = failure.cause;
+  while (cause instanceof ModelError) cause = cause.cause;
+  if (!(cause instanceof APIError)) return undefined;
+  const { message, metadata } = refusedBody.safeParse(cause.error).data ?? {};
+  const words = message ?? cause.message.replace(/^\d{3} /, "");
+  if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
+  const { code, type, param } = cause;
   return {
-    async answer(request, options) {
-      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server);
-      for (let corrections = 0; ; corrections++) {
-        try {
-          const answer = await attempt(client, server, request, dialect, options);
-          // Only after an answer: a refusal may quote what a person wrote about such a field.
-          if (corrections > 0) dialects.set(request.model, dialect);
-          return answer;
-        } catch (error) {
-          const failure = classifyFailure(error, request, new Date());
-          const corrected =
-            failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
-          if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
-          dialect = corrected;
-        }
-      }
-    },
+    status: status ?? null,
+    code: wordOf(code) === String(status) ? "" : wordOf(code),
+    type: wordOf(type),
+    param: wordOf(param),
+    // What OpenRouter was told by the server behind it.
+    words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
   };
+}
+
+const refusedBody = z.object({
+  message: z.string(),
+  metadata: z.object({ raw: z.string() }).optional().catch(undefined),
+});
+
+/** Some servers have numbers there. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** A refusal, with what was tried before it. */
+function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
+  return failure.withMessage(failure.message, brief);
+}
+
+/** What is sent, and by what. */
+interface Outgoing {
+  readonly wire: Wire;
+  readonly body: object;
+  readonly api: Api;
 }
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
-  client: OpenAI,
+  outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,
-  dialect: Dialect,
   options: ModelCallOptions,
 ): Promise<ModelAnswer> {
   options.onAttempt?.(request.model);
@@ -72,7 +169,7 @@ async function attempt(
   using watchdog = new Watchdog(options.signal, server.timeouts);
   let failure: ModelError | undefined;
   try {
-    return await call.run(client, dialect, watchdog);
+    return await call.run(outgoing, watchdog);
   } catch (error) {
     failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
@@ -134,38 +231,41 @@ class Attempt {
     return this.receivedTokens > 0 ? "answering" : this.#progress;
   }
 
-  async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
+  async run({ wire, body, api }: Outgoing, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
+    const reader = wire.reader();
     try {
-      const body = JSON.stringify(chatRequestBody(this.#request, dialect));
       const { signal } = watchdog;
-      // A text: the client's encoder would go over an object several times.
-      const response = await client
-        .post("/chat/completions", {
-          body,
-          headers: JSON_BODY,
-          signal,
-          stream: true,
-          fetchOptions: whenSent(() => (this.#progress = "sent")),
-        })
-        .asResponse();
+      const fetchOptions = whenSent(() => (this.#progress = "sent"));
+      const response = await wire.post(JSON.stringify(body), { signal, fetchOptions });
       this.#progress = "accepted";
       const budget = new StreamBudget();
       const events = chatEvents(response, budget, () => this.#answer.done());
-      await this.#read(events, budget, watchdog);
+      await this.#read(events, reader, budget, watchdog);
     } catch (error) {
       if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
     }
     this.#options.signal.throwIfAborted();
-    return this.#complete(watchdog);
+    const answer = this.#complete(watchdog);
+    const items = reader.thoughts();
+    if (api === "chat" || items.length === 0 || answer.calls.length === 0) return answer;
+    const callIds = answer.calls.map(({ id }) => id);
+    return { ...answer, thoughts: { model: this.#request.model, api, callIds, items } };
   }
 
-  async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
+  async #read(
+    stream: AsyncIterable<unknown>,
+    reader: WireReader,
+    budget: StreamBudget,
+    watchdog: Watchdog,
+  ): Promise<void> {
     for await (const event of stream) {
       this.#events++;
-      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(event));
+      const chunk = reader.chunk(event);
+      if (chunk === undefined) continue;
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(chunk));
       if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);
@@ -196,6 +296,16 @@ class Attempt {
       const why = "the provider's filter ended the answer before its first word";
       throw new ModelError("rejected", model, why, { reason: "moderation" });
     }
+    const window =
+      accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
+    if (window !== undefined) {
+      const why = `the request has filled the model's window of ${window} tokens, and left nothing for an answer`;
+      throw new ModelError("context_length", model, why, {
+        window,
+        isSurelySize: true,
+        windowSource: "measured",
+      });
+    }
     const reason =
       accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
@@ -211,6 +321,20 @@ class Attempt {
         ? "the stream ended before the answer did"
         : "the server sent something that is no chat completion";
   }
+}
+
+/** An answer that was cut after so few tokens, far from the limit that was asked for, was cut by the window. */
+const FEW_TOKENS = 16;
+
+/**
+ * The window that has ended an answer without a word (LM Studio, vLLM behind some gateways): all that it holds was counted.
+ * @returns tokens; undefined: the limit of the answer may have ended it
+ */
+function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): number | undefined {
+  if (usage === undefined || usage.promptTokens < MIN_WINDOW) return undefined;
+  const { promptTokens, completionTokens } = usage;
+  const isFarFromLimit = completionTokens <= Math.min(FEW_TOKENS, maxOutputTokens / 4);
+  return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
 /** What a server reports with an error. */

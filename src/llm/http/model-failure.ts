@@ -67,6 +67,7 @@ export function classifyFailure(
     window: kind === "context_length" ? refusal?.window : undefined,
     reason: verdict?.reason ?? (kind === "context_length" ? "window" : undefined),
     brief: kind === "redirected" ? undefined : briefOf(status, text, body.param ?? error.param ?? ""),
+    isSurelySize: kind === "context_length" && refusal !== undefined,
   });
 }
 
