@@ -25,6 +25,8 @@ const RENDERER = new Renderer(TIME, {
   editNote: () => "",
   absence: () => "",
   deleted: () => "",
+  opening: () => "",
+  closing: () => "",
   resultImages: () => "",
 });
 

@@ -16,6 +16,8 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   const { id, name, instructions, memory } = config;
   const deleted = prompts.render("deleted", {});
   const unfound = prompts.render("unfound", {}).trim();
+  const opening = prompts.render("opening", {}).trim();
+  const closing = prompts.render("closing", {}).trim();
   return {
     system: ({ date }) =>
       prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
@@ -30,6 +32,8 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     resultImages: (values) => prompts.render("result-images", values).trim(),
     failure: (values) => prompts.render("failure", values).trim(),
     deleted: () => deleted,
+    opening: () => opening,
+    closing: () => closing,
   };
 }
 

@@ -8,12 +8,13 @@ import type {
   SegmentKey,
   ToolSpec,
 } from "../core/context.ts";
+import { isWordless, joins, missingBetween } from "../core/canonical.ts";
 import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, turnView } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { LineBefore } from "../text/line-head.ts";
 import { type Pruning, stubbedTo } from "./pruning.ts";
-import { estimateMessage, type Renderer, type RenderOptions } from "./render.ts";
+import { estimateMessage, joinedTokens, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The values of the dynamic part: never stored, made anew for each turn. */
 export interface DynamicPart {
@@ -119,26 +120,17 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   const due = render(view.due, cap(trims.cap.due));
   const own = render(view.own, cap(trims.cap.own));
   const now = dynamic.make(history.omission, trims.room, due.length);
+  const summaries = history.summaries.filter(({ kind }) => kind !== "reset");
+  const turns = new Turns(renderer);
+  const isImageless = trims.withoutImages === true;
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
-    segment(
-      "summaries",
-      "summaries",
-      history.summaries.filter(({ kind }) => kind !== "reset").map((summary) => renderer.summary(summary)),
-    ),
-    segment("history", "raw history", before),
-    segment(
-      "due",
-      "messages to answer",
-      trims.withoutImages === true ? due : withImages(due, sources.images),
-    ),
+    segment("summaries", "summaries", turns.take(summaries.map((summary) => renderer.summary(summary)))),
+    segment("history", "raw history", turns.take(before)),
+    segment("due", "messages to answer", turns.take(isImageless ? due : withImages(due, sources.images))),
     // Behind the messages to answer, so that these are in the prefix of the next turn's request.
-    segment("dynamic", "now, people, recalled", counted([{ role: "user", text: now.text }])),
-    segment(
-      "turn",
-      "this turn's tool calls",
-      trims.withoutImages === true ? own : withResultImages(own, sources),
-    ),
+    segment("dynamic", "now, people, recalled", turns.take(counted([{ role: "user", text: now.text }]))),
+    segment("turn", "this turn's tool calls", turns.take(isImageless ? own : withResultImages(own, sources))),
   ];
   const toolSegment: Segment = {
     key: "tools",
@@ -170,6 +162,33 @@ interface Shown extends Counted {
 
 function counted(messages: readonly ModelMessage[]): Counted[] {
   return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
+}
+
+/** Lets pieces take turns: it puts in what has to stand between them, and counts as a line what joins the message before it. */
+class Turns {
+  readonly #renderer: Renderer;
+  #before: ModelMessage | null = null;
+
+  constructor(renderer: Renderer) {
+    this.#renderer = renderer;
+  }
+
+  take(pieces: readonly Counted[]): Counted[] {
+    const taken: Counted[] = [];
+    for (const { message, tokens } of pieces) {
+      if (isWordless(message)) continue;
+      const missing = missingBetween(this.#before, message);
+      if (missing !== null) this.#push(taken, this.#renderer.filler(missing));
+      this.#push(taken, { message, tokens });
+    }
+    return taken;
+  }
+
+  #push(taken: Counted[], { message, tokens }: Counted): void {
+    const isJoined = this.#before !== null && joins(this.#before, message);
+    taken.push({ message, tokens: isJoined ? joinedTokens(tokens) : tokens });
+    this.#before = message;
+  }
 }
 
 /** What providers count for a picture of usual size, at most; tokens. */

@@ -1,5 +1,5 @@
 import { escapeLabels } from "./labels.ts";
-import { capText } from "./render.ts";
+import { capText } from "./cap.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
 import { isCounted } from "../core/history.ts";

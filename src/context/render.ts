@@ -14,12 +14,13 @@ import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { AgentId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
+import { capMessage, capText } from "./cap.ts";
 import { escapeLabels } from "./labels.ts";
 import { stubOf, type StubSize } from "./stub.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
-import { counted, displayName, sliceWhole, truncateMiddle } from "../text/text.ts";
+import { counted, displayName } from "../text/text.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
-import { estimateTokens, HEAVIEST_UNIT, LIGHTEST_UNIT, MESSAGE_OVERHEAD } from "../text/tokens.ts";
+import { estimateTokens, LINE_BREAK_TOKENS, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
 /** The texts that entries need besides their own; the templates in `prompts/` have them. */
 export interface EntryTexts {
@@ -27,6 +28,10 @@ export interface EntryTexts {
   /** @param values.from, values.to the times between which something was not heard */
   absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
   deleted(): string;
+  /** What a user says first, where an assistant would. */
+  opening(): string;
+  /** What an assistant says of a turn that ended behind its calls. */
+  closing(): string;
   /** What stands before the pictures of a tool's result. @param values.call which of the `calls` made at once, from 1 */
   resultImages(values: { tool: string; count: number; call: number; calls: number }): string;
 }
@@ -96,6 +101,7 @@ export class Renderer {
   /** A summary stays for many turns, and is counted once. */
   readonly #summaries = new WeakMap<Summary, RenderedText>();
   #system: RenderedText | null = null;
+  readonly #fillers: Partial<Record<"opening" | "closing", RenderedText>> = {};
 
   constructor(time: TimeFormat, texts: EntryTexts, stub = STUB_SIZE, as: Perspective = OF_CHANNEL) {
     this.#time = time;
@@ -131,7 +137,8 @@ export class Renderer {
       for (const entry of viewOrder(entries)) {
         const rendered = this.render(entry, { stub: true }, before);
         before = rendered.line;
-        counts.set(entry, rendered.tokens);
+        const isLine = rendered.message?.role === "user";
+        counts.set(entry, isLine ? joinedTokens(rendered.tokens) : rendered.tokens);
       }
       return counts;
     };
@@ -150,11 +157,22 @@ export class Renderer {
   summary(summary: Summary): RenderedText {
     const known = this.#summaries.get(summary);
     if (known !== undefined) return known;
-    const text = `${summaryLabel(this.#time, summary.span)} ${summary.text}`;
+    const text = `${summaryLabel(this.#time, summary.span)} ${withQuotedLines(summary.text)}`;
     const message: ModelMessage = { role: "user", text };
     const made = { message, tokens: estimateMessage(message) };
     this.#summaries.set(summary, made);
     return made;
+  }
+
+  /** What stands where a role's turn would be missing. */
+  filler(kind: "opening" | "closing"): RenderedText {
+    const known = this.#fillers[kind];
+    if (known !== undefined) return known;
+    const message: ModelMessage =
+      kind === "opening"
+        ? { role: "user", text: this.#texts.opening() }
+        : { role: "assistant", text: this.#texts.closing(), calls: [] };
+    return (this.#fillers[kind] = { message, tokens: estimateMessage(message) });
   }
 
   /** What a model reads before the pictures of a result. */
@@ -317,6 +335,11 @@ export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string
   return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
 }
 
+/** A summary may quote lines with their heads: none of them passes for what somebody says behind it. */
+export function withQuotedLines(text: string): string {
+  return text.replaceAll("\n[", "\n> [");
+}
+
 /** `(2026-05-01 10:00 – 05-03 18:20, 120 messages)`; of the end stands what differs from the beginning. */
 export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: SummarySpan): string {
   const [first, last] = [time.minute(firstAt), time.minute(lastAt)];
@@ -345,54 +368,7 @@ export function estimateMessage(message: ModelMessage): number {
   return tokens;
 }
 
-function capMessage(message: ModelMessage, cap: number): ModelMessage {
-  if (message.role !== "assistant") return { ...message, text: capText(message.text, cap) };
-  const named = message.calls.map((call) => ({ ...call, name: sliceWhole(call.name, 0, LONGEST_NAME) }));
-  const fixed = named.reduce(
-    (sum, { name }) => sum + estimateTokens(name) + MESSAGE_OVERHEAD,
-    MESSAGE_OVERHEAD,
-  );
-  const share = Math.floor((cap - fixed) / (named.length + 1));
-  const calls = named.map((call) => ({ ...call, arguments: capArguments(call.arguments, share) }));
-  return { ...message, text: capText(message.text, share + MESSAGE_OVERHEAD), calls };
-}
-
-/** Arguments stay JSON when they are cut. */
-function capArguments(json: string, cap: number): string {
-  if (estimateTokens(objectJson(json)) <= cap) return json;
-  const cut = JSON.stringify({ cut: capText(json, Math.floor(cap / 2)) });
-  return estimateTokens(cut) <= cap ? cut : "{}";
-}
-
-/** OpenAI's limit for the name of a function: a longer one is the model's invention. */
-const LONGEST_NAME = 64;
-
-/** Behind what is too short to say more of what was cut: nobody is to take the beginning for the whole. */
-const CUT_SHORT = " […]";
-
-function shortened(text: string, length: number, size: number): string {
-  if (length >= size) return text;
-  return length < 40 ? sliceWhole(text, 0, length) + CUT_SHORT : truncateMiddle(text, length, size);
-}
-
-/**
- * Cuts the middle out of a text until its estimate is at most `cap` tokens.
- * @param head what stands before it, and is cut with it
- */
-export function capText(body: string, cap: number, head = ""): string {
-  const size = head.length + body.length;
-  if (size * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return head + body;
-  // More than this weighs over the cap whatever it is: so much of a text is measured, however long it is.
-  const most = Math.max(0, Math.ceil(cap / LIGHTEST_UNIT));
-  // Nothing of the middle can be left. Joined, all of a paste would be copied, for each cap that is tried.
-  const isLong = body.length > 2 * (most + 1);
-  const text = head + (isLong ? body.slice(0, most + 1) + body.slice(-(most + 1)) : body);
-  let length = Math.min(size, most);
-  while (length > 0) {
-    const cut = shortened(text, length, size);
-    const tokens = estimateTokens(cut) + MESSAGE_OVERHEAD;
-    if (tokens <= cap) return cut;
-    length = Math.floor(length * Math.min(0.95, cap / tokens));
-  }
-  return "";
+/** Estimated tokens of a message that joins the one before it: a line break stands for the role and the marks round it. */
+export function joinedTokens(tokens: number): number {
+  return tokens - MESSAGE_OVERHEAD + LINE_BREAK_TOKENS;
 }

@@ -1,4 +1,7 @@
+import { canonical, endOf, type TextEnd } from "./canonical.ts";
 import type { ToolCall } from "./entry.ts";
+
+export type { TextEnd } from "./canonical.ts";
 
 /** One message of a model request, in the vocabulary of Chat Completions. */
 export type ModelMessage =
@@ -18,6 +21,8 @@ export interface ModelImage {
   /** MIME type. */
   readonly type: string;
   readonly base64: string;
+  /** It stands behind so many UTF-16 units of its message's text. Default: behind all of it. */
+  readonly at?: number;
 }
 
 /** A tool as the model sees it. */
@@ -40,6 +45,7 @@ export interface Segment {
   readonly tokens: number;
   /** How many messages, tools or lines it has. */
   readonly count: number;
+  /** Its pieces, as they were rendered; {@link contextRequest} joins neighbours. */
   readonly messages: readonly ModelMessage[];
 }
 
@@ -142,31 +148,57 @@ export interface Context {
   readonly tokens: number;
 }
 
-/** The messages of a context in the order in which they are sent. */
-export function contextMessages(context: Context): ModelMessage[] {
+/** The pieces of a context in the order in which they are sent. */
+export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }
 
-/**
- * Where what stays the same ends, as numbers of leading messages, rising: the system prompt, the summaries, and all that
- * the next turn's request will begin with. Pictures are shown once, so a message with one is not among them.
- */
-export function stableEnds({ segments }: Context): number[] {
-  const ends: number[] = [];
-  let end = 0;
-  for (const { key, messages } of segments) {
-    if (key === "dynamic") break;
-    const pictured = messages.findIndex((message) => message.role === "user" && message.images !== undefined);
-    end += pictured === -1 ? messages.length : pictured;
-    if (key === "system" || key === "summaries") ends.push(end);
-    if (pictured !== -1) break;
+/** What is sent, in its canonical form. */
+export interface ContextRequest {
+  readonly messages: readonly ModelMessage[];
+  /**
+   * Where what stays the same ends, rising: the system prompt, each summary, and all that the next turn's request will begin with.
+   * Pictures are shown once: it ends before the first of them.
+   */
+  readonly stableEnds: readonly TextEnd[];
+}
+
+export function contextRequest(context: Context): ContextRequest {
+  const pieces = contextPieces(context);
+  const { messages, places } = canonical(pieces);
+  const ends: TextEnd[] = [];
+  let index = 0;
+  let end: TextEnd | null = null;
+  const note = (): void => {
+    const last = ends.at(-1);
+    if (end !== null && (last?.message !== end.message || last.length !== end.length)) ends.push(end);
+  };
+  for (const segment of context.segments) {
+    if (segment.key === "dynamic") break;
+    let isPictured = false;
+    for (const piece of segment.messages) {
+      const place = places[index++] ?? null;
+      if (place !== null) end = endOf(place, piece);
+      isPictured = piece.role === "user" && piece.images !== undefined;
+      if (isPictured) break;
+      // A landing puts another one behind it, and leaves those before.
+      if (segment.key === "summaries") note();
+    }
+    if (isPictured) break;
+    if (segment.key === "system") note();
   }
-  return [...new Set([...ends, end])].filter((count) => count > 0);
+  note();
+  return { messages, stableEnds: ends };
+}
+
+/** The messages that are sent. */
+export function contextMessages(context: Context): readonly ModelMessage[] {
+  return contextRequest(context).messages;
 }
 
 /** The pictures of a context. */
 export function imageCount(context: Context): number {
-  return contextMessages(context).reduce(
+  return contextPieces(context).reduce(
     (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),
     0,
   );
@@ -180,6 +212,6 @@ export function messageCharacters(message: ModelMessage): number {
 
 /** UTF-16 units of all that is sent: the messages' texts, their calls, and the tools as JSON. */
 export function contextCharacters(context: Context): number {
-  const spoken = contextMessages(context).reduce((sum, message) => sum + messageCharacters(message), 0);
+  const spoken = contextPieces(context).reduce((sum, message) => sum + messageCharacters(message), 0);
   return spoken + (context.tools.length === 0 ? 0 : JSON.stringify(context.tools).length);
 }

@@ -1,4 +1,4 @@
-import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
 import type { FailureReason } from "./http/reasons.ts";
@@ -7,6 +7,7 @@ import type { FailureReason } from "./http/reasons.ts";
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;
+  /** In the form of `core/canonical.ts`. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** `none`: the tools are shown (the prefix stays) but must not be called. */
@@ -17,12 +18,14 @@ export interface ModelRequest {
   /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
   /**
-   * Ends of what stays the same, as numbers of leading messages, rising: of the system prompt, of the summaries, and of
-   * all that the next request will begin with. Undefined: there will be none.
+   * Where what stays the same ends, rising: of the system prompt, of the summaries, and of all that the next request will
+   * begin with. Undefined: there will be none.
    */
-  readonly stableEnds?: readonly number[];
+  readonly stableEnds?: readonly TextEnd[];
   /** What the model has thought before calls that these messages show. Default: nothing. */
   readonly thoughts?: readonly Thoughts[];
+  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
+  readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -80,6 +83,8 @@ export interface TokenUsage {
   readonly promptTokens: number;
   /** Part of `promptTokens` that the provider had cached. */
   readonly cachedTokens: number;
+  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or it does not tell. */
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 

@@ -126,6 +126,10 @@ const TEMPLATES = {
   help: { commands: { listOf: ["name", "help"] } },
   /** What a deleted message shows as. */
   deleted: {},
+  /** Said by a user, before the first words of an assistant in a request. */
+  opening: {},
+  /** Said by an assistant, where it called tools and then gave no answer. */
+  closing: {},
   ...plainToolTemplates(),
   "tool-memory-save": {},
   "tool-hand-off": {

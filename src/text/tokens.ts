@@ -111,6 +111,8 @@ export const LIGHTEST_UNIT = WEIGHT.repeatedSpace;
 
 /** Role, separators and name of one message, in tokens. */
 export const MESSAGE_OVERHEAD = 4;
+/** Between two lines of a message. */
+export const LINE_BREAK_TOKENS = WEIGHT.lineBreak;
 
 const ROUNDING = 1e-6;
 const LINE_BREAK = 10;

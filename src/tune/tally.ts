@@ -1,5 +1,5 @@
 import type { Tier } from "../core/compaction.ts";
-import { type Context, contextMessages, type ModelMessage } from "../core/context.ts";
+import { type Context, contextPieces, type ModelMessage } from "../core/context.ts";
 import type { History } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateMessage } from "../context/render.ts";
@@ -107,7 +107,7 @@ export class Tally {
 
   /** A request is sent. */
   request(context: Context): void {
-    const messages = contextMessages(context);
+    const messages = contextPieces(context);
     let shared = 0;
     while (shared < messages.length && isSame(messages[shared], this.#before[shared])) shared++;
     const fresh = messages.slice(shared).reduce((sum, message) => sum + estimateMessage(message), 0);

@@ -7,7 +7,7 @@ import type { BuiltInKind, Section } from "../core/context.ts";
 import { type AskedBy, learnedLines } from "./learned-lines.ts";
 import { quotedName } from "./quoted-name.ts";
 import { escapeLabels } from "../context/labels.ts";
-import { capText } from "../context/render.ts";
+import { capText } from "../context/cap.ts";
 import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { type Seq, turnId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";

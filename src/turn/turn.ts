@@ -4,19 +4,20 @@ import type { ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
-import { type Context, contextMessages, stableEnds } from "../core/context.ts";
+import { type Context, contextRequest } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
+import type { Pace } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import { sliceWhole } from "../text/text.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
-import { type Agent, budgetOf, forFallback } from "./agent.ts";
+import { type Agent, budgetOf, cacheOf, forFallback } from "./agent.ts";
 import {
   type Attached,
   contextSources,
@@ -49,6 +50,8 @@ export interface TurnChannel {
   readonly scene: Scene;
   /** Opaque, and the same as long as the channel is. */
   readonly cacheKey: string;
+  /** How often its agent is asked. */
+  readonly pace: Pace;
   /** The history as of now. */
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
@@ -135,7 +138,7 @@ export async function runTurn(
   clock: { now: () => Date },
   signal: AbortSignal,
 ): Promise<TurnResult> {
-  const run = new TurnRun(agent, channel, turn, clock, signal);
+  const run = new TurnRun(agent, channel, turn, clock.now(), signal);
   try {
     return { outcome: await run.untilOutcome(), modelMs: run.modelMs };
   } catch (error) {
@@ -175,33 +178,28 @@ class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
   readonly #turn: TurnRange;
-  readonly #clock: { now: () => Date };
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
   readonly #thoughts = new TurnThoughts();
   #found: LookedUp = NOTHING_LOOKED_UP;
+  /** All requests of a turn say the same time, so that each begins as the one before it. */
+  readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
   /** What was shown last of an answer that was not the last. */
   #shownBefore = "";
 
-  constructor(
-    agent: Agent,
-    channel: TurnChannel,
-    turn: TurnRange,
-    clock: { now: () => Date },
-    signal: AbortSignal,
-  ) {
+  constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date, signal: AbortSignal) {
     this.#agent = agent;
     this.#channel = channel;
     this.#turn = turn;
-    this.#clock = clock;
+    this.#now = now;
     this.#signal = signal;
     this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
-    const history = await this.#channel.snapshot();
+    const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
     this.#found = await this.#lookUp(history);
     // What is slow to read is read for the next turn.
@@ -215,6 +213,17 @@ class TurnRun {
       const outcome = await this.#runTools(answer);
       if (outcome !== null) return outcome;
     }
+  }
+
+  /** The cache has forgotten the last request: what was written ahead lands for nothing. */
+  async #landedIfCold(history: History): Promise<History> {
+    const { models, config } = this.#agent;
+    const name = models.nameOf(config.model);
+    if (name === undefined || history.ahead.length === 0) return history;
+    const { pace } = this.#channel;
+    const cache = cacheOf(this.#agent, name, pace, this.#now.getTime(), this.#turn.id);
+    if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
+    return this.#channel.snapshot();
   }
 
   /** What ends it where a bound of ours has refused a call. */
@@ -382,7 +391,7 @@ class TurnRun {
     return async () => {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
-      const now = this.#clock.now();
+      const now = this.#now;
       const found = isSeeing ? this.#found : withoutImages(this.#found);
       const usable = usableTokens(budget);
       const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
@@ -404,14 +413,14 @@ class TurnRun {
       reserve: budget.reserve,
       request: {
         model: name,
-        messages: contextMessages(fit.context),
-        stableEnds: stableEnds(fit.context),
+        ...contextRequest(fit.context),
         tools: fit.context.tools,
         toolChoice,
         maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
         temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
         thoughts: this.#thoughts.of(fit.history),
+        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
       },
     };
   }

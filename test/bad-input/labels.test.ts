@@ -5,7 +5,8 @@ import { chunkTranscript, MIN_CHUNK_TOKENS } from "../../src/compactor/summary/c
 import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
 import { transcribe } from "../../src/compactor/summary/transcript.ts";
 import { escapeLabels } from "../../src/context/labels.ts";
-import { capText, Renderer } from "../../src/context/render.ts";
+import { capText } from "../../src/context/cap.ts";
+import { Renderer } from "../../src/context/render.ts";
 import type { UserEntry } from "../../src/core/entry.ts";
 import { displayName } from "../../src/text/text.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
@@ -18,6 +19,8 @@ const renderer = new Renderer(time, {
   editNote,
   absence: () => "",
   deleted: () => "",
+  opening: () => "",
+  closing: () => "",
   resultImages: () => "",
 });
 

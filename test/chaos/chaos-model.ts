@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../support/model-server.ts";
+import { piecesIn } from "../support/request-pieces.ts";
 import { Hold } from "./hold.ts";
 import { HeadReader } from "../../src/text/line-head.ts";
 import { rawLineOf } from "./texts.ts";
@@ -34,7 +35,7 @@ export interface TurnRequest {
   readonly tools: string;
   readonly system: string;
   readonly summaries: readonly string[];
-  /** Part 4, a message each, as JSON. */
+  /** Part 4, a piece each, as JSON. */
   readonly raw: readonly string[];
   /** What persons said in parts 4 and 6. */
   readonly lines: readonly string[];
@@ -192,7 +193,9 @@ export class ChaosModel {
     };
   }
 
-  #record({ messages, tools }: ChatRequest): void {
+  #record(request: ChatRequest): void {
+    const { tools } = request;
+    const messages = piecesIn(request);
     const dynamic = messages.findIndex(({ content }) => content?.startsWith(DYNAMIC) === true);
     const said = messages[dynamic]?.content ?? "";
     const [, name, platform] = /^> Place: "(\S+)" on (\S+)$/m.exec(said) ?? [];

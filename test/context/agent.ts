@@ -53,6 +53,8 @@ export function defaultAgent(): Agent {
       sections: (values) => prompts.render("sections", { agentName: name, ...values }),
       failure: (values) => prompts.render("failure", values),
       deleted: () => prompts.render("deleted", {}).trim(),
+      opening: () => prompts.render("opening", {}).trim(),
+      closing: () => prompts.render("closing", {}).trim(),
     },
   });
 }

@@ -5,19 +5,30 @@ import * as fc from "fast-check";
 
 import { assemble } from "../../src/context/assemble.ts";
 import { estimateMessage } from "../../src/context/render.ts";
+import { formFaults, templateText } from "../support/request-form.ts";
 import { usageOf } from "../../src/context/usage.ts";
-import { type Context, contextMessages } from "../../src/core/context.ts";
+import { type Context, contextMessages, contextRequest } from "../../src/core/context.ts";
 import { omit } from "../../src/core/history.ts";
 import { assertPaired, budgetOf, defaultAgent, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation, type Seen } from "./conversation.ts";
 
 const steps = anySteps({ maxLength: 60, longest: 300 });
 
-/** The bytes of the stable parts: what a provider can have cached. */
-function stableBytes({ tools, segments }: Context): string {
-  const stable = segments.filter(({ key }) => key === "system" || key === "summaries" || key === "history");
-  const messages = stable.flatMap((segment) => segment.messages);
-  return [JSON.stringify(tools), ...messages.map((message) => JSON.stringify(message))].join("\n");
+const cutting = anySteps({ maxLength: 60, longest: 300, isCut: true });
+
+/** What the next request begins with, as a template would write it. */
+function stableText(context: Context): string {
+  const { messages, stableEnds } = contextRequest(context);
+  const end = stableEnds.at(-1);
+  assert.ok(end !== undefined);
+  const last = messages[end.message];
+  assert.ok(last !== undefined);
+  const cut = { ...last, text: last.text.slice(0, end.length) };
+  return JSON.stringify(context.tools) + templateText([...messages.slice(0, end.message), cut]);
+}
+
+function wholeText(context: Context): string {
+  return JSON.stringify(context.tools) + templateText(contextMessages(context));
 }
 
 function lastOf(talk: Conversation): Seen {
@@ -67,15 +78,13 @@ describe("a context", () => {
     const messages = contextMessages(context);
     assert.deepEqual(
       messages.map(({ role }) => role),
-      ["system", "user", "user", "user", "assistant", "tool"],
+      ["system", "user", "assistant", "tool"],
     );
-    assert.equal(messages[1]?.text, "[2026-11-21 14:06] Ben: hello there");
     assert.match(
-      messages[3]?.text ?? "",
-      /^\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
+      messages[1]?.text ?? "",
+      /^\[2026-11-21 14:06\] Ben: hello there\n\[14:07\] Ann: @bot what did Ben say\?\n\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
     );
-    assert.equal(messages[2]?.text, "[14:07] Ann: @bot what did Ben say?");
-    assert.equal(messages[5]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
+    assert.equal(messages[3]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
   });
 
   test("has no clock in its stable part, and shows summaries, but not a reset, as summaries", () => {
@@ -93,7 +102,7 @@ describe("a context", () => {
       { ...base, kind: "reset" as const, text: "" },
       { ...base, kind: "model" as const, text: "Ann likes tea." },
     ];
-    const bytes = stableBytes(assemble(sourcesOf({ history: { ...history, summaries }, turn })));
+    const bytes = stableText(assemble(sourcesOf({ history: { ...history, summaries }, turn })));
     assert.match(
       bytes,
       /\[Compaction Summary\]: \(2026-11-19 10:00 – 11-21 18:20, 1,200 messages\) Ann likes tea\./,
@@ -137,47 +146,95 @@ describe("pictures", () => {
   });
 });
 
+describe("what stands between roles that would not take turns", () => {
+  const textsOf = (talk: Conversation): string[] =>
+    contextMessages(assemble(sourcesOf(lastOf(talk))))
+      .slice(1)
+      .map(({ role, text }) => `${role}: ${text.split("\n[System: what is true")[0]}`);
+
+  test("is the program's line before an answer that nothing stands before", () => {
+    const talk = new Conversation();
+    talk.say("hello", { addressed: true });
+    talk.begin();
+    talk.settle("answer", "Good morning.");
+    talk.cut(1);
+    talk.say("what now?", { addressed: true });
+    talk.begin();
+    assert.deepEqual(textsOf(talk), [
+      "user: [System: what you see of this chat begins here]",
+      "assistant: Good morning.",
+      "user: [2026-11-21 14:08] Ann: what now?",
+    ]);
+  });
+
+  test("is a line of the assistant behind the calls of a turn that it did not answer", () => {
+    const talk = new Conversation();
+    talk.say("look", { addressed: true });
+    talk.begin();
+    talk.call(["{}"], "nothing");
+    talk.settle("fail", "");
+    talk.say("well?", { addressed: true });
+    talk.begin();
+    assert.deepEqual(
+      textsOf(talk).map((text) => text.split("\n")[0]),
+      [
+        "user: [2026-11-21 14:06] Ann: look",
+        "assistant: ",
+        "tool: nothing",
+        "assistant: (no answer)",
+        "user: [14:10] Ann: well?",
+      ],
+    );
+  });
+});
+
 describe("a context of any conversation", () => {
-  test("counts what it sends, segment by segment", () => {
+  test("has the form that strict templates take, whatever was said, called, cut and left unanswered", () => {
     fc.assert(
-      fc.property(steps, (all) => {
+      fc.property(cutting, (all) => {
         for (const seen of new Conversation().run(all).seen) {
-          const { segments, tokens } = assemble(sourcesOf(seen));
+          const messages = contextMessages(assemble(sourcesOf(seen)));
+          assert.deepEqual(formFaults(messages), []);
+          assertPaired(messages);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("counts what it sends, segment by segment, and never too little", () => {
+    fc.assert(
+      fc.property(cutting, (all) => {
+        for (const seen of new Conversation().run(all).seen) {
+          const context = assemble(sourcesOf(seen));
+          const { segments, tokens } = context;
           assert.equal(
             tokens,
             segments.reduce((sum, segment) => sum + segment.tokens, 0),
           );
-          for (const { key, messages, tokens: counted, count } of segments) {
-            if (key === "tools") continue;
-            assert.equal(count, messages.length);
-            assert.equal(
-              counted,
-              messages.reduce((sum, message) => sum + estimateMessage(message), 0),
-            );
-          }
+          const spoken = segments.filter(({ key }) => key !== "tools");
+          for (const { messages, count } of spoken) assert.equal(count, messages.length);
+          const counted = spoken.reduce((sum, segment) => sum + segment.tokens, 0);
+          const sent = contextMessages(context).reduce((sum, message) => sum + estimateMessage(message), 0);
+          const pieces = spoken.reduce((sum, { count }) => sum + count, 0);
+          // Each piece is rounded up.
+          assert.ok(counted >= sent && counted <= sent + pieces * 2, `${counted} for ${sent}`);
         }
       }),
     );
   });
 
-  test("pairs every call with its results", () => {
+  test("keeps its stable part from one call to the next, and only adds to it", () => {
     fc.assert(
       fc.property(steps, (all) => {
+        let before: { readonly text: string; readonly whole: string; readonly turn: number } | null = null;
         for (const seen of new Conversation().run(all).seen) {
-          assertPaired(contextMessages(assemble(sourcesOf(seen))));
-        }
-      }),
-    );
-  });
-
-  test("keeps its stable part from one call to the next, byte for byte, and only adds to it", () => {
-    fc.assert(
-      fc.property(steps, (all) => {
-        let before: string | null = null;
-        for (const seen of new Conversation().run(all).seen) {
-          const bytes = stableBytes(assemble(sourcesOf(seen)));
-          assert.ok(before === null || bytes === before || bytes.startsWith(`${before}\n`));
-          before = bytes;
+          const context = assemble(sourcesOf(seen));
+          const whole = wholeText(context);
+          assert.ok(before === null || whole.startsWith(before.text));
+          // Between the calls of a turn all of it stays.
+          assert.ok(before === null || before.turn !== seen.turn.id || whole.startsWith(before.whole));
+          before = { text: stableText(context), whole, turn: seen.turn.id };
         }
       }),
       { numRuns: 300 },

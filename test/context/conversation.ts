@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import type { Entry, EntryReference, TurnEntryDraft } from "../../src/core/entry.ts";
-import { appendEntries, dueMessages, type History, settle, type TurnRange } from "../../src/core/history.ts";
+import {
+  appendEntries,
+  cover,
+  dueMessages,
+  type History,
+  legalCuts,
+  settle,
+  type TurnRange,
+} from "../../src/core/history.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 
@@ -17,7 +25,9 @@ export type Step =
       readonly result: string;
       readonly meanwhile: boolean;
     }
-  | { readonly do: "settle"; readonly how: "answer" | "skip" | "fail"; readonly text: string };
+  | { readonly do: "settle"; readonly how: "answer" | "skip" | "fail"; readonly text: string }
+  /** What is older than about this share of the view leaves it, and nothing stands for it. */
+  | { readonly do: "cut"; readonly share: number };
 
 /** What a turn saw when it asked its model. */
 export interface Seen {
@@ -114,12 +124,22 @@ export class Conversation {
     this.turn = null;
   }
 
+  /** Takes the settled entries up to this one out of the view, as a `/reset` does. */
+  cut(toSeq: number): void {
+    const { entries, settledTo, coveredTo } = this.history;
+    const last = Math.min(toSeq, settledTo, (this.turn?.fromSeq ?? Infinity) - 1);
+    const cuts = [...legalCuts(entries)].filter((seq) => seq <= last && seq > coveredTo);
+    const to = Math.max(coveredTo, ...cuts);
+    this.history = cover(this.history, { ...this.history, coveredTo: to });
+  }
+
   #take(step: Step): void {
     if (step.do === "say") this.say(step.text, step);
     if (step.do === "edit") this.#edit(step.text);
     if (step.do === "begin") this.begin();
     if (step.do === "call") this.call(step.calls, step.result, step.meanwhile);
     if (step.do === "settle") this.settle(step.how, step.text);
+    if (step.do === "cut") this.cut(Math.floor(this.history.lastSeq * step.share));
   }
 
   #edit(text: string): void {
@@ -175,7 +195,12 @@ export function anyText(longest: number): fc.Arbitrary<string> {
 }
 
 /** Steps of a channel in any order; those that do not fit are passed over. */
-export function anySteps(options: { maxLength: number; longest: number }): fc.Arbitrary<Step[]> {
+export function anySteps(options: {
+  maxLength: number;
+  longest: number;
+  /** Default: everything stays in the view. */
+  isCut?: boolean;
+}): fc.Arbitrary<Step[]> {
   const text = anyText(options.longest);
   const say = fc.record({
     do: fc.constant("say" as const),
@@ -194,12 +219,17 @@ export function anySteps(options: { maxLength: number; longest: number }): fc.Ar
     how: fc.constantFrom("answer" as const, "answer" as const, "skip" as const, "fail" as const),
     text,
   });
+  const cut = fc.record({
+    do: fc.constant("cut" as const),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
   const step: fc.Arbitrary<Step> = fc.oneof(
     { weight: 5, arbitrary: say },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("edit" as const), text }) },
     { weight: 3, arbitrary: fc.constant({ do: "begin" as const }) },
     { weight: 3, arbitrary: call },
     { weight: 3, arbitrary: end },
+    ...(options.isCut === true ? [{ weight: 1, arbitrary: cut }] : []),
   );
   return fc.array(step, { maxLength: options.maxLength, size: "max" });
 }

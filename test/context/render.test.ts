@@ -6,13 +6,8 @@ import * as fc from "fast-check";
 import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
 import { escapeLabels } from "../../src/context/labels.ts";
 import { escapeUnseen } from "../../src/text/unseen.ts";
-import {
-  capText,
-  estimateMessage,
-  Renderer,
-  SUMMARY_LABEL_TOKENS,
-  summaryLabel,
-} from "../../src/context/render.ts";
+import { capText } from "../../src/context/cap.ts";
+import { estimateMessage, Renderer, SUMMARY_LABEL_TOKENS, summaryLabel } from "../../src/context/render.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { memoryId, turnId } from "../../src/core/ids.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
@@ -24,9 +19,18 @@ const renderer = new Renderer(createTimeFormat("UTC"), {
   editNote: ({ author, original, text }) => `[System: ${author} changed ${original}]\n> ${text}\n`,
   absence: ({ kind, from, to }) => `[System: ${kind}, ${from} to ${to}]\n`,
   deleted: () => "(deleted)",
+  opening: () => "",
+  closing: () => "",
   resultImages: () => "",
 });
-const NO_TEXTS = { editNote: () => "", absence: () => "", deleted: () => "", resultImages: () => "" };
+const NO_TEXTS = {
+  editNote: () => "",
+  absence: () => "",
+  deleted: () => "",
+  opening: () => "",
+  closing: () => "",
+  resultImages: () => "",
+};
 const at = new Date("2026-11-21T14:05:00Z");
 const base = { seq: 1, at, deleted: false, tokens: 9 };
 const ofTurn = { ...base, turnId: turnId(1), after: 1 };

@@ -2,6 +2,8 @@ import { estimateMessage } from "../../src/context/render.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
+import { piecesOf } from "../../src/llm/offline/pieces.ts";
+import { formFaults } from "../support/request-form.ts";
 import { MARKER } from "./texts.ts";
 
 /** A turn's request, taken apart as the design orders it. */
@@ -16,7 +18,10 @@ export interface Prompt {
   readonly dynamic: string;
   /** The messages to answer, and the turn's own calls and results. */
   readonly newest: readonly ModelMessage[];
+  /** Its pieces: each line of a user's message alone. */
   readonly messages: readonly ModelMessage[];
+  /** What strict templates would refuse of it. */
+  readonly formFaults: readonly string[];
   readonly tokens: number;
   readonly maxOutputTokens: number;
   readonly markers: ReadonlySet<string>;
@@ -39,7 +44,8 @@ export function takeApart(request: ModelRequest): Prompt {
 }
 
 function split(request: ModelRequest): Prompt {
-  const { model, messages } = request;
+  const { model } = request;
+  const messages = piecesOf(request.messages);
   const at = messages.findIndex(({ role, text }) => role === "user" && text.startsWith(DYNAMIC));
   const due = dueCount(messages[at]?.text ?? "");
   const before = messages.slice(1, at - due);
@@ -49,15 +55,21 @@ function split(request: ModelRequest): Prompt {
     by: /^You are (\w+)\./.exec(messages[0]?.text ?? "")?.[1] ?? "",
     tools: JSON.stringify(request.tools),
     system: messages[0]?.text ?? "",
-    summaries: summaries.map(({ text }) => text.slice(SUMMARY.length).replace(SPAN, "")),
+    summaries: summaries.map(({ text }) => plainSummary(text.slice(SUMMARY.length).replace(SPAN, ""))),
     history: before.slice(summaries.length),
     dynamic: messages[at]?.text ?? "",
     newest: [...messages.slice(at - due, at), ...messages.slice(at + 1)],
     messages,
+    formFaults: formFaults(request.messages),
     tokens: estimateRequest(request),
     maxOutputTokens: request.maxOutputTokens,
     markers: markersIn(messages),
   };
+}
+
+/** A summary as its row has it: heads of lines that it quotes are marked in a request. */
+export function plainSummary(text: string): string {
+  return text.replaceAll("\n> [", "\n[");
 }
 
 /** How many messages before the dynamic part wait for the answer, by its last line. */
@@ -103,7 +115,7 @@ export function linesIn(prompt: Prompt): string[] {
 /** How the answers that a prompt shows begin: its agent's, and those of another one. */
 export function answersIn({ history, newest }: Prompt): string[] {
   return [...history, ...newest].flatMap(({ role, text }) => {
-    if (role === "assistant") return /^answer \d+:/.exec(text)?.slice(0, 1) ?? [];
+    if (role === "assistant") return text.match(/^answer \d+:/gm) ?? [];
     return role === "user" ? (OTHERS_ANSWER.exec(text)?.slice(1, 2) ?? []) : [];
   });
 }

@@ -1,6 +1,7 @@
 import type { ToolCall } from "../../src/core/entry.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
+import { piecesOf } from "../../src/llm/offline/pieces.ts";
 import { SUMMARISER } from "./profile.ts";
 import { Random } from "./random.ts";
 import type { SummaryMode } from "./schedule.ts";
@@ -51,7 +52,7 @@ const MOST_FIRST = 2;
  */
 function summaryText(request: ModelRequest, n: number): string {
   const limit = (request.textLimit ?? 40) * 0.9;
-  const asked = request.messages.flatMap(({ role, text }) => (role === "user" ? text : []));
+  const asked = piecesOf(request.messages).flatMap(({ role, text }) => (role === "user" ? text : []));
   const markers = asked.flatMap((text) => text.match(MARKER) ?? []);
   const before = asked
     .filter((text) => text.startsWith(BACKGROUND))

@@ -4,6 +4,7 @@ import type { CompactionState, Decision } from "../../src/compactor/policy/polic
 import { formatAddress } from "../../src/core/ids.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
+import { formFaults } from "../support/request-form.ts";
 import { findUnpaired } from "./checks/i5-pairs.ts";
 import { checkI14 } from "./checks/i14-settles.ts";
 import { Healing } from "./checks/i15-heals.ts";
@@ -113,7 +114,7 @@ export class Witness {
     for (const what of await subagentFaults(world.probe, { request, task, isSole }, room))
       room.ledger.violate("I20", what);
     for (const what of shownToSubagent(request, isSole, room.ledger)) room.ledger.violate("I12", what);
-    for (const what of findUnpaired(request.messages))
+    for (const what of [...findUnpaired(request.messages), ...formFaults(request.messages)])
       room.ledger.violate("I5", `a subagent's request: ${what}`);
   }
 

@@ -4,14 +4,7 @@ import fc from "fast-check";
 import { initialDialect } from "../../src/llm/chat/chat-request.ts";
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import { RefusedFields } from "../../src/llm/catalog/refused-fields.ts";
-import {
-  describeRefusal,
-  type Dialect,
-  dialectFor,
-  lessonsOf,
-  type Refusal,
-  type Refused,
-} from "../../src/llm/dialect.ts";
+import { type Dialect, dialectFor, lessonsOf, type Refusal, type Refused } from "../../src/llm/dialect.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../support/model-calls.ts";
@@ -58,6 +51,14 @@ describe("a refusal", () => {
     ],
     ["no field of ours", refusal("top_p is out of range", { param: "top_p" }), []],
     ["a field that is needed", refusal("Invalid 'messages'", { param: "messages[3].content" }), []],
+    [
+      "tools, which it does not know",
+      refusal("Unsupported parameter: 'tools' is not supported with this model.", {
+        param: "tools",
+        code: "unsupported_parameter",
+      }),
+      ["tools"],
+    ],
     [
       "a schema of a tool",
       refusal("Invalid schema for function 'x'", { param: "tools[0].function.parameters" }),
@@ -117,15 +118,6 @@ describe("what was refused", () => {
     // Without the field it is refused as well.
     const next = learn(refusal("reasoning_effort is required"), learned, base);
     assert.equal(dialectFor(base, [...learned, ...next]).reasoning, "low");
-  });
-
-  test("is told in short, without sentences", () => {
-    const told = refusal("Ann said something", {
-      type: "invalid_request_error",
-      code: "x y",
-      param: "messages[0]",
-    });
-    assert.equal(describeRefusal(told), "HTTP 400, invalid_request_error, field messages[0]");
   });
 
   test("never brings back what was refused before, in whatever order refusals come", () => {

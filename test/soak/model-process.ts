@@ -2,6 +2,7 @@
  * The model server of a soak, in a process of its own. Its argument is a seed; it tells its parent its URL, takes a `Mood` for
  * each message, and ends with its parent.
  */
+import { piecesIn } from "../support/request-pieces.ts";
 import { once } from "node:events";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -44,7 +45,8 @@ server.respond((request) => async (exchange) => {
   }
 });
 
-function talk({ messages }: ChatRequest): Behaviour {
+function talk(request: ChatRequest): Behaviour {
+  const messages = piecesIn(request);
   const dynamic = messages.findLastIndex(({ content }) => content?.startsWith(DYNAMIC) === true);
   const before = messages.slice(0, Math.max(0, dynamic));
   const isAnswer = ({ role, content }: ChatRequest["messages"][number]): boolean =>

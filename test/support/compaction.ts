@@ -21,6 +21,7 @@ import {
   startModelServer,
 } from "./model-server.ts";
 import { readConfig, startWeir, type TestWeir } from "./weir.ts";
+import { piecesIn } from "./request-pieces.ts";
 
 const AGENT = "test-model";
 export const SUMMARISER = "summariser";
@@ -179,10 +180,10 @@ export async function summariserAsked(server: ModelServer, nth: number): Promise
 /** `(2026-11-21 14:05 – 14:07, 3 messages) ` in the label of a summary. */
 const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?\)(?=\s)/;
 
-/** What the messages of a request say, in order, heads written out; summaries without their times and number, which hang on the clock. */
+/** What the pieces of a request say, in order, heads written out; summaries without their times and number, which hang on the clock. */
 export function said(request: RecordedRequest | undefined): string[] {
   const heads = new HeadReader();
-  return (request?.body.messages ?? []).map(({ role, content }) =>
+  return piecesIn(request?.body).map(({ role, content }) =>
     (role === "user" ? heads.dated(content ?? "") : (content ?? "")).replace(SPAN, ""),
   );
 }

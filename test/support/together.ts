@@ -6,6 +6,7 @@ import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } 
 import { OWNED } from "./owners.ts";
 import { TestPlatform } from "./test-platform.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+import { piecesIn } from "./request-pieces.ts";
 
 /** Three agents, each with a model of its own name: `main` (Weir), `researcher` (Researcher, @res), `coder` (Coder). */
 export const THREE = `
@@ -113,5 +114,7 @@ export async function told(
 
 /** All that a request shows, as one text. */
 export function shownIn(request: ChatRequest | undefined): string {
-  return (request?.messages ?? []).map(({ role, content }) => `${role}: ${content ?? ""}`).join("\n");
+  return piecesIn(request)
+    .map(({ role, content }) => `${role}: ${content ?? ""}`)
+    .join("\n");
 }

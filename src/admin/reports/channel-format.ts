@@ -170,8 +170,8 @@ export function segmentRows(segments: ContextReport["segments"]): string[] {
 }
 
 function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]): string[] {
-  const { calls, promptTokens, cachedTokens, completionTokens } = spent;
-  const cached = describeCached(cachedTokens, promptTokens);
+  const { calls, promptTokens, completionTokens } = spent;
+  const cached = describeCached(spent);
   const tokens = `${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`;
   const lines = [`  spent so far: ${counted(calls, "model call")}, ${tokens}`];
   if (calls > 0) lines.push(`  by today's prices: ${describeCost(cost)}`);

@@ -114,14 +114,14 @@ function compactionFields({ compactions }: ContextReport): Field[] {
 }
 
 function spentFields({ spent }: ContextReport): Field[] {
-  const { calls, promptTokens, cachedTokens, completionTokens, cost, compactions } = spent;
+  const { calls, promptTokens, completionTokens, cost, compactions } = spent;
   if (calls === 0) return [];
   return [
     {
       label: "Spent so far",
       value: `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in, ${formatNumber(completionTokens)} out`,
     },
-    { label: "Of that from the cache", value: describeCached(cachedTokens, promptTokens) },
+    { label: "Of that from the cache", value: describeCached(spent) },
     { label: "By today's prices", value: describeCost(cost) },
     {
       label: "Of that for compactions",

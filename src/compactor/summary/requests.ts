@@ -1,4 +1,5 @@
-import { capText, type EntryTexts, spanNote, summaryLabel } from "../../context/render.ts";
+import { capText } from "../../context/cap.ts";
+import { type EntryTexts, spanNote, summaryLabel, withQuotedLines } from "../../context/render.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { Entry } from "../../core/entry.ts";
 import type { Summary } from "../../core/history.ts";
@@ -169,7 +170,7 @@ export type SummaryText = Pick<Summary, "text" | "span">;
 
 /** Summaries as messages of a request. */
 export function summaryMessages(summaries: readonly SummaryText[], time: TimeFormat): ModelMessage[] {
-  return summaries.map(({ text, span }) => user(`${summaryLabel(time, span)}\n${text}`));
+  return summaries.map(({ text, span }) => user(summaryLabel(time, span) + withQuotedLines(`\n${text}`)));
 }
 
 function user(text: string): ModelMessage {

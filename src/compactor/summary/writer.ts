@@ -1,3 +1,4 @@
+import { canonical } from "../../core/canonical.ts";
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
@@ -6,7 +7,8 @@ import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { capText, estimateMessage } from "../../context/render.ts";
+import { capText } from "../../context/cap.ts";
+import { estimateMessage } from "../../context/render.ts";
 import {
   type ModelAnswer,
   type ModelCallRecord,
@@ -197,11 +199,11 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     if (isShortened || callsLeft <= 1 || !isTooLong(text, rejection, task))
       return { kind: "refused", rejection };
     isShortened = true;
-    messages = [...messages, ...askShorter(answer.text, messages, tools, task, options)];
+    messages = askShorter(answer.text, messages, tools, task, options);
   }
 }
 
-/** The text that was too long, as much of it as fits the window, and the request for a shorter one. */
+/** Shows the text that was too long, as much of it as fits the window, and asks for a shorter one. */
 function askShorter(
   text: string,
   messages: readonly ModelMessage[],
@@ -212,7 +214,8 @@ function askShorter(
   const wish = shortenMessage(task, options);
   const taken = estimateRequest([...messages, wish], tools) + task.maxOutputTokens;
   const shown = capText(text, options.windowTokens - taken);
-  return shown === "" ? [wish] : [{ role: "assistant", text: shown, calls: [] }, wish];
+  if (shown === "") return [...task.messages, wish];
+  return [...messages, { role: "assistant", text: shown, calls: [] }, wish];
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
@@ -240,7 +243,8 @@ type Asking = Pick<ModelRequest, "model" | "messages" | "tools" | "toolChoice">;
  */
 async function ask(task: WritingTask, options: WriterOptions, asking: Asking): Promise<ModelAnswer | null> {
   const { budget, signal } = options;
-  const estimated = estimateRequest(asking.messages, asking.tools);
+  const { messages } = canonical(asking.messages);
+  const estimated = estimateRequest(messages, asking.tools);
   const spent = new AbortController();
   let records = 0;
   let lastFailure: ModelErrorKind = "unavailable";
@@ -267,7 +271,7 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
       task: "summarise",
       textLimit: wantedTokens(task),
     } as const;
-    const request = { ...asking, model, ...same };
+    const request = { ...asking, messages, model, ...same };
     const made = { request, estimated, window: window ?? options.windowTokens, reserve: maxOutputTokens };
     options.onMade?.(made);
     return made;

@@ -14,7 +14,7 @@ import { whenSent } from "../http/node-fetch.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
-  describeRefusal,
+  areNamedApart,
   describeRefused,
   type Dialect,
   dialectFor,
@@ -35,8 +35,8 @@ import { Watchdog } from "../http/watchdog.ts";
 
 /** Corrections per call; a dialect has fewer things to correct. */
 const MAX_CORRECTIONS = 12;
-/** Characters of a refusal's words that the log gets. */
-const SHOWN_WORDS = 200;
+/** Characters of a refusal in which names of fields are looked for. */
+const READ_WORDS = 4000;
 
 /**
  * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
@@ -57,21 +57,26 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
         const dialect = dialectFor(base, known);
         const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
         const wire = wires[dialect.api];
-        const body = withoutFields(wire.body(sent, dialect), dialect.without);
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
         try {
           const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
           refused.learn(name, tried);
           return answer;
         } catch (error) {
           const failure = classifyFailure(error, request, new Date());
+          // Whoever refuses the size has taken the form.
+          if (failure.kind === "context_length") refused.learn(name, tried);
           const refusal = refusalIn(failure);
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
           const fields = Object.keys(body);
           const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
-          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, refusal, tried);
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
-          if (refusal.param !== "") refused.learn(name, lessons);
+          if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
           tried.push(...lessons);
         }
       }
@@ -113,22 +118,35 @@ function refusalIn(failure: ModelError): Refusal | undefined {
   let cause: unknown = failure.cause;
   while (cause instanceof ModelError) cause = cause.cause;
   if (!(cause instanceof APIError)) return undefined;
-  const { message } = refusedBody.safeParse(cause.error).data ?? {};
+  const { message, metadata } = refusedBody.safeParse(cause.error).data ?? {};
   const words = message ?? cause.message.replace(/^\d{3} /, "");
   if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
   const { code, type, param } = cause;
-  return { status: status ?? null, code: code ?? "", type: type ?? "", param: param ?? "", words };
+  return {
+    status: status ?? null,
+    code: wordOf(code) === String(status) ? "" : wordOf(code),
+    type: wordOf(type),
+    param: wordOf(param),
+    // What OpenRouter was told by the server behind it.
+    words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
+  };
 }
 
-const refusedBody = z.object({ message: z.string() });
+const refusedBody = z.object({
+  message: z.string(),
+  metadata: z.object({ raw: z.string() }).optional().catch(undefined),
+});
 
-/** What the operator is told where nothing is left to correct; the words go to the log. */
-function inShort(failure: ModelError, refusal: Refusal, tried: readonly Refused[]): ModelError {
-  if (failure.kind !== "rejected") return failure;
-  const last = describeRefusal(refusal);
-  const brief = tried.length === 0 ? last : `${last}; tried: ${tried.map(describeRefused).join(", ")}`;
-  const words = sliceWhole(failure.message.replace(/^\d{3} /, ""), 0, SHOWN_WORDS);
-  return failure.withMessage(`${brief}: ${words}`, brief);
+/** Some servers have numbers there. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** A refusal, with what was tried before it. */
+function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
+  return failure.withMessage(failure.message, brief);
 }
 
 /** What is sent, and by what. */

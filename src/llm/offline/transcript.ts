@@ -1,5 +1,6 @@
 import type { ModelMessage } from "../../core/context.ts";
 import { HeadReader } from "../../text/line-head.ts";
+import { OWN_WORD, piecesOf } from "./pieces.ts";
 import type { SpokenLine } from "../../text/rank-sentences.ts";
 
 /**
@@ -27,9 +28,6 @@ const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,8
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** After the agent's name in a summariser's transcript. */
 const AGENT_MARK = / \[agent\]$/;
-/** Begins a line of Weir's own; no line that people typed begins so. */
-const OWN_WORD = "[System:";
-
 /** The offline model's sentences about itself, which nobody wants to read in a summary. */
 export const OWN_SENTENCES = {
   quoting: "I am not a language model, so I quote what was said before:",
@@ -113,10 +111,10 @@ export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<strin
 const AGENT_NAME =
   /\bYou are ([^.,\n]{1,80})[.,]|\bsummary of a chat\. ([^\n]{1,80}?) takes part in that chat\b/g;
 
-/** A head says only what the line before it does not: here each says all. */
-function withDatedHeads(messages: readonly ModelMessage[]): ModelMessage[] {
+/** The pieces of a request. A head says only what the line before it does not: here each says all. */
+function withDatedHeads(request: readonly ModelMessage[]): ModelMessage[] {
   const heads = new HeadReader();
-  return messages.map((message) => {
+  return piecesOf(request).map((message) => {
     const { role, text } = message;
     if (role !== "user" || text.startsWith(OWN_WORD) || SUMMARY.test(text)) return message;
     return { ...message, text: heads.dated(text) };
@@ -178,7 +176,7 @@ function withDatedLines(text: string): string {
   const heads = new HeadReader();
   return text
     .split("\n")
-    .map((line) => heads.dated(line))
+    .map((line) => heads.dated(line.replace(/^> /, "")))
     .join("\n");
 }
 

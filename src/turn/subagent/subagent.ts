@@ -3,7 +3,8 @@ import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import type { EntryReference, ToolCall } from "../../core/entry.ts";
-import type { ModelMessage } from "../../core/context.ts";
+import { canonical } from "../../core/canonical.ts";
+import type { ModelMessage, TextEnd } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
@@ -270,20 +271,25 @@ class SubagentRun {
     const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
     const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
     if (made === null) return null;
+    const { messages } = canonical(made.messages);
     return {
       estimated: made.tokens + described,
       window: budget.window,
       reserve: budget.reserve,
       request: {
         model: name,
-        messages: made.messages,
+        messages,
         tools,
         toolChoice,
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
-        stableEnds: [1, made.messages.length],
+        stableEnds: [endOfText(messages, 0), endOfText(messages, messages.length - 1)],
       },
     };
   }
+}
+
+function endOfText(messages: readonly ModelMessage[], message: number): TextEnd {
+  return { message, length: messages[message]?.text.length ?? 0 };
 }

@@ -22,11 +22,12 @@ const compactions = {
   sourceTokens: 9000,
   summaryTokens: 800,
 };
-const COUNTS = { uncounted: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const COUNTS = { uncounted: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, completionTokens: 0 };
 const spent = {
   calls: 12,
   promptTokens: 34_567,
   cachedTokens: 30_000,
+  writtenTokens: 0,
   completionTokens: 890,
   peakTokens: 9876,
   models: [
@@ -168,11 +169,11 @@ describe("the report as a screen", () => {
   });
 
   test("says what was spent in dollars, and of which models the price is not known", () => {
-    const prices = new Map([["big", { input: 2, cached: 0.5, output: 10 }]]);
+    const prices = new Map([["big", { input: 2, cached: 0.5, write: 2, output: 10 }]]);
     const { spent: told } = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
     assert.deepEqual(told.cost, { dollars: 0.015, unpriced: ["small"], uncounted: 0 });
     assert.deepEqual(told.compactions.cost, { dollars: null, unpriced: ["small"], uncounted: 0 });
-    prices.set("small", { input: 1, cached: 1, output: 1 });
+    prices.set("small", { input: 1, cached: 1, write: 1, output: 1 });
     const whole = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
     assert.match(formatContextReport(whole, TIME), /by today's prices: \$0\.0205\n.* 890 out; \$0\.0055\n/);
   });

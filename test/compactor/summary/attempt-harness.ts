@@ -14,6 +14,7 @@ import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { ModelCallRecord } from "../../../src/llm/model.ts";
 import { createRetryingModel, type RetryOptions } from "../../../src/llm/retrying-model.ts";
 import type { ChatRequest, ModelServer } from "../../support/model-server.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 import { workerAgent } from "../agent.ts";
 import { said } from "../entries.ts";
 
@@ -90,11 +91,12 @@ export function textOf({ outcome }: Tried): string {
   return outcome.kind === "finished" ? (outcome.result.summary?.text ?? "") : outcome.kind;
 }
 
+/** Its pieces: background, transcript, summaries and task each alone. */
 export function messagesOf(request: ChatRequest | undefined): { role: string; text: string }[] {
-  return (request?.messages ?? []).map(({ role, content }) => ({ role, text: content ?? "" }));
+  return piecesIn(request).map(({ role, content }) => ({ role, text: content ?? "" }));
 }
 
-/** The message with the transcript. */
+/** The piece with the transcript. */
 export function transcriptOf(request: ChatRequest | undefined): string {
   return messagesOf(request).find(({ text: words }) => /^\d+\. \[/.test(words))?.text ?? "";
 }

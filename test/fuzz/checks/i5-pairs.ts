@@ -1,8 +1,8 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { PromptCheck } from "./prompt-check.ts";
 
-/** Each call is directly followed by its results, and no result is without its call. */
-export const checkI5: PromptCheck = ({ prompt }) => findUnpaired(prompt.messages);
+/** Each call is directly followed by its results, no result is without its call, and the roles take turns. */
+export const checkI5: PromptCheck = ({ prompt }) => [...findUnpaired(prompt.messages), ...prompt.formFaults];
 
 export function findUnpaired(messages: readonly ModelMessage[]): string[] {
   const wrong: string[] = [];

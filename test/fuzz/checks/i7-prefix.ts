@@ -1,4 +1,5 @@
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { templateText } from "../../support/request-form.ts";
 import type { Ledger, SeenPrompt } from "../ledger.ts";
 import { ruleIn } from "../profile.ts";
 import { CUT, isOwnLine, type Prompt } from "../prompt.ts";
@@ -20,7 +21,7 @@ function undated(system: string): string {
 }
 
 /**
- * Parts 1 to 4 of a prompt are the beginning of the next one's, byte by byte, except where something has happened in
+ * Parts 1 to 4 of a prompt are the beginning of the next one's as a chat template writes them, except where something has happened in
  * between that changes them; each kind of change is excused by its own kind of event only.
  */
 export const checkI7: PromptCheck = (arrival, ledger) => {
@@ -53,7 +54,7 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
   const earlier = last.prompt.history;
   for (const [index, message] of earlier.entries()) {
     const now = prompt.history[index];
-    if (now !== undefined && JSON.stringify(now) === JSON.stringify(message)) continue;
+    if (now !== undefined && templateText([now]) === templateText([message])) continue;
     if (now !== undefined && (isReworded(message, now) || isTakenBack(message, now))) continue;
     if (now !== undefined && isQuotedAnew(message, now, ledger, last.edits)) continue;
     // An item that is a stub now, or was cut because all was too much: a pruning step.

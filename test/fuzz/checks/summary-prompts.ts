@@ -4,7 +4,9 @@ import type { Ledger } from "../ledger.ts";
 import type { LiveJob } from "../observe.ts";
 import { findUnpaired } from "./i5-pairs.ts";
 import { SUMMARISER } from "../profile.ts";
-import { estimateRequest, markersIn } from "../prompt.ts";
+import { piecesOf } from "../../../src/llm/offline/pieces.ts";
+import { formFaults } from "../../support/request-form.ts";
+import { estimateRequest, markersIn, plainSummary } from "../prompt.ts";
 
 /** A summariser's request as it arrived. */
 export interface SummaryArrival {
@@ -46,14 +48,14 @@ const BACKGROUND = "[System: background";
 
 /** The summaries that a request shows to be summarised. */
 export function summariesIn({ messages }: ModelRequest): ReadonlySet<string> {
-  const texts = messages.filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
-  return new Set(texts.map(({ text }) => text.replace(LABEL, "")));
+  const texts = piecesOf(messages).filter(({ role, text }) => role === "user" && text.startsWith(SUMMARY));
+  return new Set(texts.map(({ text }) => plainSummary(text.replace(LABEL, "\n")).slice(1)));
 }
 
 /** Markers in the transcripts of a request: a summary names some of what it is of, and that is not all that was said. */
 function saidIn({ messages }: ModelRequest): ReadonlySet<string> {
   return markersIn(
-    messages.filter(
+    piecesOf(messages).filter(
       ({ role, text }) => role === "user" && !text.startsWith(SUMMARY) && !text.startsWith(BACKGROUND),
     ),
   );
@@ -75,7 +77,8 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
   const deleted = [...markers].filter((marker) => gone.has(marker));
   if (isSole && deleted.length > 0)
     ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
-  for (const what of findUnpaired(request.messages)) ledger.violate("I5", `a summariser's request: ${what}`);
+  for (const what of [...findUnpaired(request.messages), ...formFaults(request.messages)])
+    ledger.violate("I5", `a summariser's request: ${what}`);
   if (job === undefined) return;
   const calls = ledger.callIn(incarnation, job);
   if (calls > MAX_CALLS)

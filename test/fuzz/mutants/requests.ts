@@ -1,3 +1,5 @@
+import { canonical } from "../../../src/core/canonical.ts";
+import { piecesOf } from "../../../src/llm/offline/pieces.ts";
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Mutant } from "./mutant.ts";
@@ -5,12 +7,15 @@ import type { Mutant } from "./mutant.ts";
 /** Sends other messages than it should, in requests for one task. */
 export function sending(
   task: NonNullable<ModelRequest["task"]>,
-  change: (messages: readonly ModelMessage[]) => readonly ModelMessage[],
+  change: (pieces: readonly ModelMessage[]) => readonly ModelMessage[],
 ): NonNullable<Mutant["model"]> {
   return (model) => ({
     answer: async (request, options) =>
       (request.task ?? "answer") === task
-        ? model.answer({ ...request, messages: change(request.messages) }, options)
+        ? model.answer(
+            { ...request, messages: canonical(change(piecesOf(request.messages))).messages },
+            options,
+          )
         : model.answer(request, options),
   });
 }

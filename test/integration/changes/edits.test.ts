@@ -9,6 +9,7 @@ import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { openStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -145,7 +146,7 @@ test("what a tool result quotes reads as an edit has it, and what the model has 
   await change(weir, room, "r1", "my locker is secret");
   await weir.say("and now?", { room });
   await weir.platform.until(() => weir.platform.texts(room).length === 2);
-  const [was, is] = [1, 2].map((index) => server.requests[index]?.body.messages ?? []);
+  const [was, is] = [1, 2].map((index) => piecesIn(server.requests[index]?.body));
   const saidIn = (messages: typeof was, by: string): string[] =>
     (messages ?? []).flatMap(({ role, content }) => (role === by ? (content ?? "") : []));
   assert.match(saidIn(was, "tool").join(), /zxqlocker/);
@@ -165,20 +166,21 @@ test("what a provider or the model says of a text is in the log line of its turn
     status(422, { error: { message: why, type: "invalid_request_error" } }),
     toolCalls([{ name: "skip", arguments: { reason: `Ann only told Ben that ${words}` } }]),
   );
-  const reasons: (string | null)[] = [];
+  const told: string[] = [];
   for (const id of ["refused", "skipped"]) {
     await weir.say(words, { room: "echo", id });
-    reasons.push((await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id))).reason);
+    const { reason, said = "" } = await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    told.push(`${reason}: ${said}`);
     await erase(weir, "echo", id);
   }
-  assert.match(reasons[0] ?? "", /^rejected \(test-model, HTTP 422\): .*zxqechoed/);
-  assert.match(reasons[1] ?? "", /zxqechoed/);
+  assert.match(told[0] ?? "", /^rejected \(test-model, HTTP 422, invalid_request_error\): .*zxqechoed/);
+  assert.match(told[1] ?? "", /zxqechoed/);
   assert.deepEqual(await rowsWith(open, "zxqechoed"), []);
   const rows = await open.sql(
     "select t.state, t.reason from turns t join channels c on c.id = t.channel_id where c.name = 'echo' order by t.id",
   );
   assert.deepEqual(rows, [
-    { state: "failed", reason: "rejected (test-model, HTTP 422)" },
+    { state: "failed", reason: "rejected (test-model, HTTP 422, invalid_request_error)" },
     { state: "skipped", reason: null },
   ]);
 });
@@ -191,13 +193,13 @@ test("an edit of what was not answered yet is what the model reads; a later one 
   await change(weir, "edited", "e1", "meet at six");
   await weir.say("when?", { room: "edited" });
   await weir.platform.until(() => weir.platform.texts("edited").length === 1);
-  const first = server.requests[0]?.body.messages.map(({ content }) => content ?? "") ?? [];
+  const first = piecesIn(server.requests[0]?.body).map(({ content }) => content ?? "");
   assert.ok(first.some((line) => line.endsWith("Ann: meet at six")));
   assert.doesNotMatch(first.join("\n"), /five/);
   await change(weir, "edited", "e1", "meet at seven");
   await weir.say("and now?", { room: "edited" });
   await weir.platform.until(() => weir.platform.texts("edited").length === 2);
-  const second = server.requests[1]?.body.messages.map(({ content }) => content ?? "") ?? [];
+  const second = piecesIn(server.requests[1]?.body).map(({ content }) => content ?? "");
   assert.ok(
     second.some((line) => line.endsWith("Ann: meet at six")),
     "what was read stays as it was read",

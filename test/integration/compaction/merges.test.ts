@@ -20,14 +20,15 @@ import {
 import { text } from "../../support/model-behaviours.ts";
 import type { ChatRequest } from "../../support/model-server.ts";
 import type { TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const WINDOW = 32_000;
 const LINES = { window: WINDOW, compaction: "max_raw_messages = 10\nkeep_messages = 3" };
 
 /** Names the first and the last reading of what is to be summarised. */
-function summaryOf({ messages }: ChatRequest): string {
+function summaryOf(request: ChatRequest): string {
   const numbers = marks(
-    messages.flatMap(({ content }) =>
+    piecesIn(request).flatMap(({ content }) =>
       // The neighbour is background, and not part of it.
       content == null || content.startsWith("[System: background") ? [] : [content],
     ),

@@ -20,6 +20,7 @@ import {
 import { AGGRESSIVE, BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { text } from "../../support/model-behaviours.ts";
 import type { TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
 const LABELLED = `[Compaction Summary]: ${SUMMARY}`;
@@ -172,7 +173,7 @@ test("the label of a summary says what it is of, and is the same bytes turn afte
   const shown: string[] = [];
   const turn = async (weir: TestWeir, question: string): Promise<void> => {
     const { body } = await ask(weir, server, room, question);
-    shown.push(body.messages[1]?.content ?? "");
+    shown.push(piecesIn(body)[1]?.content ?? "");
   };
   {
     await using weir = await scene.start(lines);

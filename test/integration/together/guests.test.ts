@@ -12,6 +12,7 @@ import { checkFold, hold } from "../../support/compaction.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { handsOver, openTogether, shownIn, THREE, told } from "../../support/together.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const MANY = 120;
 
@@ -41,7 +42,7 @@ test("a guest reads a brief with its question in view, then the newest messages;
     /Reading 60: the weir stood at 1060 mm, and the gate was moved a little by the crew of that day\.\n.*Reading 61/,
   );
   await told(weir, "@res and at its southern end?");
-  const [before, after] = scene.requests("researcher").map(({ messages }) => messages);
+  const [before, after] = scene.requests("researcher").map(piecesIn);
   assert.ok(before !== undefined && after !== undefined);
   // All but the part that is made anew for each turn, which is last.
   assert.deepEqual(after.slice(0, before.length - 1), before.slice(0, -1));
@@ -63,7 +64,7 @@ test("a summary that is written ahead between two turns of a guest leaves its br
   summary.release(text("They read the gauge of the weir, and spoke of the depth of the lake."));
   await weir.event("compaction", ({ phase }) => phase === "written");
   await told(weir, "@res and at its southern end?");
-  const [before, after] = scene.requests("researcher").map(({ messages }) => messages);
+  const [before, after] = scene.requests("researcher").map(piecesIn);
   assert.ok(before !== undefined && after !== undefined);
   assert.deepEqual(after.slice(0, before.length - 1), before.slice(0, -1));
   await checkFold(weir, "room");

@@ -7,6 +7,7 @@ import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -45,7 +46,7 @@ test("a conversation that outgrows the window is answered all the same, and ever
   assert.ok(Math.max(...sizes) <= USABLE, `${Math.max(...sizes)} tokens in ${USABLE}`);
   const emergencies = weir.events.filter(({ type }) => type === "emergency");
   assert.ok(emergencies.length >= 2 && emergencies.length < 20, `${emergencies.length} emergencies`);
-  const last = server.requests.at(-1)?.body.messages ?? [];
+  const last = piecesIn(server.requests.at(-1)?.body);
   assert.match(
     last.at(-1)?.content ?? "",
     /\[System: \d+ older messages were truncated due to context limits\]/,
@@ -111,7 +112,7 @@ test("a paste larger than the window is answered from a cut copy, and logged who
   const paste = `${"lorem ipsum ".repeat(20_000)}the end`;
   await weir.say(paste, { room: "paste" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:paste");
-  const shown = server.requests[0]?.body.messages.at(-2)?.content ?? "";
+  const shown = piecesIn(server.requests[0]?.body).at(-2)?.content ?? "";
   assert.match(shown, /characters in all/);
   assert.ok(shown.endsWith("the end"));
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "paste" });

@@ -10,6 +10,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -40,8 +41,11 @@ async function answered(weir: TestWeir, room: string, count: number): Promise<vo
   await weir.platform.until(() => weir.platform.texts(room).length === count);
 }
 
-function dynamicPart({ messages }: ChatRequest): string {
-  return messages.find(({ content }) => content?.startsWith("[System: what is true") === true)?.content ?? "";
+function dynamicPart(request: ChatRequest): string {
+  return (
+    piecesIn(request).find(({ content }) => content?.startsWith("[System: what is true") === true)?.content ??
+    ""
+  );
 }
 
 function toolText(request: ChatRequest | undefined): string {

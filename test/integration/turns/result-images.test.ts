@@ -13,6 +13,7 @@ import { heldText, status, text, toolCalls } from "../../support/model-behaviour
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { told } from "../../support/together.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const SERVER = path.join(import.meta.dirname, "../../support/mcp/picture-server.ts");
 const AT = new Date("2026-03-01T10:30:00Z");
@@ -100,7 +101,7 @@ function results(server: ModelServer, at = -1): string[] {
 }
 
 function frames(server: ModelServer, at = -1): string[] {
-  return (server.requests.at(at)?.body.messages ?? []).flatMap(({ content }) =>
+  return piecesIn(server.requests.at(at)?.body).flatMap(({ content }) =>
     FRAME.test(content ?? "") ? [content ?? ""] : [],
   );
 }
@@ -138,9 +139,9 @@ test("a picture is shown behind the results in the rest of the turn, and in no l
   // Each call stands right before its results, and each request begins with the one before.
   assert.deepEqual(
     sent(server, first + 2)
-      .slice(-7)
+      .slice(-8)
       .map(({ role }) => role),
-    ["tool", "tool", "user", "user", "assistant", "tool", "user"],
+    ["user", "assistant", "tool", "tool", "user", "assistant", "tool", "user"],
   );
   const before = sent(server, first + 1);
   assert.deepEqual(sent(server, first + 2).slice(0, before.length), before);

@@ -7,6 +7,7 @@ import { Gate } from "../../support/e2e-model.ts";
 import { rateLimited, stalledStream, status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -54,7 +55,7 @@ test("the model is shown who spoke and when, and the message to answer comes las
   });
   await weir.say("thanks", { room: "who", author: bob, at: new Date("2026-03-01T10:31:00Z") });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:who");
-  const messages = server.requests[0]?.body.messages ?? [];
+  const messages = piecesIn(server.requests[0]?.body);
   assert.equal(messages[0]?.role, "system");
   assert.deepEqual(
     messages.slice(1, -1).map(({ content }) => content),
@@ -79,7 +80,7 @@ test("messages that arrive during a turn are answered together in the next", asy
   await weir.platform.until(() => weir.platform.texts("together").length === 2);
   assert.deepEqual(weir.platform.texts("together"), ["first answer", "second answer"]);
   assert.equal(server.requests.length, 2);
-  const second = server.requests[1]?.body.messages.map(({ content }) => content ?? "") ?? [];
+  const second = piecesIn(server.requests[1]?.body).map(({ content }) => content ?? "");
   const places = ["one", "first answer", "two", "three"].map((word) =>
     second.findIndex((line) => line.endsWith(word)),
   );

@@ -13,7 +13,14 @@ const KEY = "sk-a-secret-key";
 
 function modelAt(baseUrl: string) {
   const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
-  return createChatModel({ baseUrl, apiKey: KEY, isOpenAi: false, takesCacheKey: false, timeouts });
+  return createChatModel({
+    baseUrl,
+    api: "chat",
+    apiKey: KEY,
+    isOpenAi: false,
+    takesCacheKey: false,
+    timeouts,
+  });
 }
 
 async function failureOf(behaviour: Behaviour): Promise<ModelError> {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import { openModels } from "../../../src/llm/model-provider.ts";
@@ -26,7 +27,9 @@ function modelOf(server: WireServer, takesCacheMarkers = false): Model {
     isOpenAi: false,
     isAnthropic: true,
     takesCacheKey: false,
-    takesCacheMarkers: () => takesCacheMarkers,
+    ...(takesCacheMarkers && {
+      cacheRule: (model, api) => cacheRuleOf({ hostname: "", model, api, said: "auto" }),
+    }),
     timeouts,
   });
 }
@@ -296,7 +299,9 @@ test("Messages is a server's API by configuration, and its models are listed in 
   assert.equal(await models.resolve("claude/auto"), "claude/claude-opus-5");
   assert.equal(models.windowOf("claude/claude-opus-5", 0), 900_000);
   assert.equal((await ask(models.model, { model: "claude/auto" })).answer?.model, "claude/claude-opus-5");
-  const [listing, request] = server.requests;
+  // Whether an Ollama is there is asked as well.
+  const listing = server.requests.find(({ path }) => path === "/v1/models");
+  const request = server.requests.find(({ path }) => path === PATH);
   assert.deepEqual(
     [listing?.headers.authorization, listing?.headers["x-team"]],
     ["Bearer sk-ant-0123", "blue"],

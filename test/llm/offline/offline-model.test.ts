@@ -130,7 +130,7 @@ describe("the offline model answers", () => {
   test("with who said it, also where the line before it leaves the head short", async () => {
     const recalled: ModelMessage = {
       role: "user",
-      text: "[System: now]\n\nRecalled:\n\n[2026-01-02 08:00] Dora: good morning\n[08:10] Emil: the router's password is on the fridge\n[+] and the key beside it",
+      text: "[System: what is true just now]\n\nRecalled:\n> [2026-01-02 08:00] Dora: good morning\n> [08:10] Emil: the router's password is on the fridge\n> [+] and the key beside it",
     };
     const messages = [SYSTEM, ...HISTORY, said("14:05", "Ben", "where is the router's password?"), recalled];
     const { answer } = await ask(createOfflineModel(), { messages });

@@ -1,0 +1,146 @@
+import type { ModelImage, ModelMessage } from "./context.ts";
+
+/*
+ * The one form in which requests are sent, since chat templates of many models refuse every other: the system text first and
+ * once, then user and assistant strictly in turns, from a user's message to a user's message or results. It stands in `core`, for
+ * turns, subagents and summarisers all send it, and what speaks to servers writes it in the way that each of them takes.
+ */
+
+/** A piece of a request in its canonical form: in which message it stands, behind how many UTF-16 units of its text. */
+export interface Place {
+  readonly message: number;
+  readonly from: number;
+}
+
+export interface Canonical {
+  readonly messages: readonly ModelMessage[];
+  /** Of each piece; null: it says nothing, and is left out. */
+  readonly places: readonly (Place | null)[];
+}
+
+/** Up to here a request stays the same: so many UTF-16 units of the text of its message with this index, and all before. */
+export interface TextEnd {
+  readonly message: number;
+  readonly length: number;
+}
+
+const SEPARATOR = "\n";
+
+/**
+ * Joins neighbours of one role to one message, a piece a line, and the system text at the head. Pure.
+ * @param pieces in order; {@link missingBetween} says what has to stand between some of them
+ */
+export function canonical(pieces: readonly ModelMessage[]): Canonical {
+  const all = [...pieces.entries()].filter(([, piece]) => !isWordless(piece));
+  const places: (Place | null)[] = pieces.map(() => null);
+  const runs: ModelMessage[][] = [];
+  let length = 0;
+  for (const isSystem of [true, false]) {
+    for (const [index, piece] of all) {
+      if ((piece.role === "system") !== isSystem) continue;
+      const run = runs.at(-1);
+      const before = run?.at(-1);
+      const isJoined = before !== undefined && joins(before, piece);
+      if (isJoined) run?.push(piece);
+      else runs.push([piece]);
+      const from = isJoined ? length + SEPARATOR.length : 0;
+      places[index] = { message: runs.length - 1, from };
+      length = from + piece.text.length;
+    }
+  }
+  return { messages: runs.flatMap((run) => joined(run) ?? []), places };
+}
+
+/** Where a piece ends in the canonical form. */
+export function endOf({ message, from }: Place, { text }: ModelMessage): TextEnd {
+  return { message, length: from + text.length };
+}
+
+/**
+ * What has to be said between two pieces, so that the roles take turns: something of the user's before an assistant's first words,
+ * and of the assistant's behind results that it has not spoken of. Pictures of results belong to them.
+ * @param before null: nothing, or the system text
+ */
+export function missingBetween(
+  before: ModelMessage | null,
+  next: ModelMessage,
+): "opening" | "closing" | null {
+  if (next.role === "assistant") return before === null ? "opening" : null;
+  return before?.role === "tool" && next.role === "user" && next.isOfImages !== true ? "closing" : null;
+}
+
+/** A message that says nothing: some servers refuse an empty text. A result says at least that there is one. */
+export function isWordless(message: ModelMessage): boolean {
+  if (message.role === "tool" || message.text.trim() !== "") return false;
+  return message.role === "assistant" ? message.calls.length === 0 : imagesOf(message).length === 0;
+}
+
+/** Whether a piece is one message with the one before it. Between an assistant's calls and their results nothing may come. */
+export function joins(before: ModelMessage, next: ModelMessage): boolean {
+  if (before.role !== next.role || next.role === "tool") return false;
+  return before.role !== "assistant" || before.calls.length === 0;
+}
+
+function joined(run: readonly ModelMessage[]): ModelMessage | undefined {
+  const [first] = run;
+  if (first === undefined || run.length === 1) return first;
+  const text = run.map((piece) => piece.text).join(SEPARATOR);
+  if (first.role === "system" || first.role === "tool") return { ...first, text };
+  if (first.role === "assistant") {
+    const spoken = run.filter((piece) => piece.text !== "").map((piece) => piece.text);
+    return {
+      role: "assistant",
+      text: spoken.join(SEPARATOR),
+      calls: run.flatMap((piece) => (piece.role === "assistant" ? piece.calls : [])),
+    };
+  }
+  const images = joinedImages(run);
+  const isOfImages = run.every((piece) => piece.role === "user" && piece.isOfImages === true);
+  return { role: "user", text, ...(images.length > 0 && { images }), ...(isOfImages && { isOfImages }) };
+}
+
+/** Each stays behind the line that it came with. */
+function joinedImages(run: readonly ModelMessage[]): ModelImage[] {
+  let from = 0;
+  return run.flatMap((piece) => {
+    const start = from;
+    from += piece.text.length + SEPARATOR.length;
+    return imagesOf(piece).map((image) => ({ ...image, at: start + (image.at ?? piece.text.length) }));
+  });
+}
+
+export function imagesOf(message: ModelMessage): readonly ModelImage[] {
+  return message.role === "user" ? (message.images ?? []) : [];
+}
+
+/** A part of a message's text. */
+export interface TextPart {
+  readonly text: string;
+  /** It ends at one of the ends at which the text was cut. */
+  readonly isEnd: boolean;
+}
+
+/**
+ * A message's text and pictures in their order, the text cut at these ends. Joined, the texts are the message's own.
+ * @param ends UTF-16 units of the text
+ */
+export function contentParts(
+  message: ModelMessage,
+  ends: Iterable<number> = [],
+): (TextPart | { readonly image: ModelImage })[] {
+  const { text } = message;
+  const images = imagesOf(message).map((image) => ({ image, at: image.at ?? text.length }));
+  const stable = new Set(ends);
+  const cuts = [...new Set([...stable, ...images.map(({ at }) => at), text.length])]
+    .filter((cut) => cut >= 0 && cut <= text.length)
+    .toSorted((a, b) => a - b);
+  let from = 0;
+  return cuts.flatMap((cut) => {
+    const part = text.slice(from, cut);
+    from = cut;
+    return [
+      ...(part === "" ? [] : [{ text: part, isEnd: stable.has(cut) }]),
+      ...images.filter(({ at }) => at === cut).map(({ image }) => ({ image })),
+    ];
+  });
+}
