@@ -5,6 +5,7 @@ import { initialDialect } from "../../src/llm/chat/chat-request.ts";
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import { RefusedFields } from "../../src/llm/catalog/refused-fields.ts";
 import { type Dialect, dialectFor, lessonsOf, type Refusal, type Refused } from "../../src/llm/dialect.ts";
+import { reasonOf } from "../../src/llm/http/reasons.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../support/model-calls.ts";
@@ -25,7 +26,8 @@ const FIELDS = [
 ];
 
 function refusal(words: string, more: Partial<Refusal> = {}): Refusal {
-  return { status: 400, code: "", type: "", param: "", words, ...more };
+  const { reason } = reasonOf({ status: 400, codes: [more.code ?? ""], message: words }, false) ?? {};
+  return { reason, status: 400, code: "", type: "", param: "", words, ...more };
 }
 
 function learn(told: Refusal, known: readonly Refused[] = [], base = BASE): readonly Refused[] {
@@ -99,6 +101,11 @@ describe("a refusal", () => {
       ["api=chat", "api=messages"],
     ],
     ["nothing of the kind", refusal("The content was flagged."), []],
+    [
+      "what no other form helps",
+      refusal("Your input was flagged: temperature", { param: "temperature" }),
+      [],
+    ],
   ] as const) {
     test(`names ${what}`, () => {
       assert.deepEqual(lessons(told), expected);

@@ -132,7 +132,10 @@ const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" }
  * Anthropic takes four in a request, and looks for what it has cached up to 20 blocks before each; a prefix of less than 512 to
  * 4,096 tokens, by model, is cached nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
  */
-export function markedEnds({ messages, stableEnds = [] }: ModelRequest): ReadonlyMap<number, ReadonlySet<number>> {
+export function markedEnds({
+  messages,
+  stableEnds = [],
+}: ModelRequest): ReadonlyMap<number, ReadonlySet<number>> {
   const marked = new Map<number, Set<number>>();
   for (const end of stableEnds.slice(-MAX_MARKERS)) {
     const place = markablePlace(messages, end);
