@@ -154,9 +154,10 @@ export function answeringWith(agent: AgentConfig, model: string): AgentConfig {
 export function configuredPrice(models: readonly ModelConfig[], model: string): ModelPrice | undefined {
   const said = models.find(({ name }) => name === model);
   if (said === undefined) return undefined;
-  const { priceIn, priceOut, priceCached } = said;
+  const { priceIn, priceOut, priceCached, writePrice } = said;
   if (priceIn === "unknown" || priceOut === "unknown") return undefined;
-  return { input: priceIn, output: priceOut, cached: priceCached === "price_in" ? priceIn : priceCached };
+  const orInput = (price: number | "price_in"): number => (price === "price_in" ? priceIn : price);
+  return { input: priceIn, output: priceOut, cached: orInput(priceCached), write: orInput(writePrice) };
 }
 
 export interface HttpConfig {

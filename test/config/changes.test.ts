@@ -173,6 +173,7 @@ const OTHER: Readonly<Record<string, string>> = {
   'models."m".price_in': "2",
   'models."m".price_out': "2",
   'models."m".price_cached': "2",
+  'models."m".write_price': "2",
   'models."m".sees_images': "false",
   'models."m".cache_markers': "true",
 };

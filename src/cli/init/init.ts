@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { loadConfig } from "../../config/load.ts";
 import { secretVariable } from "../../config/references.ts";
 import type { Config } from "../../config/config.ts";
@@ -7,7 +8,8 @@ import { type Finding, OperatorError } from "../../core/errors.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../../llm/catalog/ollama.ts";
 import { useProxies } from "../../network/use-proxies.ts";
 import { type ChatPlatform, PLATFORM_ROWS } from "../../platforms/platforms.ts";
-import { lookAtModels, shownFinding } from "../upkeep/doctor.ts";
+import { shownFinding } from "../upkeep/doctor.ts";
+import { lookAtModels } from "../upkeep/look-at-models.ts";
 import type { CommonOptions, Io } from "../io.ts";
 import { type Folder, type Setting, type Settings, writeSettings } from "./files.ts";
 import { type Choice, openQuestions, type Questions } from "./questions.ts";
@@ -119,7 +121,7 @@ async function askModel(
         : config.agents.map((one) => ({ ...one, model, compactorModel: model, fallbacks: [] }));
     const look = async (config: Config): Promise<readonly Finding[]> => {
       const llm = choice === "anthropic" ? withAnthropic(config.llm, variables) : config.llm;
-      return lookAtModels({ llm, agents: agents(config) });
+      return lookAtModels(process, { ...config, llm, agents: agents(config) });
     };
     const verdict = await check(questions, folder, tried, "Asking the model for a word", look);
     if (verdict === "kept") return tried;

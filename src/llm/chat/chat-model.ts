@@ -56,13 +56,18 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
         const dialect = dialectFor(base, known);
         const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
         const wire = wires[dialect.api];
-        const body = withoutFields(wire.body(sent, dialect), dialect.without);
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
         try {
           const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
           refused.learn(name, tried);
           return answer;
         } catch (error) {
           const failure = classifyFailure(error, request, new Date());
+          // Whoever refuses the size has taken the form.
+          if (failure.kind === "context_length") refused.learn(name, tried);
           const refusal = refusalIn(failure);
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
