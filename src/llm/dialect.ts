@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
 export const APIS = ["chat", "responses", "messages"] as const;
@@ -46,6 +47,8 @@ export interface Refused {
 
 /** What a server has said when it refused a request. */
 export interface Refusal {
+  /** Undefined: nobody knows it. */
+  readonly reason: FailureReason | undefined;
   readonly status: number | null;
   /** "": it told none. */
   readonly code: string;
@@ -128,7 +131,8 @@ export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect 
  * something else, or nothing is left to change
  */
 export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] {
-  const { status, code, type } = refusal;
+  const { reason, status, code, type } = refusal;
+  if (reason !== undefined && !OF_FORM.has(reason)) return [];
   const told: Told = (field, value = "") => ({
     field,
     value,
@@ -148,6 +152,9 @@ export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] 
   }
   return [];
 }
+
+/** Reasons for which another form of the same request helps. */
+const OF_FORM: ReadonlySet<FailureReason> = new Set(["field", "other_api", "no_tools", "roles"]);
 
 /** Of a field that has to have some value, each was refused. */
 function isRefusedForm({ api, reasoning }: Dialect, refused: readonly Refused[]): boolean {
@@ -181,15 +188,6 @@ const otherApi: Rule = ({ status, code, words }, { dialect: { api }, mayChangeAp
   return isUnknownPlace && api !== "chat" && !/model/i.test(`${code} ${words}`) ? [[told("api", api)]] : [];
 };
 
-/** Ollama; OpenRouter; vLLM started without a tool parser; llama.cpp without its templates; others. */
-const NO_TOOLS =
-  /does not support tools|support tool use|enable-auto-tool-choice|tools param requires --jinja|(?:tools?|function calling) (?:is|are) not supported/i;
-
-/** The server, as it runs this model, has no tools. @param words of a refusal or a failure */
-export function refusesTools(words: string): boolean {
-  return NO_TOOLS.test(words);
-}
-
 /** What a chat template says of roles that it does not have. */
 const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(?:role:?|got) ['"`]?system/i;
 /**
@@ -200,11 +198,11 @@ const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(
 const STRICT_ROLES =
   /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type/i;
 
-const formOfMessages: Rule = ({ words }, { hasResults }, told) => [
+const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
-  ...(refusesTools(words) ? [[told("tools")]] : []),
+  ...(reason === "no_tools" ? [[told("tools")]] : []),
   ...(NO_SYSTEM.test(words) ? [[told("system_role")]] : []),
   ...(hasResults && STRICT_ROLES.test(words) ? [[told("tool_role")]] : []),
   ...(STRICT_ROLES.test(words) ? [[told("system_role")]] : []),
