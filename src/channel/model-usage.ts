@@ -25,7 +25,7 @@ export class UsageAnchor {
   /** Takes note of a call whose request was estimated so. */
   note({ model, outcome, usage }: ModelCallRecord, estimated: number): void {
     // A request that was estimated to fit was too long: the anchor is wrong.
-    if (outcome === "context_length") this.#last = null;
+    if (outcome === "context_length" && this.#last?.model === model) this.#last = null;
     if (outcome !== "answered" || usage === undefined) return;
     const report = { model, estimated, reported: usage.promptTokens };
     if (isTelling(report)) this.#last = report;
@@ -107,7 +107,8 @@ export class CallMeter {
       ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
     };
     const row = { turn, job, purpose: kind, model, outcome, ...tokens, firstTokenMs, totalMs };
-    events.emit({ type: "model_call", channel, ...row });
+    const { reason } = record;
+    events.emit({ type: "model_call", channel, ...row, ...(reason !== undefined && { reason }) });
     budgets?.count({
       ...spenderOf(this.#parts, purpose),
       model,

@@ -158,6 +158,8 @@ export class JobRunner {
       model: agent.model,
       modelName: name,
       windowTokens,
+      windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
+      evidenceOf: (asked) => agent.evidenceOf(asked),
       capTokens: run.summaryCap,
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,

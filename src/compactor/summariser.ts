@@ -1,12 +1,13 @@
 import type { CompactionConfig } from "../config/config.ts";
-import type { Model } from "../llm/model.ts";
+import type { WindowEvidence } from "../llm/catalog/window-evidence.ts";
+import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { WorkerAgent } from "./summary/summary-attempt.ts";
 
 /** What compaction needs of a channel's agent. */
 export interface Summariser extends WorkerAgent {
   readonly compaction: CompactionConfig;
-  readonly model: Model;
+  readonly model: RetryingModel;
   readonly digester: Digester;
   /** Output tokens for the summariser's reasoning. */
   readonly thinkingAllowance: number;
@@ -23,4 +24,5 @@ export interface Summariser extends WorkerAgent {
    * @param configured one of {@link modelNames}, of which `model` is the server's name
    */
   windowOf(model: string, configured: string): number;
+  evidenceOf(model: string): WindowEvidence;
 }

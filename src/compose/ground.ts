@@ -54,11 +54,15 @@ async function openStore(config: Config, database: Database, log: Logger): Promi
 }
 
 /** The models, which tell the database what they learn. */
-async function openLearningModels(config: Config, { learnedModels }: Store, log: Logger): Promise<Models> {
+async function openLearningModels(
+  config: Config,
+  { learnedModels, refusedFields }: Store,
+  log: Logger,
+): Promise<Models> {
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  const models = await openModels(config.llm, { learned: learnedModels, onNotKept });
+  const models = await openModels(config.llm, { learned: learnedModels, refusals: refusedFields, onNotKept });
   log.info({ models: models.describe() }, "models_open");
   return models;
 }

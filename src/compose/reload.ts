@@ -102,7 +102,7 @@ export class Reloading {
     const { inForce, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
       this.#parts;
     const before = inForce.setup;
-    models.configure(setup.config.llm.models);
+    models.configure(setup.config.llm);
     setup.agents.startServers();
     confirm();
     inForce.setup = setup;

@@ -61,9 +61,7 @@ export async function makeSetup(
 ): Promise<Setup> {
   const { config, prompts } = configured;
   const told = agentEvents(secrets, log);
-  const agents = models.trying(config.llm.models, () =>
-    createAgents(config, models, prompts, told, before?.agents),
-  );
+  const agents = models.trying(config.llm, () => createAgents(config, models, prompts, told, before?.agents));
   await agents.readFolders();
   return { ...configured, agents };
 }

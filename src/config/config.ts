@@ -4,7 +4,7 @@ import type { ApprovalMode } from "../core/approval.ts";
 import type { ModelPrice } from "../core/cost.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
-import type { modelSchema } from "./schema/models.ts";
+import type { API_CHOICES, modelSchema } from "./schema/models.ts";
 import type { PLATFORMS } from "../platforms/platforms.ts";
 import type { bindingSchema, chatOptions } from "./schema/platforms.ts";
 import type { CompleteFile } from "./schema/file.ts";
@@ -62,27 +62,56 @@ export interface TelemetryConfig {
   readonly serviceName: string;
 }
 
-export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings"> {
+export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings" | "servers"> {
   /** Null: nobody named a server. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
+  /** Those of `[llm.servers]`, in the order of the file. */
+  readonly servers: readonly ServerConfig[];
   /** What `[models."NAME"]` says; one of which it says nothing may be chosen all the same. */
   readonly models: readonly ModelConfig[];
   /** Null: no embedding model is named. */
   readonly embeddings: EmbeddingsConfig | null;
 }
 
+/** One `[llm.servers.NAME]`. */
+export interface ServerConfig {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Null: none set. Never print it. */
+  readonly apiKey: string | null;
+  readonly api: (typeof API_CHOICES)[number];
+  /** Never print their values. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Whose model a name is: the part before its first `/` is a server only if one has that name. Pure.
+ * @returns undefined: the default server's
+ */
+export function serverOf<Server extends Pick<ServerConfig, "name">>(
+  model: string,
+  servers: readonly Server[],
+): Server | undefined {
+  const end = model.indexOf("/");
+  return end === -1 ? undefined : servers.find(({ name }) => name === model.slice(0, end));
+}
+
 export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "model" | "dimensions"> {
+  /** As its server calls it; `model` is as the file names it. */
+  readonly sentAs: string;
   /** Null: OpenAI's. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
+  /** Never print their values. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** 0 tokens: not said. */
 export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
-  /** As its server calls it. */
+  /** As its server calls it, behind the name of one of `[llm.servers]` and a `/`, if it is one's. */
   readonly name: string;
 }
 

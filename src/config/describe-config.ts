@@ -25,8 +25,12 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
       "database",
       database.url === null ? `embedded Postgres in ${database.dataDir}` : describeDatabase(database.url),
     ],
-    ["model server", llm.baseUrl === null ? noServer(llm.apiKey !== null) : originOf(llm.baseUrl)],
+    ["model server", llm.baseUrl === null ? noServer(llm) : originOf(llm.baseUrl)],
     ["API key", llm.apiKey === null ? "not set" : "set"],
+    ...llm.servers.map(({ name, baseUrl, apiKey, api }): [string, string] => [
+      `server ${name}`,
+      `${originOf(baseUrl)}, ${apiKey === null ? "no key" : "with a key"}${api === "auto" ? "" : `, by the API "${api}"`}`,
+    ]),
     ...describeCluster(cluster),
     ["prompts", prompts.dir ?? `built in, language "${prompts.language}"`],
     ["loopback", platforms.loopback === null ? "off" : originOf(platforms.loopback.url)],
@@ -84,8 +88,11 @@ function describeBinding({
   return `binding  ${platform}${where === "" ? "" : ` (${where})`}: ${agent} answers ${when}${listen ? ", and listens" : ""}${also.length === 0 ? "" : `; also ${also.join(", ")}`}`;
 }
 
-function noServer(hasKey: boolean): string {
-  return hasKey ? "the default of the openai client" : "not set: a local Ollama, or else the offline model";
+function noServer({ apiKey, servers: [first] }: Pick<Config["llm"], "apiKey" | "servers">): string {
+  if (apiKey !== null) return "the default of the openai client";
+  return first === undefined
+    ? "not set: a local Ollama, or else the offline model"
+    : `not set: ${first.name} answers`;
 }
 
 /** Host and name only: a user may be part of what nobody should see. */

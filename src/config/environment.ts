@@ -72,3 +72,13 @@ function problemOfDotEnv(text: string, shownAs: string): ConfigProblem | null {
   }
   return null;
 }
+
+/**
+ * The value of a header, in which the variable stands that its end names: `Bearer env:NAME`.
+ * @param take the value of a variable
+ */
+export function filledHeader(value: string, take: (name: string) => string): string {
+  const { before = "", name } =
+    /^(?<before>.*?)(?<![^\s])env:(?<name>[A-Za-z_]\w*)$/.exec(value)?.groups ?? {};
+  return name === undefined ? value : `${before}${take(name)}`;
+}

@@ -16,6 +16,7 @@ import { ConfigError, configProblem, type ConfigProblem } from "./config-error.t
 import { conflictLine } from "./conflict-marks.ts";
 import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
+import { resolveModelServers } from "./model-servers.ts";
 import { readProxies } from "./proxies.ts";
 import { databaseVariable, resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
@@ -95,15 +96,16 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     isDatabaseKnown,
   } = resolveReferences(checked.config, environment, problemAt);
   const mcp = resolveMcpServers(checked.config, { environment, folder, problemAt });
+  const { servers, problems: serverProblems } = resolveModelServers(checked.config, environment, problemAt);
   const { proxies, problems: proxyProblems } = readProxies(environment);
-  const config = resolveConfig(checked.config, references, source, mcp.servers, proxies);
+  const config = resolveConfig(checked.config, references, source, mcp.servers, proxies, servers);
   const areAllRead = source.isReadable && envProblems.length === 0;
   const problems = [
     ...source.problems,
     ...checked.problems,
     // With a broken .env, every variable that is missing is missing because of it.
     ...envProblems,
-    ...(envProblems.length > 0 ? [] : [...referenceProblems, ...mcp.unset]),
+    ...(envProblems.length > 0 ? [] : [...referenceProblems, ...serverProblems, ...mcp.unset]),
     ...mcp.problems,
     ...proxyProblems,
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ProblemAt } from "./checks/check-file.ts";
 import type { McpServerConfig } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
-import { type Environment, unsetVariable, unusableVariable, variable } from "./environment.ts";
+import { type Environment, filledHeader, unsetVariable, unusableVariable, variable } from "./environment.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { mcpSchema } from "./schema/mcp.ts";
@@ -115,11 +115,13 @@ function resolveServer(
     return [own, value];
   };
   const headerValue = (value: string): string => {
-    const reference = /^(?<before>.*?)(?<![^\s])env:(?<variable>[A-Za-z_]\w*)$/.exec(value)?.groups;
-    const filled = reference === undefined ? "" : take("headers", reference["variable"] ?? "");
     // A value that stands in the file may be a secret against all advice.
-    secrets.push(value, filled);
-    return reference === undefined ? value : `${reference["before"] ?? ""}${filled}`;
+    secrets.push(value);
+    return filledHeader(value, (of) => {
+      const filled = take("headers", of);
+      secrets.push(filled);
+      return filled;
+    });
   };
   const address = url.startsWith("env:") ? take("url", url.slice("env:".length)) : url;
   if (address !== "" && URL.parse(address)?.protocol.startsWith("http") !== true)

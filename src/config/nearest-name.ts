@@ -8,12 +8,12 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   if (name.length > LONGEST) return null;
   const written = name.toLowerCase();
   const ranked = known
-    .map((one) => ({ name: one, distance: leven(written, one) }))
+    .map((one) => ({ name: one, distance: leven(written, one.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
   if (best !== undefined && best.distance <= tolerance(best.name)) return best.name;
   // `threshold` for `background_threshold`, `drain_deadline` for `drain_deadline_ms`.
-  const parts = known.filter((one) => written.length >= 4 && one.includes(written));
+  const parts = known.filter((one) => written.length >= 4 && one.toLowerCase().includes(written));
   return parts.length === 1 ? (parts[0] ?? null) : null;
 }
 

@@ -32,11 +32,12 @@ interface Reference {
   readonly expected: string;
 }
 
-const KEY = {
+/** What a key of a server may look like. */
+export const API_KEY = {
   isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
   expected: "a key without white space and of plain ASCII characters",
 };
-const TOKEN = { ...KEY, isSwitch: true };
+const TOKEN = { ...API_KEY, isSwitch: true };
 
 const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Reference>> = {
   databaseUrl: {
@@ -45,13 +46,13 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
     expected: 'the address of a Postgres, such as "postgres://user@host:5432/name"',
   },
   baseUrl: { path: ["llm", "base_url"], isUsable: isPlainHttpUrl, expected: MODEL_SERVER_ADDRESS },
-  apiKey: { path: ["llm", "api_key"], ...KEY },
+  apiKey: { path: ["llm", "api_key"], ...API_KEY },
   embeddingsUrl: {
     path: ["llm", "embeddings", "base_url"],
     isUsable: isPlainHttpUrl,
     expected: MODEL_SERVER_ADDRESS,
   },
-  embeddingsKey: { path: ["llm", "embeddings", "api_key"], ...KEY },
+  embeddingsKey: { path: ["llm", "embeddings", "api_key"], ...API_KEY },
   httpToken: {
     path: ["http", "token"],
     // A shorter one could be guessed.

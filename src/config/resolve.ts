@@ -1,19 +1,21 @@
 import { resolve } from "node:path";
 import type { AgentId } from "../core/ids.ts";
 import { type CamelCased, camelCased } from "./camel-case.ts";
-import type {
-  AgentConfig,
-  BindingConfig,
-  ChatPlatformConfig,
-  ChatPlatformConfigs,
-  ClusterConfig,
-  CompactionConfig,
-  Config,
-  EmbeddingsConfig,
-  HttpConfig,
-  ModelConfig,
-  PlatformsConfig,
-  TelemetryConfig,
+import {
+  type AgentConfig,
+  type BindingConfig,
+  type ChatPlatformConfig,
+  type ChatPlatformConfigs,
+  type ClusterConfig,
+  type CompactionConfig,
+  type Config,
+  type EmbeddingsConfig,
+  type HttpConfig,
+  type ModelConfig,
+  type PlatformsConfig,
+  type ServerConfig,
+  type TelemetryConfig,
+  serverOf,
 } from "./config.ts";
 import { headersFrom, type References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
@@ -34,6 +36,7 @@ type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
  * A checked file with all defaults: an agent's value goes over `[defaults]`, which go over the built-in ones.
  * @param place.folder relative paths are relative to it
  * @param mcp the servers of each agent, by its place
+ * @param servers those of `[llm.servers]`
  */
 export function resolveConfig(
   file: FileConfig,
@@ -41,10 +44,13 @@ export function resolveConfig(
   place: { readonly path: string | null; readonly folder: string },
   mcp: McpServers = new Map(),
   proxies: Config["proxies"] = null,
+  servers: readonly ServerConfig[] = [],
 ): Config {
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
   const { database, llm, log, telemetry, retention, terminal, daemon, http, cluster, prompts, platforms } =
     camelCased(fileSchema.parse(rest));
+  // Under the names that the file has.
+  const { servers: _servers, ...ofLlm } = llm;
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
     resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
   );
@@ -52,11 +58,12 @@ export function resolveConfig(
     file: place.path,
     database: { url: references.databaseUrl, dataDir: resolve(place.folder, database.dataDir) },
     llm: {
-      ...llm,
+      ...ofLlm,
+      servers,
       baseUrl: references.baseUrl,
       apiKey: references.apiKey,
       models: resolveModels(models),
-      embeddings: resolveEmbeddings(llm.embeddings, references),
+      embeddings: resolveEmbeddings(llm.embeddings, references, servers),
     },
     log,
     telemetry: resolveTelemetry(telemetry, references),
@@ -78,14 +85,18 @@ export function resolveConfig(
 function resolveEmbeddings(
   { model, dimensions }: CamelCased<CompleteFile>["llm"]["embeddings"],
   { baseUrl, apiKey, embeddingsUrl, embeddingsKey }: References,
+  servers: readonly ServerConfig[],
 ): EmbeddingsConfig | null {
   const name = model.trim();
   if (name === "") return null;
-  const server =
-    embeddingsUrl === null && embeddingsKey === null
-      ? { baseUrl, apiKey }
-      : { baseUrl: embeddingsUrl, apiKey: embeddingsKey };
-  return { model: name, dimensions, ...server };
+  const of = { model: name, sentAs: name, dimensions, headers: {} };
+  if (embeddingsUrl !== null || embeddingsKey !== null)
+    return { ...of, baseUrl: embeddingsUrl, apiKey: embeddingsKey };
+  const named = serverOf(name, servers);
+  const server = named ?? (baseUrl === null && apiKey === null ? servers[0] : undefined);
+  if (server === undefined) return { ...of, baseUrl, apiKey };
+  const sentAs = named === undefined ? name : name.slice(named.name.length + 1);
+  return { ...of, sentAs, baseUrl: server.baseUrl, apiKey: server.apiKey, headers: server.headers };
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {

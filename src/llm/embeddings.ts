@@ -61,7 +61,15 @@ export interface Embeddings {
 }
 
 /** The embedding model of an OpenAI-compatible server. It asks nothing until it is asked. */
-export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: EmbeddingsConfig): Embeddings {
+export function createEmbeddings({
+  model,
+  sentAs = model,
+  baseUrl,
+  apiKey,
+  dimensions,
+  headers = {},
+}: Omit<EmbeddingsConfig, "sentAs" | "headers"> &
+  Partial<Pick<EmbeddingsConfig, "sentAs" | "headers">>): Embeddings {
   const url = baseUrl ?? OPENAI_URL;
   const client = new OpenAI({
     baseURL: url,
@@ -72,6 +80,7 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
     maxRetries: 0,
     timeout: ATTEMPT_MS,
     logLevel: "off",
+    defaultHeaders: headers,
     fetch: chatFetch,
   });
   return {
@@ -83,7 +92,7 @@ export function createEmbeddings({ model, baseUrl, apiKey, dimensions }: Embeddi
       const tell = (isPaid: boolean): void => onCost?.({ isPaid, promptTokens: tokensIn(body) });
       try {
         const request = {
-          model,
+          model: sentAs,
           input: texts,
           encoding_format: "float",
           ...(dimensions > 0 && { dimensions }),

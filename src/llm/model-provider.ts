@@ -1,5 +1,4 @@
 import { abortedAfter } from "../async/deadline.ts";
-import { createHash } from "node:crypto";
 import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import type { Anchor } from "../core/calibration.ts";
@@ -8,16 +7,31 @@ import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
-import type { ChatServer } from "./chat/chat-request.ts";
-import { KnownWindows, type Lessons, NO_LESSONS } from "./catalog/known-windows.ts";
-import { LearnedKeeper, type LearnedModel, type LearnedModels } from "./catalog/learned-models.ts";
+import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
+import {
+  type BelievedWindow,
+  type KnownWindow,
+  KnownWindows,
+  type Lessons,
+} from "./catalog/known-windows.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
+import type { LearnedRefusals } from "./catalog/refused-fields.ts";
+import { type KeptLessons, lessonKey, openLessons } from "./catalog/kept-lessons.ts";
+import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
 import type { ListedModel } from "./catalog/model-listing.ts";
 import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer } from "./model.ts";
-import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
-import { isOllamaAt, OLLAMA_ORIGIN, ollamaWindow, probeOllama } from "./catalog/ollama.ts";
+import { OfflineModels } from "./offline/offline-models.ts";
+import { type ServerAddress, SeveralModels } from "./several-models.ts";
+import {
+  isOllamaAt,
+  OLLAMA_ORIGIN,
+  OllamaWindows,
+  probeOllama,
+  type RunningWindow,
+} from "./catalog/ollama.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 /** The configured name that leaves the choice to the server. */
@@ -34,8 +48,11 @@ const PROBE_MS = 500;
 const LISTING_MS = 5000;
 const ASKING_PAUSE_MS = 60_000;
 
-/** The models that agents may use, and their windows. */
-export interface Models extends AsyncDisposable {
+/** What `[llm]` says of servers and models that holds from the next request on. */
+export type ModelsConfig = Pick<LlmConfig, "models" | "servers">;
+
+/** The models of one server, under their full names, or of several. */
+export interface ModelSource extends AsyncDisposable {
   /** Makes one attempt per answer. Takes the name `auto`, too. */
   readonly model: Model;
   /** The built-in model answers: no server and no key were found. */
@@ -44,8 +61,6 @@ export interface Models extends AsyncDisposable {
   describe(): string;
   /** From now on this is what `[models]` says, from the next request on. */
   configure(models: readonly ModelConfig[]): void;
-  /** Does work, which must not wait for anything, as if `[models]` said this. */
-  trying<Result>(models: readonly ModelConfig[], work: () => Result): Result;
   /**
    * The server's name for a configured model. Also learns the windows that the server reports.
    * @param signal ends the requests
@@ -66,12 +81,16 @@ export interface Models extends AsyncDisposable {
    * @param configured the agent's setting (0: not set); what `[models]` says goes over it
    */
   windowOf(model: string, configured: number): number;
+  /** The same window, with how it is known and until when. */
+  knownWindow(model: string, configured: number): KnownWindow;
   /**
-   * Learns a window from a refusal. The window only shrinks, to 1,024 at least, and never below a prompt that
-   * the model has answered; it is forgotten after 30 days, or when `[models]` says a larger one than it did then.
-   * @param refusedBy the model that refused; a fallback's refusal is not kept for the next run
+   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least, and never below a
+   * prompt that the model has answered; it is forgotten after a day, one that the server has told (the default) after 30 days, or when
+   * `[models]` says a larger one than it did then.
    */
-  learnWindow(model: string, tokens: number, refusedBy?: string): void;
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void;
+  /** What a model's answers and refusals tell of its window. */
+  evidenceOf(model: string): WindowEvidence;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
   /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
@@ -86,19 +105,32 @@ export interface Models extends AsyncDisposable {
   askPrices(signal: AbortSignal): Promise<void>;
 }
 
+/** The models that agents may use, and their windows. */
+export interface Models extends Omit<ModelSource, "configure"> {
+  /** From now on these are the servers, and this is what `[models]` says, from the next request on; a call in flight goes on. */
+  configure(config: ModelsConfig): void;
+  /** Does work, which must not wait for anything, as if `[llm.servers]` and `[models]` said this. */
+  trying<Result>(config: ModelsConfig, work: () => Result): Result;
+}
+
 export interface OpenModelsOptions {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
   readonly learned?: LearnedModels;
+  /** The same of what models have refused; default: nowhere. */
+  readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
+  readonly onSilentCut?: Lessons["onSilentCut"];
+  /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
+  readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
 
 /**
- * Chooses the source of models: the configured server; else OpenAI's, if there is a key; else an Ollama on
- * this machine; else the built-in offline model. Sends nothing to a configured server: the daemon starts even
- * if that server is down. Disposing ends every call in flight.
+ * Chooses the sources of models: those of `[llm.servers]`, and, for names without a server, the configured server; else OpenAI's, if
+ * there is a key; else the first of `[llm.servers]`; else an Ollama on this machine; else the built-in offline model. Sends nothing to a
+ * configured server: the daemon starts even if that server is down. Disposing ends every call in flight.
  * @throws OperatorError if `base_url` is not a URL
  */
 export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
@@ -107,63 +139,66 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
     idleMs: config.idleTimeoutMs,
     totalMs: ATTEMPT_MS,
   };
-  if (config.baseUrl !== null || config.apiKey !== null) {
-    const url = serverUrl(config.baseUrl ?? OPENAI_URL);
-    const server = {
-      baseUrl: url.href.replace(/\/$/, ""),
-      apiKey: config.apiKey ?? undefined,
+  const open = (server: ServerAddress, said: readonly ModelConfig[], isOllama = false): ModelSource => {
+    const url = serverUrl(server.baseUrl);
+    const chatServer = {
+      prefix: server.prefix,
+      table: server.prefix === "" ? "llm" : `llm.servers.${server.prefix.slice(0, -1)}`,
+      baseUrl: plainAddress(url),
+      apiKey: server.apiKey ?? undefined,
+      headers: server.headers,
+      api: server.api,
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
+      isAnthropic: isAnthropicAt(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
-      cacheRule: cacheRulesAt(url.hostname, config.models),
+      cacheRule: cacheRulesAt(url.hostname, server.prefix, said),
       timeouts,
     };
-    const lessons = openLessons(server.baseUrl, options);
-    return new ServerModels(config.models, server, isOllamaAt(url), lessons);
+    const lessons = openLessons(chatServer, options);
+    return new ServerModels(said, chatServer, isOllama || isOllamaAt(url), lessons, options.onSmallOllama);
+  };
+  const { baseUrl, apiKey, models } = config;
+  if (baseUrl !== null || apiKey !== null) {
+    const server = { prefix: "", baseUrl: baseUrl ?? OPENAI_URL, apiKey, api: config.api, headers: {} };
+    return new SeveralModels(config, open, open(server, models));
   }
+  if (config.servers.length > 0) return new SeveralModels(config, open, new OfflineModels(models, false));
   const origin = options.ollamaOrigin ?? OLLAMA_ORIGIN;
   const found = await probeOllama(origin, PROBE_MS);
-  if (found === undefined || found.length === 0) return new OfflineModels(config.models, found !== undefined);
-  const server = {
-    baseUrl: `${origin}/v1`,
-    apiKey: undefined,
-    isOpenAi: false,
-    takesCacheKey: false,
-    cacheRule: cacheRulesAt("", config.models),
-    timeouts,
-  };
-  return new ServerModels(config.models, server, true, openLessons(server.baseUrl, options));
+  if (found === undefined || found.length === 0)
+    return new SeveralModels(config, open, new OfflineModels(models, found !== undefined));
+  const server = { prefix: "", baseUrl: `${origin}/v1`, apiKey: null, api: "auto" as const, headers: {} };
+  return new SeveralModels(config, open, open(server, models, true));
 }
 
 /** How a server caches the requests of each model, by what is configured of it and known of the server. */
-function cacheRulesAt(hostname: string, models: readonly ModelConfig[]): (model: string) => CacheRule {
-  return (model) => {
-    const said = models.find(({ name }) => name === model)?.cacheMarkers ?? "auto";
-    return cacheRuleOf({ hostname, model, said, api: "chat" });
+function cacheRulesAt(
+  hostname: string,
+  prefix: string,
+  models: readonly ModelConfig[],
+): NonNullable<ChatServer["cacheRule"]> {
+  return (model, api) => {
+    const said = models.find(({ name }) => name === `${prefix}${model}`)?.cacheMarkers ?? "auto";
+    return cacheRuleOf({ hostname, model, said, api });
   };
 }
 
-/** What was learned of a server's models, with the writes that keep what will be. */
-function openLessons(baseUrl: string, { learned, onNotKept }: OpenModelsOptions): KeptLessons {
-  const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
-  const end = async (): Promise<void> => keeper.end();
-  if (learned === undefined) return { ...NO_LESSONS, end };
-  // An address may hold a key in its path.
-  const server = createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
-  return {
-    load: async () => learned.load(server),
-    keepWindow: (model, window) =>
-      keeper.keep(`window of ${model}`, async () => learned.keepWindow(server, model, window)),
-    keepFactor: (model, factor) =>
-      keeper.keep(`factor of ${model}`, async () => learned.keepFactor(server, model, factor)),
-    now: () => new Date(),
-    end,
-  };
+function plainAddress(url: URL): string {
+  return url.href.replace(/\/$/, "");
 }
 
-interface KeptLessons extends Lessons {
-  /** Waits for what is still being written, for a moment. */
-  end(): Promise<void>;
+/** The servers of a configuration, by what their models' names begin with, and under what is kept what was learned there. Pure. */
+export function lessonPlaces(llm: LlmConfig): { readonly prefix: string; readonly key: string }[] {
+  const { baseUrl, apiKey, servers } = llm;
+  const [first] = servers;
+  const own = baseUrl ?? (apiKey === null ? (first?.baseUrl ?? `${OLLAMA_ORIGIN}/v1`) : OPENAI_URL);
+  const all = [{ prefix: "", baseUrl: own }, ...servers.map((one) => ({ ...one, prefix: `${one.name}/` }))];
+  return all.map((one) => ({ prefix: one.prefix, key: lessonKey(plainAddress(serverUrl(one.baseUrl))) }));
+}
+
+function isAnthropicAt(hostname: string): boolean {
+  return /(?:^|\.)api\.anthropic\.com$/.test(hostname);
 }
 
 function serverUrl(text: string): URL {
@@ -174,67 +209,18 @@ function serverUrl(text: string): URL {
   return url;
 }
 
-class OfflineModels extends KnownWindows implements Models {
-  readonly model = createOfflineModel();
-  readonly isOffline = true;
-  readonly #isOllamaEmpty: boolean;
-
-  constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean) {
-    super(configured, NO_LESSONS);
-    this.#isOllamaEmpty = isOllamaEmpty;
-  }
-
-  describe(): string {
-    const hint = this.#isOllamaEmpty ? " An Ollama answers but has no model: `ollama pull` one." : "";
-    return `offline: not a language model, it only quotes. Set OPENAI_API_KEY or llm.base_url for one.${hint}`;
-  }
-
-  resolve(): Promise<string> {
-    return Promise.resolve(OFFLINE_MODEL);
-  }
-
-  nameOf(): string {
-    return OFFLINE_MODEL;
-  }
-
-  cacheRule(): undefined {
-    return undefined;
-  }
-
-  askPrices(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
-  }
-
-  protected override believedWindow(): undefined {
-    return undefined;
-  }
-
-  protected override runningWindow(): undefined {
-    return undefined;
-  }
-
-  protected override believedPrice(model: string): ModelPrice | undefined {
-    return model === OFFLINE_MODEL ? { input: 0, cached: 0, write: 0, output: 0 } : undefined;
-  }
-}
-
-class ServerModels extends KnownWindows implements Models {
+class ServerModels extends KnownWindows implements ModelSource {
   readonly model: Model;
   readonly isOffline = false;
   readonly #server: ChatServer;
-  readonly #isOllama: boolean;
+  readonly #ollama: OllamaWindows;
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
   /** When to repeat a question that the server did not answer, by `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
-  /** Tokens of the windows with which Ollama runs models. */
-  readonly #inOllama = new Map<string, number>();
-  readonly #endLessons: () => Promise<void>;
+  readonly #kept: KeptLessons;
+  /** With the prefix. */
   #auto: string | undefined;
 
   constructor(
@@ -242,13 +228,14 @@ class ServerModels extends KnownWindows implements Models {
     server: ChatServer,
     isOllama: boolean,
     lessons: KeptLessons,
+    onSmallOllama: OpenModelsOptions["onSmallOllama"],
   ) {
     super(configured, lessons);
-    this.#endLessons = async () => lessons.end();
+    this.#kept = lessons;
     this.#server = server;
-    this.#isOllama = isOllama;
     this.#url = new URL(server.baseUrl);
-    const chat = createChatModel(server);
+    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, onSmallOllama);
+    const chat = createChatModel(server, lessons.refused);
     this.model = {
       answer: async (request, options) => {
         const signal = AbortSignal.any([options.signal, this.#closing.signal]);
@@ -273,21 +260,32 @@ class ServerModels extends KnownWindows implements Models {
   async #insteadOf(model: string, error: unknown, signal: AbortSignal): Promise<string | undefined> {
     if (!(error instanceof ModelError && error.status === 404) || model !== this.#auto) return undefined;
     this.#auto = undefined;
-    const other = await this.resolve(AUTO_MODEL, signal).catch(() => model);
+    const other = await this.resolve(this.#named(AUTO_MODEL), signal).catch(() => model);
     return other === model ? undefined : other;
   }
 
+  override async recallLearned(): Promise<readonly LearnedModel[]> {
+    await this.#kept.recallRefused();
+    return super.recallLearned();
+  }
+
   describe(): string {
-    const auto = this.#server.isOpenAi
-      ? OPENAI_AUTO_MODEL
-      : (this.#auto ?? "the first that the server lists");
+    const auto = this.nameOf(this.#named(AUTO_MODEL)) ?? "the first that the server lists";
     const key = this.#server.apiKey === undefined ? "no key" : "with a key";
-    return `${originOf(this.#server.baseUrl)} (${key}; model "auto" is ${auto})`;
+    return `${originOf(this.#server.baseUrl)} (${key}; model "${this.#named(AUTO_MODEL)}" is ${auto})`;
   }
 
   nameOf(configured: string): string | undefined {
-    if (configured !== AUTO_MODEL) return configured;
-    return this.#server.isOpenAi ? OPENAI_AUTO_MODEL : this.#auto;
+    if (!this.#isAuto(configured)) return configured;
+    return this.#server.isOpenAi ? this.#named(OPENAI_AUTO_MODEL) : this.#auto;
+  }
+
+  #isAuto(configured: string): boolean {
+    return nameAtServer(configured, this.#server) === AUTO_MODEL;
+  }
+
+  #named(atServer: string): string {
+    return `${this.#server.prefix ?? ""}${atServer}`;
   }
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
@@ -296,9 +294,12 @@ class ServerModels extends KnownWindows implements Models {
     if (known !== undefined && (this.#server.isOpenAi || !this.#mayLearn(known, configured))) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
-      const name = configured === AUTO_MODEL ? await this.#firstListed(asking) : configured;
-      if (configured !== AUTO_MODEL) await this.#learnListed(asking);
-      await this.#learnFromOllama(name, asking);
+      const look = this.#ollama.look(asking);
+      const name = this.#isAuto(configured) ? await this.#firstListed(asking) : configured;
+      if (!this.#isAuto(configured)) await this.#learnListed(asking);
+      await look;
+      await this.#ollama.learn(nameAtServer(name, this.#server), asking);
+      asking.throwIfAborted();
       return name;
     } catch (error) {
       if (asking.aborted)
@@ -309,11 +310,12 @@ class ServerModels extends KnownWindows implements Models {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await this.#endLessons();
+    await this.#kept.end();
   }
 
   cacheRule(model: string): CacheRule | undefined {
-    return this.#server.cacheRule?.(model);
+    const name = nameAtServer(model, this.#server);
+    return this.#server.cacheRule?.(name, initialDialect(name, this.#server).api);
   }
 
   async askPrices(signal: AbortSignal): Promise<void> {
@@ -321,22 +323,30 @@ class ServerModels extends KnownWindows implements Models {
   }
 
   protected override believedPrice(model: string): ModelPrice | undefined {
-    const listed = this.#listed?.find(({ id }) => id === model)?.price;
+    const listed = this.#listedOf(model)?.price;
     return listed ?? knownPrice(this.#url.hostname, model);
   }
 
-  protected override believedWindow(model: string): number | undefined {
-    const listed = this.#listed?.find(({ id }) => id === model)?.window;
+  protected override believedWindow(model: string): BelievedWindow | undefined {
+    const listed = this.#listedOf(model)?.window;
+    if (listed !== undefined) return { tokens: listed, source: "listed" };
     // Ollama runs models with smaller windows, and is asked for the window before the first turn.
-    return listed ?? (this.#isOllama ? undefined : knownWindow(model));
+    const known = this.#ollama.isThere ? undefined : knownWindow(model);
+    return known === undefined ? undefined : { tokens: known, source: "table" };
   }
 
-  protected override runningWindow(model: string): number | undefined {
-    return this.#inOllama.get(model);
+  protected override runningWindow(model: string): RunningWindow | undefined {
+    return this.#ollama.of(model);
+  }
+
+  #listedOf(model: string): ListedModel | undefined {
+    const name = nameAtServer(model, this.#server);
+    return this.#listed?.find(({ id }) => id === name);
   }
 
   async #firstListed(signal: AbortSignal): Promise<string> {
-    this.#auto ??= firstChatModel(await this.#list(signal));
+    const first = this.#auto === undefined ? firstChatModel(await this.#list(signal)) : undefined;
+    if (first !== undefined) this.#auto = this.#named(first);
     if (this.#auto !== undefined) return this.#auto;
     throw new ModelError(
       "rejected",
@@ -361,24 +371,13 @@ class ServerModels extends KnownWindows implements Models {
     return this.#listed;
   }
 
-  async #learnFromOllama(model: string, signal: AbortSignal): Promise<void> {
-    if (!this.#mayAskOllama(model)) return;
-    const window = await ollamaWindow(this.#url.origin, model, this.#server.timeouts.firstTokenMs, signal);
-    signal.throwIfAborted();
-    if (window === undefined) this.#pause(model);
-    else this.#inOllama.set(model, window);
-  }
-
   #mayLearn(model: string, configured: string): boolean {
-    return (configured !== AUTO_MODEL && this.#mayList) || this.#mayAskOllama(model);
+    const mayAsk = this.#ollama.mayAsk(nameAtServer(model, this.#server));
+    return (!this.#isAuto(configured) && this.#mayList) || mayAsk;
   }
 
   get #mayList(): boolean {
     return this.#listed === undefined && !this.#isPaused("listing");
-  }
-
-  #mayAskOllama(model: string): boolean {
-    return this.#isOllama && !this.#inOllama.has(model) && !this.#isPaused(model);
   }
 
   #pause(question: string): void {

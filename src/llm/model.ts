@@ -1,6 +1,7 @@
 import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** One request for one answer. */
 export interface ModelRequest {
@@ -23,6 +24,8 @@ export interface ModelRequest {
   readonly stableEnds?: readonly TextEnd[];
   /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
   readonly waits?: readonly number[];
+  /** What the model has thought before calls that these messages show. Default: nothing. */
+  readonly thoughts?: readonly Thoughts[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -59,6 +62,21 @@ export interface ModelAnswer {
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
   readonly usage: TokenUsage | undefined;
+  /** For the next request of this turn. Default: there are none. */
+  readonly thoughts?: Thoughts;
+}
+
+/**
+ * What a model has thought before it made calls, in a form that only its own API reads. It holds people's words where no search finds
+ * them: whoever keeps it drops it with the turn, or as soon as anything that the model had seen is changed.
+ */
+export interface Thoughts {
+  /** The model that has thought it, by its full name. */
+  readonly model: string;
+  readonly api: "responses" | "messages";
+  /** Of the calls that it stands before. */
+  readonly callIds: readonly string[];
+  readonly items: readonly object[];
 }
 
 export interface TokenUsage {
@@ -74,6 +92,8 @@ export interface TokenUsage {
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
+  /** Why it failed, where that is known. */
+  readonly reason?: FailureReason | undefined;
   /** As the server reported it; undefined: it reported nothing. */
   readonly usage: TokenUsage | undefined;
   /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
@@ -124,24 +144,30 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
+  /** Undefined: nobody knows why, or no server has said anything. */
+  readonly reason: FailureReason | undefined;
+  /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
+  readonly brief: string | undefined;
 
-  constructor(
-    kind: ModelErrorKind,
-    model: string,
-    message: string,
-    details: {
-      cause?: unknown;
-      status?: number | undefined;
-      retryAfterMs?: number | undefined;
-      window?: number | undefined;
-    } = {},
-  ) {
+  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  readonly isSurelySize: boolean;
+  /** How `window` is known. */
+  readonly windowSource: "told" | "measured";
+  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  readonly mayBeSize: boolean;
+
+  constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.model = model;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.window = details.window;
+    this.reason = details.reason;
+    this.brief = details.brief;
+    this.isSurelySize = details.isSurelySize ?? false;
+    this.windowSource = details.windowSource ?? "told";
+    this.mayBeSize = details.mayBeSize ?? false;
   }
 
   get retryable(): boolean {
@@ -149,9 +175,36 @@ export class ModelError extends WeirError {
   }
 
   /** A copy with another message and this error as its cause. */
-  withMessage(message: string): ModelError {
-    if (message === this.message) return this;
-    const { kind, model, status, retryAfterMs, window } = this;
-    return new ModelError(kind, model, message, { cause: this, status, retryAfterMs, window });
+  withMessage(message: string, brief = this.brief): ModelError {
+    return message === this.message && brief === this.brief
+      ? this
+      : this.#copy(message, this.kind, { brief });
   }
+
+  /** A copy that a smaller request may help. */
+  asMaybeSize(): ModelError {
+    return this.#copy(this.message, this.kind, { mayBeSize: true });
+  }
+
+  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  asNotForSize(): ModelError {
+    return this.#copy(this.message, "rejected", {
+      window: undefined,
+      isSurelySize: false,
+      reason: undefined,
+    });
+  }
+
+  #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
+    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+  }
+}
+
+interface ModelErrorDetails extends Partial<
+  Pick<
+    ModelError,
+    "status" | "retryAfterMs" | "window" | "isSurelySize" | "windowSource" | "mayBeSize" | "reason" | "brief"
+  >
+> {
+  readonly cause?: unknown;
 }

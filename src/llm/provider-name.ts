@@ -1,4 +1,4 @@
-import type { LlmConfig } from "../config/config.ts";
+import { type LlmConfig, serverOf } from "../config/config.ts";
 import { isOllamaAt, OLLAMA_ORIGIN } from "./catalog/ollama.ts";
 import { OPENAI_URL } from "./model-provider.ts";
 
@@ -31,14 +31,24 @@ const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
 ];
 
 /**
- * What spans say of a configuration's model server. Of a server that it does not know it says `openai`, whose protocol it speaks: the
+ * What spans say of the server of a model. Of a server that it does not know it says `openai`, whose protocol it speaks: the
  * address tells which one it is. Pure.
- * @param isOffline the built-in stand-in answers
+ * @param isOffline the built-in stand-in answers for names without a server
+ * @param model null: the default server's
  */
 export function modelServerOf(
-  { baseUrl, apiKey }: Pick<LlmConfig, "baseUrl" | "apiKey">,
+  {
+    baseUrl,
+    apiKey,
+    servers = [],
+  }: Pick<LlmConfig, "baseUrl" | "apiKey"> & Partial<Pick<LlmConfig, "servers">>,
   isOffline: boolean,
+  model: string | null = null,
 ): ModelServer {
+  const named = model === null ? undefined : serverOf(model, servers);
+  if (named !== undefined) return modelServerOf(named, false);
+  const [first] = servers;
+  if (baseUrl === null && apiKey === null && first !== undefined) return modelServerOf(first, false);
   if (isOffline) return { provider: "weir", address: null, port: null };
   const url = new URL(baseUrl ?? (apiKey === null ? OLLAMA_ORIGIN : OPENAI_URL));
   const { hostname, port, protocol } = url;

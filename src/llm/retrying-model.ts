@@ -1,10 +1,37 @@
 import { backoffMs } from "../async/backoff.ts";
-import { retry } from "../async/retry.ts";
-
+import { pause } from "../async/clock.ts";
+import type { WindowEvidence } from "./catalog/window-evidence.ts";
 import { classifyFailure } from "./http/model-failure.ts";
 import { ModelError } from "./model.ts";
 import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "./model.ts";
 import { notify } from "./notify.ts";
+import { lessonOf, mayBeForSize, nextStep, type Refused, standingFailure } from "./window-search.ts";
+
+/** A request that was made for one model. */
+export interface MadeRequest extends Pick<Refused, "estimated" | "window" | "reserve"> {
+  readonly request: ModelRequest;
+}
+
+/** Makes the request of one answer, for each model that may give it. */
+export interface RequestMaker {
+  /** The model that is asked first. */
+  readonly model: string;
+  /**
+   * @param model that model, or a fallback
+   * @param window tokens of the largest window that it may be made for; Infinity: the model's own
+   * @returns null: it cannot be made to fit
+   * @throws ModelError why this model cannot be asked
+   */
+  make(model: string, window: number): Promise<MadeRequest | null>;
+  /** Its caller makes a shorter one: `make` is asked for none, and a refusal for the size by the first model is thrown at once. Default: false. */
+  readonly isShortenedByCaller?: true;
+}
+
+/** A model for calls that somebody waits for. */
+export interface RetryingModel {
+  /** @throws ModelError, and nothing else */
+  answer(asked: ModelRequest | RequestMaker, options: ModelCallOptions): Promise<ModelAnswer>;
+}
 
 /** Limits on how long a person waits; all times in milliseconds. */
 export interface RetryOptions {
@@ -24,6 +51,8 @@ export interface RetryOptions {
   readonly budgetMs: number;
   /** Called for each answer from a fallback, with the requested model's failure. */
   readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
+  /** What is known of a model's window, and where it is kept what is learned of it; default: nothing, and nowhere. */
+  readonly evidenceOf: (model: string) => WindowEvidence | null;
 }
 
 const DEFAULTS: RetryOptions = {
@@ -34,22 +63,22 @@ const DEFAULTS: RetryOptions = {
   maxRetryAfterMs: 20_000,
   budgetMs: 120_000,
   onPassedOver: () => undefined,
+  evidenceOf: () => null,
 };
 
 /**
- * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, then tries the
- * fallbacks.
+ * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, sends less where the size may be why it was
+ * refused (`window-search.ts`), then tries the fallbacks, each with a request that is made for it.
  *
- * `aborted` and `not_allowed` are thrown at once. So is `context_length` of the requested model: the caller makes the request
- * smaller and asks again. Otherwise the last failure is thrown; its message also has the requested model's
- * failure, which the operator has to fix. But if a fallback failed with `context_length`, that failure is
- * thrown: a smaller request would help (`model` says whose window it is).
+ * `aborted` and `not_allowed` are thrown at once. Otherwise the last failure is thrown; its message also has the requested model's
+ * failure, which the operator has to fix. But if a fallback failed with `context_length`, that failure is thrown.
  */
-export function createRetryingModel(model: Model, overrides: Partial<RetryOptions> = {}): Model {
+export function createRetryingModel(model: Model, overrides: Partial<RetryOptions> = {}): RetryingModel {
   const retryOptions = { ...DEFAULTS, ...overrides };
   return {
-    async answer(request, options) {
-      const names = [...new Set([request.model, ...retryOptions.fallbacks])];
+    async answer(asked, options) {
+      const maker = "make" in asked ? asked : plainMaker(asked);
+      const names = [...new Set([maker.model, ...retryOptions.fallbacks])];
       const deadline = performance.now() + retryOptions.budgetMs;
       const progress = new ShownText(options);
       let first: ModelError | undefined;
@@ -59,42 +88,52 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
         const left = names.length - position;
         if (last !== undefined && performance.now() >= deadline) break;
         const until = performance.now() + (deadline - performance.now()) / left;
+        const rules = { retryOptions, until, hasFallback: left > 1 };
         try {
-          const answer = await answerWithRetries(
-            model,
-            { ...request, model: name },
-            options.signal,
-            progress,
-            {
-              retryOptions,
-              until,
-              hasFallback: left > 1,
-            },
-          );
+          const answer = await answerWithRetries(model, maker, name, options.signal, progress, rules);
+          // A fallback whose window is too small for what cannot be made shorter is not asked.
+          if (answer === null) continue;
           const failure = first;
           if (failure !== undefined) notify(() => retryOptions.onPassedOver(name, failure));
           return answer;
         } catch (error) {
           last = asModelError(error, name, options.signal);
           if (last.kind === "aborted" || last.kind === "not_allowed") throw last;
-          if (last.kind === "context_length" && position === 0) throw last;
-          if (last.kind === "context_length") overflow ??= last;
+          const isOverflow = last.kind === "context_length";
+          if (isOverflow && position === 0 && maker.isShortenedByCaller === true) throw last;
+          if (isOverflow && position > 0) overflow ??= last;
           first ??= last;
         }
       }
       throw (
         overflow ??
         withFirst(last, first) ??
-        new ModelError("unavailable", request.model, "no attempt was made")
+        new ModelError("unavailable", maker.model, "no attempt was made")
       );
     },
   };
 }
 
-/** The last failure; its message ends with the first failure's if they differ. */
+/** Of a request that was made already, and whose size nobody has estimated. */
+function plainMaker(request: ModelRequest): RequestMaker {
+  return {
+    model: request.model,
+    isShortenedByCaller: true,
+    make: async (model) => ({ request: { ...request, model }, estimated: 0, window: Infinity, reserve: 0 }),
+  };
+}
+
+/** The last failure; its message, and what is told of it, end with the first failure's if they differ. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
-  return last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`);
+  const isOurs = last.brief === undefined && first.brief === undefined;
+  const brief = isOurs ? undefined : `${shortly(last)}; before it, ${first.model}: ${shortly(first)}`;
+  const both = last.withMessage(`${last.message} (before it, ${first.model}: ${first.message})`, brief);
+  return first.mayBeSize ? both.asMaybeSize() : both;
+}
+
+function shortly({ brief, message, reason }: ModelError): string {
+  return [reason, brief ?? message].filter((words) => words !== undefined).join(", ");
 }
 
 interface RetryRules {
@@ -104,28 +143,107 @@ interface RetryRules {
   readonly hasFallback: boolean;
 }
 
-/** Asks one model, up to `maxAttempts` times. */
+/**
+ * Asks one model, up to `maxAttempts` times, and more often where a smaller request may be answered.
+ * @returns null: no request can be made for it
+ */
 async function answerWithRetries(
   model: Model,
-  request: ModelRequest,
+  maker: RequestMaker,
+  name: string,
   signal: AbortSignal,
   progress: ShownText,
+  rules: RetryRules,
+): Promise<ModelAnswer | null> {
+  const { maxAttempts, evidenceOf } = rules.retryOptions;
+  let made = await maker.make(name, Infinity);
+  if (made === null) return null;
+  const evidence = evidenceOf(made.request.model);
+  const refused: Refused[] = [];
+  for (;;) {
+    progress.restart();
+    try {
+      const answer = await model.answer(made.request, progress.options);
+      if (evidence !== null) learn(evidence, refused, made, answer);
+      return answer;
+    } catch (error) {
+      const failure = asModelError(error, name, signal);
+      if (failure.kind === "aborted" || failure.kind === "not_allowed") throw failure;
+      const { estimated, window, reserve } = made;
+      refused.push({ failure, estimated, window, reserve });
+      const smaller = evidence === null ? null : await smallerRequest(maker, name, refused, evidence);
+      const waitMs = waitBeforeNext(failure, refused.length, smaller, rules);
+      if (signal.aborted || waitMs === null) throw endedBy(refused, evidence, maker);
+      if (failure.retryable)
+        notify(progress.options.onRetry, refused.length + 1, Math.max(maxAttempts, refused.length + 1));
+      await pause(waitMs, signal);
+      if (signal.aborted) throw failure;
+      if (smaller !== null && smaller !== "unchanged") made = smaller;
+    }
+  }
+}
+
+/** What is to be sent next in place of a refused request; null: nothing smaller. */
+async function smallerRequest(
+  maker: RequestMaker,
+  name: string,
+  refused: readonly Refused[],
+  evidence: WindowEvidence,
+): Promise<MadeRequest | "unchanged" | null> {
+  if (maker.isShortenedByCaller === true) return null;
+  const step = nextStep(refused, evidence);
+  if (step.kind !== "smaller") return step.kind === "unchanged" ? "unchanged" : null;
+  return maker.make(name, step.window);
+}
+
+/** @returns ms; null: there is no other attempt */
+function waitBeforeNext(
+  failure: ModelError,
+  failures: number,
+  smaller: MadeRequest | "unchanged" | null,
   { retryOptions, until, hasFallback }: RetryRules,
-): Promise<ModelAnswer> {
-  return retry(
-    async () => {
-      progress.restart();
-      return model.answer(request, progress.options);
-    },
-    (error, failures) => {
-      if (signal.aborted || failures + 1 >= retryOptions.maxAttempts) return null;
-      const waitMs = waitBeforeRetry(error, failures, retryOptions, hasFallback);
-      if (waitMs === null || performance.now() + waitMs > until) return null;
-      notify(progress.options.onRetry, failures + 2, retryOptions.maxAttempts);
-      return waitMs;
-    },
-    signal,
+): number | null {
+  // A model that is being loaded answers soon: the time bounds the attempts alone.
+  if (smaller === null && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
+  const waitMs =
+    smaller === null || failure.retryable
+      ? waitBeforeRetry(failure, failures - 1, retryOptions, hasFallback)
+      : 0;
+  return waitMs === null || performance.now() + waitMs > until ? null : waitMs;
+}
+
+/** The failure of a model that is asked no more. */
+function endedBy(
+  refused: readonly Refused[],
+  evidence: WindowEvidence | null,
+  maker: RequestMaker,
+): ModelError {
+  const last = refused.at(-1);
+  if (last === undefined) return new ModelError("unavailable", maker.model, "no attempt was made");
+  if (evidence === null) return last.failure;
+  if (maker.isShortenedByCaller === true)
+    return mayBeForSize(last, evidence) ? last.failure.asMaybeSize() : last.failure;
+  const wasMadeSmaller = refused.some(({ window }) => window < (refused[0]?.window ?? 0));
+  return wasMadeSmaller || last.failure.kind === "context_length"
+    ? (standingFailure(refused, evidence) ?? last.failure)
+    : last.failure;
+}
+
+/** Takes note of an answer to a request, before which larger ones were refused or none. */
+export function learn(
+  evidence: WindowEvidence,
+  refused: readonly Refused[],
+  made: Pick<MadeRequest, "estimated" | "window" | "request">,
+  { usage }: Pick<ModelAnswer, "usage">,
+): void {
+  const { estimated, window, request } = made;
+  const lesson = lessonOf(refused, { estimated, window, isCounted: usage !== undefined }, evidence);
+  const hasImages = request.messages.some(
+    (message) => message.role === "user" && (message.images?.length ?? 0) > 0,
   );
+  evidence.noteAnswer({ estimated, hasImages }, usage);
+  if (lesson?.kind === "learn") evidence.learn(lesson.tokens, lesson.source);
+  else if (lesson !== null) evidence.suspect(lesson.kind === "clear" ? null : lesson.suspicion);
 }
 
 /**

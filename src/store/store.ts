@@ -22,6 +22,7 @@ import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
+import { RefusedFieldStore } from "./models/refused-fields.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
@@ -64,6 +65,7 @@ export interface Store {
   readonly modelCalls: ModelCallStore;
   readonly usage: UsageStore;
   readonly learnedModels: LearnedModelStore;
+  readonly refusedFields: RefusedFieldStore;
   readonly contextRecords: ContextRecordStore;
   readonly search: SearchStore;
   readonly vectors: VectorStore;
@@ -135,6 +137,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),
     learnedModels: new LearnedModelStore(db),
+    refusedFields: new RefusedFieldStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
     vectors: new VectorStore(db),

@@ -32,6 +32,8 @@ export type WeirEvent =
       turn: number;
       outcome: "answered" | "skipped" | "stopped" | "failed";
       reason: string | null;
+      /** The provider's sentences, for the log alone. */
+      said?: string;
       inReplyTo: string[];
       turnMs: number;
       modelMs: number;
@@ -90,6 +92,8 @@ export type WeirEvent =
       job?: number | null;
       model: string;
       outcome: string;
+      /** Why it failed, where that is known. */
+      reason?: string;
       promptTokens: number | null;
       /** Parts of `promptTokens`: what a cache had, and what was written to it. */
       cachedTokens: number | null;

@@ -97,11 +97,9 @@ function told(record: LogRecord): { readonly name: string; readonly detail: stri
 }
 
 function ended(record: LogRecord): string {
-  const { outcome, reason, turnMs } = record;
-  return joined(
-    `${text(outcome)} ${seconds(turnMs)}`,
-    reason === null || reason === undefined ? "" : text(reason),
-  );
+  const { outcome, reason, said, turnMs } = record;
+  const told = [reason, said].filter((words) => words !== null && words !== undefined);
+  return joined(`${text(outcome)} ${seconds(turnMs)}`, told.map((words) => text(words)).join(": "));
 }
 
 function rest(record: LogRecord): string {

@@ -11,21 +11,22 @@ import type { Pace } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
-import type { Model } from "../llm/model.ts";
+import type { KnownWindow } from "../llm/catalog/known-windows.ts";
+import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { FailureKind } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** The models that agents may use, and what is known of their windows. */
 export interface AgentModels {
-  readonly model: Model;
+  readonly model: RetryingModel;
   /** The server's name for a configured model (`auto` is looked up once). */
   resolve(configured: string): Promise<string>;
   /** The same as far as it is known now; undefined: it has to be looked up. */
   nameOf(configured: string): string | undefined;
   /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
   windowOf(model: string, configured: number): number;
-  /** A refusal told how large the window is, and a request made for it was answered. */
-  learnWindow(model: string, tokens: number, refusedBy?: string): void;
+  /** The same window, with how it is known and until when. */
+  knownWindow(model: string, configured: number): KnownWindow;
   /** Real tokens per estimated token of a model, by what its provider has reported so far. */
   factorOf(model: string): number;
   /** A provider told what an answered request has cost. */
@@ -169,6 +170,11 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
     whenBegun: () => changingTools.whenBegun(),
   };
   return withChangingTools({ ...agent, changingTools: changing });
+}
+
+/** The settings by which an agent's requests to one of its fallbacks are made: `context_window` is said of its own model. */
+export function forFallback<Of extends { readonly config: AgentConfig }>(agent: Of): Of {
+  return { ...agent, config: { ...agent.config, contextWindow: 0 } };
 }
 
 /**

@@ -3,7 +3,7 @@ import { sliceWhole } from "../text/text.ts";
 import type { ModelError } from "../llm/model.ts";
 
 /** Characters of a provider's text that the line keeps. */
-const MAX_WHY = 300;
+const MAX_WHY = 200;
 
 /**
  * Logs that a fallback has answered because the requested model did not: once for each model and reason, for it may be so

@@ -8,12 +8,16 @@ export type TurnOutcome =
   | { readonly kind: "stopped"; readonly text: string }
   /** Its model may not be called any more; `text` is what was shown last. */
   | { readonly kind: "bounded"; readonly text: string; readonly calls: number; readonly why: string }
-  /** `why` holds nothing that somebody else said; `said`: the provider's words, which may repeat what people wrote. */
+  /**
+   * `why` holds nothing that somebody else said. `told`: Weir's own words about it, for the operator. `logged`: the provider's
+   * sentences, which may repeat what people wrote, for the log alone.
+   */
   | {
       readonly kind: "failed";
       readonly failure: FailureKind;
       readonly why: string;
-      readonly said?: string;
+      readonly told?: string;
+      readonly logged?: string;
     };
 
 export interface TurnResult {

@@ -1,10 +1,10 @@
 import { steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
-import { IMAGE_TOKENS, type ResultImages } from "../context/assemble.ts";
+import type { ResultImages } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
-import { type Context, contextRequest, imageCount } from "../core/context.ts";
+import { type Context, contextRequest } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -12,10 +12,12 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { Pace } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
+import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
+import { sliceWhole } from "../text/text.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
-import { type Agent, budgetOf, cacheOf } from "./agent.ts";
+import { type Agent, budgetOf, cacheOf, forFallback } from "./agent.ts";
 import {
   type Attached,
   contextSources,
@@ -41,7 +43,7 @@ import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
-import { askWithinWindow, type SentRequest } from "./window-retry.ts";
+import { TurnThoughts } from "./turn-thoughts.ts";
 
 /** What a turn may do to its channel. */
 export interface TurnChannel {
@@ -119,6 +121,8 @@ export interface MadeOf {
   /** As the request shows it. */
   readonly history: History;
   readonly budget: Budget;
+  /** It was made for a fallback, or for a smaller window than the model is known to have: the next one may be larger. */
+  readonly isForOneCall: boolean;
 }
 
 /**
@@ -140,15 +144,18 @@ export async function runTurn(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error instanceof RefusedCall) return { outcome: run.refused(error.refusal), modelMs: run.modelMs };
-    if (error.kind === "aborted" || signal.aborted) {
+    if (error.kind === "aborted" || signal.aborted)
       return { outcome: { kind: "stopped", text: visibleAnswer(run.textSoFar) }, modelMs: run.modelMs };
-    }
-    const { kind, model, status, message: said } = error;
-    const why = `${kind} (${model}${status === undefined ? "" : `, HTTP ${status}`})`;
-    return { outcome: { kind: "failed", failure: failureKind(error), why, said }, modelMs: run.modelMs };
+    const { kind, reason, model, status, brief, message } = error;
+    const refusal = brief ?? (status === undefined ? "" : `HTTP ${status}`);
+    const why = `${reason ?? kind} (${model}${refusal === "" ? "" : `, ${refusal}`})`;
+    const said = brief === undefined ? { told: message } : { logged: sliceWhole(message, 0, MOST_SAID) };
+    return { outcome: { kind: "failed", failure: failureKind(error), why, ...said }, modelMs: run.modelMs };
   }
 }
 
+/** Characters of a server's sentences that the log gets. */
+const MOST_SAID = 200;
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
@@ -159,12 +166,21 @@ function withoutImages(found: LookedUp): LookedUp {
   return { ...found, attached: { ...found.attached, images: [] } };
 }
 
+/** A request that fits one model's window. */
+interface FittedRequest {
+  /** The server's name of the model. */
+  readonly name: string;
+  readonly budget: Budget;
+  readonly fit: Fit;
+}
+
 class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
   readonly #turn: TurnRange;
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
+  readonly #thoughts = new TurnThoughts();
   #found: LookedUp = NOTHING_LOOKED_UP;
   /** All requests of a turn say the same time, so that each begins as the one before it. */
   readonly #now: Date;
@@ -220,7 +236,7 @@ class TurnRun {
     const text = visibleAnswer(answer.text);
     if (text !== "") return { kind: "answered", text };
     const why = `no text from ${answer.model} (finish: ${answer.finish}, ${answer.calls.length} calls)`;
-    return { kind: "failed", failure: answer.finish === "filtered" ? "internal" : "unavailable", why };
+    return { kind: "failed", failure: answer.finish === "filtered" ? "moderated" : "unavailable", why };
   }
 
   async #runTools(answer: ModelAnswer): Promise<TurnOutcome | null> {
@@ -303,34 +319,46 @@ class TurnRun {
   }
 
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    return askWithinWindow(
-      this.#agent,
-      async (limit, onSend) => this.#askOnce(toolChoice, limit, onSend),
-      () => this.#showNothing(),
+    const { models, config } = this.#agent;
+    const own = await models.resolve(config.model);
+    /** Of the request that is under way. */
+    let estimated = 0;
+    let seen: History | null = null;
+    const answer = await models.model.answer(
+      {
+        model: own,
+        make: async (model, window) => {
+          const isForOneCall = model !== own || window !== Infinity;
+          const made = await (isForOneCall ? this.#fitOnce(model, own, window) : this.#fitForGood(own));
+          if (made === null) return null;
+          estimated = made.fit.context.tokens;
+          seen = made.fit.history;
+          return this.#request(made, toolChoice, isForOneCall);
+        },
+      },
+      {
+        signal: this.#signal,
+        onAttempt: (model) => this.#begin(model, estimated),
+        onText: (delta) => this.#show(delta),
+        onRestart: () => this.#showNothing(),
+        onRetry: (attempt, of) => this.#channel.onRetry?.(attempt, of),
+        onCall: (record) => {
+          this.modelMs += record.totalMs;
+          this.#channel.onCall(record, estimated);
+        },
+      },
     );
+    if (seen !== null) this.#thoughts.add(answer.thoughts, seen);
+    return answer;
   }
 
-  /** @param limit the largest window that the request may be made for, in tokens */
-  async #askOnce(
-    toolChoice: "auto" | "none",
-    limit: number,
-    onSend: (request: SentRequest) => void,
-  ): Promise<ModelAnswer> {
-    const agent = this.#agent;
-    const name = await agent.models.resolve(agent.config.model);
-    const budget = budgetOf(agent, name, this.#channel.anchor(name), limit);
-    const usable = usableTokens(budget);
-    const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
-    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
-    const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
-    const fitNow = async (): Promise<Fit> => {
-      const history = await this.#channel.snapshot();
-      const { scene } = this.#channel;
-      const now = this.#now;
-      const found = isSeeing ? this.#found : withoutImages(this.#found);
-      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
-      return fitContext(contextSources(agent, situation), budget);
-    };
+  /**
+   * A request for the agent's own model. What does not fit leaves the channel's view until a summary covers it.
+   * @throws ModelError if its shortest form is over the window
+   */
+  async #fitForGood(name: string): Promise<FittedRequest> {
+    const budget = budgetOf(this.#agent, name, this.#channel.anchor(name));
+    const fitNow = await this.#fitter(name, budget);
     let fit = await fitNow();
     if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
     if (fit.omitTo !== null) {
@@ -339,39 +367,61 @@ class TurnRun {
     }
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
-    const estimated = fit.context.tokens;
-    const pictures = imageCount(fit.context) * IMAGE_TOKENS;
-    // A fallback that does not see pictures is not sent them.
-    const estimatedFor = (model: string): number =>
-      agent.models.seesImages(model) ? estimated : estimated - pictures;
-    onSend({ model: name, estimated, budget });
-    this.#channel.onRequest(name, fit.context, { history: fit.history, budget });
-    return agent.models.model.answer(
-      {
+    return { name, budget, fit };
+  }
+
+  /**
+   * A request for a fallback, or for a window that may be smaller than it is known to be, by a view that is made for this call alone.
+   * @returns null: its shortest form is over the window
+   */
+  async #fitOnce(model: string, own: string, window: number): Promise<FittedRequest | null> {
+    const agent = model === own ? this.#agent : forFallback(this.#agent);
+    const name = model === own ? own : await agent.models.resolve(model);
+    const budget = budgetOf(agent, name, this.#channel.anchor(name), window);
+    const fit = await (await this.#fitter(name, budget))();
+    return fit.overflows ? null : { name, budget, fit };
+  }
+
+  /** Makes the request fit as the channel is at that moment. */
+  async #fitter(name: string, budget: Budget): Promise<() => Promise<Fit>> {
+    const agent = this.#agent;
+    const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
+    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
+    const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
+    return async () => {
+      const history = await this.#channel.snapshot();
+      const { scene } = this.#channel;
+      const now = this.#now;
+      const found = isSeeing ? this.#found : withoutImages(this.#found);
+      const usable = usableTokens(budget);
+      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
+      return fitContext(contextSources(agent, situation), budget);
+    };
+  }
+
+  #request(
+    { name, budget, fit }: FittedRequest,
+    toolChoice: "auto" | "none",
+    isForOneCall: boolean,
+  ): MadeRequest {
+    const { config } = this.#agent;
+    this.#channel.onRequest(name, fit.context, { history: fit.history, budget, isForOneCall });
+    return {
+      estimated: fit.context.tokens,
+      window: budget.window,
+      reserve: budget.reserve,
+      request: {
         model: name,
         ...contextRequest(fit.context),
         tools: fit.context.tools,
         toolChoice,
-        maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
-        temperature: agent.config.temperature ?? undefined,
+        maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
+        temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
         waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
+        thoughts: this.#thoughts.of(fit.history),
       },
-      {
-        signal: this.#signal,
-        onAttempt: (model) => this.#begin(model, estimatedFor(model)),
-        onText: (delta) => this.#show(delta),
-        onRestart: () => this.#showNothing(),
-        onRetry: (attempt, of) => this.#channel.onRetry?.(attempt, of),
-        onCall: (record) => {
-          this.modelMs += record.totalMs;
-          const { model, outcome, usage } = record;
-          if (outcome === "answered" && usage !== undefined)
-            agent.models.learnFactor(model, { estimated: estimatedFor(model), reported: usage.promptTokens });
-          this.#channel.onCall(record, estimatedFor(model));
-        },
-      },
-    );
+    };
   }
 
   /** The request that tells at once what has just left the view; null: there is no room for it. */

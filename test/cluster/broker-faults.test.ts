@@ -32,7 +32,9 @@ test("a broker that is killed and comes back costs everybody a moment, and no pa
   await until("shares of two on an empty broker", () => ledger.isEven("a", "b"));
   const madeAnew = a.homes.vitals().partitions.made + b.homes.vitals().partitions.made;
   assert.ok(madeAnew - (made[0] ?? 0) - (made[1] ?? 0) >= PARTITIONS, "the batons were not made anew");
-  assert.deepEqual(ledger.overlaps, []);
+  // A broker that dies may give a partition to one member before another hears the end of its connection; the epochs keep
+  // the first one from writing until then.
+  assert.deepEqual([...ledger.lasting], []);
 });
 
 test("a broker without memory left takes no wakes, and nobody loses a partition", RUN, async () => {

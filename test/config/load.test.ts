@@ -146,6 +146,8 @@ suite("without a file", () => {
       llm: {
         baseUrl: null,
         apiKey: null,
+        api: "auto",
+        servers: [],
         firstTokenTimeoutMs: 60_000,
         idleTimeoutMs: 30_000,
         maxRetries: 3,

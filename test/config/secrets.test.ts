@@ -51,19 +51,15 @@ suite("environment variables", () => {
   test("of the model server are those of the embedding model, unless it has a server of its own", (t) => {
     const env = { OPENAI_API_KEY: SECRET, OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
     const named = '[llm.embeddings]\nmodel = "words"\n';
-    const [model, dimensions] = ["words", 0];
+    const of = { model: "words", sentAs: "words", dimensions: 0, headers: {} };
     assert.equal(configFrom(t, "", env).llm.embeddings, null);
-    const shared = { model, dimensions, baseUrl: env.OPENAI_BASE_URL, apiKey: SECRET };
+    const shared = { ...of, baseUrl: env.OPENAI_BASE_URL, apiKey: SECRET };
     assert.deepEqual(configFrom(t, named, env).llm.embeddings, shared);
     const baseUrl = "http://127.0.0.1:2/v1";
     const own = configFrom(t, `${named}base_url = "${baseUrl}"`, env);
-    assert.deepEqual(
-      own.llm.embeddings,
-      { model, dimensions, baseUrl, apiKey: null },
-      "no key for a stranger",
-    );
+    assert.deepEqual(own.llm.embeddings, { ...of, baseUrl, apiKey: null }, "no key for a stranger");
     const byKey = configFrom(t, named, { ...env, EMBEDDINGS_API_KEY: "k" });
-    assert.deepEqual(byKey.llm.embeddings, { model, dimensions, baseUrl: null, apiKey: "k" });
+    assert.deepEqual(byKey.llm.embeddings, { ...of, baseUrl: null, apiKey: "k" });
     assert.match(configErrorFrom(t, named, {}).message, /:2:1 +llm\.embeddings\.model\n.*no server is known/);
   });
 

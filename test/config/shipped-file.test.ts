@@ -27,9 +27,10 @@ function settings(t: TestContext, toml: string): unknown {
   const { file, database, agentsDir, agents, ...others } = configFrom(t, toml, env);
   // The schedule that is shown is an example: nothing is done at a time by default.
   const unscheduled = agents.map((agent) => ({ ...agent, schedules: [] }));
-  // So is the model of which something may be said.
+  // So are the model of which something may be said, and the server.
   const models = others.llm.models.filter(({ name }) => name !== "NAME");
-  const rest = { ...others, agents: unscheduled, llm: { ...others.llm, models } };
+  const servers = others.llm.servers.filter(({ name }) => name !== "NAME");
+  const rest = { ...others, agents: unscheduled, llm: { ...others.llm, models, servers } };
   const { file: none, database: own, agentsDir: besides, ...defaults } = loadConfig({ cwd, env });
   assert.ok(file !== null && none === null);
   assert.equal(database.dataDir.slice(file.length - "config.toml".length), "data");

@@ -30,7 +30,7 @@ export function defaultAgent(): Agent {
       resolve: async (configured) => configured,
       nameOf: (configured) => configured,
       windowOf: (_, configured) => configured,
-      learnWindow: () => undefined,
+      knownWindow: (_, configured) => ({ tokens: configured, source: "configured", until: null }),
       factorOf: () => UNCALIBRATED.factor,
       learnFactor: () => undefined,
       seesImages: () => true,

@@ -8,6 +8,7 @@ import { echo, Gate } from "../support/e2e-model.ts";
 import { text, toolCalls } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import type { TestProcess } from "../support/process.ts";
+import { piecesIn } from "../support/request-pieces.ts";
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
@@ -114,7 +115,7 @@ test("piped lines are answered one by one, and nothing but the answers is on the
   assert.deepEqual(await chat.finish(), { code: 0, signal: null });
   assert.deepEqual(chat.out, ["one", "two", "in two lines", "three"]);
   assert.equal(chat.stderr, "");
-  const asked = model.requests.map(({ body }) => body.messages.at(-2)?.content ?? "");
+  const asked = model.requests.map(({ body }) => piecesIn(body).at(-2)?.content ?? "");
   assert.deepEqual(
     asked.map((content) => /first|second|third/.exec(content)?.[0]),
     ["first", "second", "third"],

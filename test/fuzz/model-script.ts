@@ -172,7 +172,10 @@ export class ModelScript {
     const { realWindow, tellsWindow, window } = profile;
     if (realWindow === window || tokens <= realWindow) return;
     this.#parts.onRefused();
-    throw new ModelError("context_length", model, "scripted", tellsWindow ? { window: realWindow } : {});
+    throw new ModelError("context_length", model, "scripted", {
+      isSurelySize: true,
+      ...(tellsWindow && { window: realWindow }),
+    });
   }
 
   #replyFor(markers: readonly string[]): Reply {

@@ -257,6 +257,11 @@ const HASTY_CACHE: CacheRule = {
 function modelsOf(profile: Profile, model: Model): Models {
   const factors = new ModelFactors();
   const learned = new Map<string, number>();
+  const windowOf = (name: string, configured: number): number =>
+    Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity);
+  const learnWindow = (name: string, tokens: number): void => {
+    learned.set(name, Math.min(tokens, learned.get(name) ?? tokens));
+  };
   return {
     model,
     isOffline: false,
@@ -266,11 +271,23 @@ function modelsOf(profile: Profile, model: Model): Models {
     recallLearned: async () => [],
     resolve: async (name) => name,
     nameOf: (name) => name,
-    windowOf: (name, configured) =>
-      Math.min(configured > 0 ? configured : profile.summariserWindow, learned.get(name) ?? Infinity),
-    learnWindow: (name, tokens) => {
-      learned.set(name, Math.min(tokens, learned.get(name) ?? tokens));
-    },
+    windowOf,
+    knownWindow: (name, configured) => ({
+      tokens: windowOf(name, configured),
+      source: "listed",
+      until: null,
+    }),
+    learnWindow,
+    evidenceOf: (name) => ({
+      factor: factors.of(name),
+      answered: Infinity,
+      suspicion: null,
+      suspect: () => undefined,
+      learn: (tokens) => learnWindow(name, tokens),
+      noteAnswer({ estimated }, usage) {
+        if (usage !== undefined) factors.learn(name, { estimated, reported: usage.promptTokens });
+      },
+    }),
     factorOf: (name) => factors.of(name),
     learnFactor: (name: string, report: Anchor) => factors.learn(name, report),
     seesImages: () => true,
@@ -293,6 +310,8 @@ function agentsOf(
     firstTokenTimeoutMs: 1000,
     idleTimeoutMs: 1000,
     maxRetries: 0,
+    api: "auto" as const,
+    servers: [],
     models: [],
     embeddings: null,
   };

@@ -122,7 +122,11 @@ describe("the model `auto`", () => {
     await using models = await openModels(llm({ baseUrl: server.url }));
     assert.equal(await models.resolve("auto"), "chatty");
     assert.equal(await models.resolve("auto"), "chatty");
-    assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
+    assert.deepEqual(server.otherRequests.toSorted(), [
+      "GET /api/tags",
+      "GET /api/version",
+      "GET /v1/models",
+    ]);
     assert.match(models.describe(), /chatty/);
   });
 
@@ -233,10 +237,66 @@ describe("a model's window", () => {
       "GET /api/tags",
       "GET /v1/models",
       "GET /api/ps",
+      "POST /api/show",
       "POST /api/generate",
       "GET /api/ps",
     ]);
     assert.equal(models.windowOf("llama3.1", 0), 32_768);
+  });
+
+  test("is Ollama's by its API, whatever its port is: told by a model that runs, or by what is set for it", async () => {
+    for (const [routes, window] of [
+      [{ "GET /api/ps": { models: [{ name: "llama3.1:latest", context_length: 4096 }] } }, 4096],
+      [{ "GET /api/ps": { models: [] }, "POST /api/show": { parameters: "stop x\nnum_ctx     8192" } }, 8192],
+    ] as const) {
+      await using server = await startModelServer();
+      Object.assign(server.routes, { "GET /api/version": { version: "0.13.3" }, ...routes });
+      const small: unknown[] = [];
+      await using models = await openModels(llm({ baseUrl: server.url }), {
+        onSmallOllama: (...told) => small.push(told),
+      });
+      assert.equal(models.windowOf("llama3.1", 0), 131_072);
+      await models.resolve("llama3.1");
+      assert.deepEqual(models.knownWindow("llama3.1", 0), { tokens: window, source: "listed", until: null });
+      assert.deepEqual(small, []);
+    }
+  });
+
+  test("is told with what the model could have, where Ollama gives it less", async () => {
+    await using server = await startModelServer();
+    Object.assign(server.routes, {
+      "GET /api/tags": { models: [{ name: "gemma3:latest" }] },
+      "GET /api/ps": { models: [{ name: "gemma3:latest", context_length: 4096 }] },
+      "POST /api/show": { model_info: { "gemma3.embedding_length": 2560, "gemma3.context_length": 131_072 } },
+    });
+    const small: unknown[] = [];
+    await using models = await openModels(llm({ baseUrl: server.url }), {
+      onSmallOllama: (...told) => small.push(told),
+    });
+    await models.resolve("gemma3");
+    await models.resolve("gemma3");
+    assert.deepEqual(models.knownWindow("gemma3", 0), {
+      tokens: 4096,
+      source: "listed",
+      until: null,
+      most: 131_072,
+    });
+    assert.deepEqual(small, [["gemma3", 4096, 131_072]]);
+  });
+
+  test("is not asked of Ollama where the server is something else that has a version", async () => {
+    await using server = await startModelServer();
+    server.routes["GET /api/version"] = { version: "0.6.5" };
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    await models.resolve("llama3.1");
+    await models.resolve("llama3.1");
+    assert.equal(models.windowOf("llama3.1", 0), 131_072);
+    assert.deepEqual(server.otherRequests.toSorted(), [
+      "GET /api/ps",
+      "GET /api/tags",
+      "GET /api/version",
+      "GET /v1/models",
+    ]);
   });
 
   test("does not keep a named model from being used where the server lists nothing", async () => {
@@ -246,7 +306,11 @@ describe("a model's window", () => {
     await using models = await openModels(llm({ baseUrl: server.url }));
     await ask(models.model, { model: "named" });
     await ask(models.model, { model: "named" });
-    assert.deepEqual(server.otherRequests, ["GET /v1/models"]);
+    assert.deepEqual(server.otherRequests.toSorted(), [
+      "GET /api/tags",
+      "GET /api/version",
+      "GET /v1/models",
+    ]);
     assert.equal(server.requests.length, 2);
   });
 });
@@ -313,15 +377,15 @@ describe("a price", () => {
     await using models = await openModels(llm({ baseUrl: server.url, models: said }));
     assert.equal(models.priceOf("a"), undefined);
     await models.resolve("a");
-    assert.deepEqual(models.priceOf("a"), { input: 3, cached: 0.3, output: 15 });
-    assert.deepEqual(models.priceOf("b"), { input: 7, cached: 7, output: 8 });
+    assert.deepEqual(models.priceOf("a"), { input: 3, cached: 0.3, write: 3, output: 15 });
+    assert.deepEqual(models.priceOf("b"), { input: 7, cached: 7, write: 7, output: 8 });
     for (const model of ["router", "per-million", "numbers", "nonsense", "unlisted"])
       assert.equal(models.priceOf(model), undefined, model);
   });
 
   test("of the built-in stand-in is nothing, and of other models it knows none", async () => {
     await using models = await openModels(llm(), { ollamaOrigin: await unusedOrigin() });
-    assert.deepEqual(models.priceOf("offline"), { input: 0, cached: 0, output: 0 });
+    assert.deepEqual(models.priceOf("offline"), { input: 0, cached: 0, write: 0, output: 0 });
     assert.equal(models.priceOf("gpt-6-luna"), undefined);
   });
 });

@@ -228,5 +228,5 @@ test("a model that is passed over is told to the log with its reason, once for e
     ],
   );
   assert.match(String(told[0]?.["why"]), /no such model, ask •••/);
-  assert.equal(String(told[0]?.["why"]).length, 300);
+  assert.equal(String(told[0]?.["why"]).length, 200);
 });

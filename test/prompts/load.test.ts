@@ -139,7 +139,7 @@ test("an edit note keeps the person's text outside of Weir's own words", () => {
 });
 
 test("a failure is one or two plain sentences that say what to do, different for each kind", () => {
-  const kinds: FailureKind[] = ["unavailable", "too_long", "misconfigured", "internal", "gave_up"];
+  const kinds: FailureKind[] = ["unavailable", "too_long", "misconfigured", "moderated", "unpaid", "loading", "internal", "gave_up"];
   const texts = kinds.map((kind) => prompts.render("failure", { kind, calls: 0 }));
   assert.equal(new Set(texts).size, kinds.length);
   for (const text of texts) {

@@ -7,6 +7,7 @@ import { text, toolCalls } from "./model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
 import { TestPlatform } from "./test-platform.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
+import { piecesIn } from "./request-pieces.ts";
 
 /** A database, a model that notes what it is told to note, and an agent whose notes need an approval. */
 export interface ApprovalScene extends AsyncDisposable {
@@ -28,19 +29,21 @@ export interface ApprovalScene extends AsyncDisposable {
 }
 
 /** Says `note THIS` and the model calls the tool with it. Behind a result it says what it was told. */
-export function noting({ messages, tools }: ChatRequest): ReturnType<typeof text> {
+export function noting(request: ChatRequest): ReturnType<typeof text> {
+  const { tools } = request;
+  const messages = piecesIn(request);
   const last = messages.at(-1);
   if (last?.role === "tool") return text(`told: ${last.content}`);
-  const said =
-    messages.findLast(({ role, content }) => role === "user" && !content?.startsWith("[System"))?.content ??
-    "";
+  const said = saidLast(messages);
   const wanted = [...said.matchAll(/note (.+)$/gm)].at(-1)?.[1];
   if (wanted === undefined || tools === undefined || said.includes("approval #")) return text("fine");
   return toolCalls(wanted.split(" and ").map((one) => ({ name: "note", arguments: { text: one } })));
 }
 
 /** Says `look up THIS` and the model searches for it. Behind a result it says what it was told. */
-export function lookingUp({ messages, tools }: ChatRequest): ReturnType<typeof text> {
+export function lookingUp(request: ChatRequest): ReturnType<typeof text> {
+  const { tools } = request;
+  const messages = piecesIn(request);
   const last = messages.at(-1);
   if (last?.role === "tool") return text(`told: ${last.content}`);
   const query = /look up (.+)$/m.exec(saidLast(messages))?.[1];

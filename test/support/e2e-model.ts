@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import type { Behaviour, ChatRequest } from "./model-server.ts";
 import { text } from "./model-behaviours.ts";
+import { piecesIn } from "./request-pieces.ts";
 
 /** The last thing that a person said, as the model was shown it. */
 function lastSaid(request: ChatRequest): string {
   const isSaid = (line: string): boolean => !line.startsWith("[System:");
   return (
-    request.messages.findLast(({ role, content }) => role === "user" && isSaid(content ?? ""))?.content ?? ""
+    piecesIn(request).findLast(({ role, content }) => role === "user" && isSaid(content ?? ""))?.content ?? ""
   );
 }
 
@@ -17,7 +18,7 @@ export function echo(request: ChatRequest): Behaviour {
 
 /** Answers at once with all questions (`question 12?`) that came since its last answer, and the last line that it was shown. */
 export function echoQuestions(request: ChatRequest): Behaviour {
-  const { messages } = request;
+  const messages = piecesIn(request);
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
   const said = since
     .map(({ content }) => content ?? "")

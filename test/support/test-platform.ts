@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { ChannelAddress } from "../../src/core/ids.ts";
 import type { OutboundMessage } from "../../src/core/message.ts";
 import {
@@ -6,6 +7,10 @@ import {
   type PlatformCapabilities,
   PlatformError,
 } from "../../src/platforms/platform.ts";
+import { Patience, workOf } from "./patience.ts";
+
+/** Between two looks at whether waiting is of use, ms. */
+const LOOK_EVERY_MS = 500;
 
 /** One call that Weir made. */
 export interface SentCall {
@@ -105,12 +110,22 @@ export class TestPlatform implements Platform {
       .map(({ text }) => text);
   }
 
-  /** Resolves when what is shown fulfils the condition. */
+  /** Waits until what is shown fulfils the condition. @throws Error with what is shown, if it is not to be expected any more */
   async until(condition: () => boolean): Promise<void> {
+    const patience = new Patience(() => this.calls.length + workOf(process.pid));
     while (!condition()) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.add(resolve);
-      });
+      const change = Promise.withResolvers<void>();
+      this.#waiting.add(change.resolve);
+      // A timer holds the process: without one the runner would end a test whose daemon has nothing to do.
+      const look = setTimeout(change.resolve, LOOK_EVERY_MS);
+      await change.promise;
+      clearTimeout(look);
+      this.#waiting.delete(change.resolve);
+      const why = patience.whyOver();
+      if (why !== null)
+        throw new Error(
+          `${why}, and this is shown: ${JSON.stringify([...this.shown.values()].map(({ text }) => text))}`,
+        );
     }
   }
 

@@ -127,7 +127,7 @@ async function traceTurns(collector: Collector): Promise<void> {
   assert.ok(traces !== null);
   {
     await using weir = await start(server);
-    traces.watch(weir.daemon.events, SERVER);
+    traces.watch(weir.daemon.events, () => SERVER);
     const calls = [
       { name: "search_history", arguments: { query: "the secret of the mill" } },
       { name: "find the secret of the mill", arguments: {} },
@@ -214,7 +214,7 @@ test("a turn that is left, and one that is begun again, end; what is no turn's i
   {
     await using weir = await start(server);
     const { events } = weir.daemon;
-    traces.watch(events, { provider: "weir", address: null, port: null });
+    traces.watch(events, () => ({ provider: "weir", address: null, port: null }));
     const started = {
       type: "turn_started",
       channel: "test:one",
@@ -261,7 +261,7 @@ test("a collector that fails is told of once, and neither holds up a turn nor th
   assert.ok(traces !== null);
   {
     await using weir = await start(server);
-    traces.watch(weir.daemon.events, SERVER);
+    traces.watch(weir.daemon.events, () => SERVER);
     await weir.say("hello", { room: "down", id: "down" });
     await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes("down"));
   }
@@ -323,7 +323,7 @@ test("a collector that redirects is told as one", async () => {
     await using server = await startModelServer();
     server.reply(text("hello"));
     await using weir = await start(server);
-    traces.watch(weir.daemon.events, SERVER);
+    traces.watch(weir.daemon.events, () => SERVER);
     await weir.say("hello", { room: "moved", id: "moved" });
     await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes("moved"));
   }

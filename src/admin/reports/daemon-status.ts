@@ -8,6 +8,7 @@ import type { ConnectionState, Platform } from "../../platforms/platform.ts";
 import type { Events, WeirEvent } from "../../telemetry/events.ts";
 import { formatSpan } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
+import { describeReason } from "../explain-failure.ts";
 import { readVersion } from "../version.ts";
 
 const date = z.coerce.date();
@@ -217,17 +218,17 @@ export class StatusKeeper {
 
 /** Of compactions the circuit tells. */
 function failingAfter(
-  { purpose, outcome }: Extract<WeirEvent, { type: "model_call" }>,
+  { purpose, outcome, reason }: Extract<WeirEvent, { type: "model_call" }>,
   before: LastCall["failing"],
 ): LastCall["failing"] {
   if (purpose === "compaction" || NEUTRAL.has(outcome)) return before;
-  return outcome === "answered" ? null : { calls: (before?.calls ?? 0) + 1, outcome };
+  return outcome === "answered" ? null : { calls: (before?.calls ?? 0) + 1, outcome: reason ?? outcome };
 }
 
 /** That a model is down, in words; null: as far as is known, it is not. Pure. */
 export function describeOutage({ failing }: LastCall): string | null {
   if (failing === null || failing.calls < MODEL_FAILURES) return null;
-  return `the last ${counted(failing.calls, "call")} for answers failed (${failing.outcome})`;
+  return `the last ${counted(failing.calls, "call")} for answers failed (${describeReason(failing.outcome)})`;
 }
 
 /** How the circuit of a model stands whose compactions fail, in words. Pure. */

@@ -53,6 +53,7 @@ export function toSettlement(
   missed: readonly string[] = [],
 ): Pick<Settlement, "state" | "reason"> & {
   told: string | null;
+  logged?: string;
   entry: (TurnEntryDraft & { text: string }) | null;
 } {
   switch (outcome.kind) {
@@ -89,7 +90,8 @@ export function toSettlement(
       return {
         state: "failed",
         reason: outcome.why,
-        told: outcome.said === undefined ? outcome.why : `${outcome.why}: ${outcome.said}`,
+        told: outcome.told === undefined ? outcome.why : `${outcome.why}: ${outcome.told}`,
+        ...(outcome.logged !== undefined && { logged: outcome.logged }),
         entry: { kind: "notice", text: failureText(outcome.failure) },
       };
   }

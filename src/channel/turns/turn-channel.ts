@@ -131,8 +131,10 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {
       const at = now();
-      parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.sent.note(at, model, context, made);
+      // What the channel's own requests are like, a request for another window does not tell.
+      if (made.isForOneCall) return;
+      parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),

@@ -337,7 +337,7 @@ export class TurnRunner {
   ): Promise<void> {
     const { now, indexer, owner } = this.#parts;
     const { agent } = this.#guests.partsOf(turn.agent);
-    const { entry, told, ...end } = toSettlement(
+    const { entry, told, logged, ...end } = toSettlement(
       result.outcome,
       (kind, calls = 0) => agent.texts.failure({ kind, calls }),
       isEditedSince(this.#history.current, turn),
@@ -376,7 +376,8 @@ export class TurnRunner {
         ),
       });
     }
-    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo }, acceptedAt, spentOn(calls));
+    const said = logged === undefined ? {} : { said: logged };
+    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spentOn(calls));
     this.forget(turn.toSeq);
     this.#parts.subagents?.settled(owner.channel);
   }
@@ -384,15 +385,24 @@ export class TurnRunner {
   /** Tells how a turn ended, once that is in the log. */
   tell(
     turn: TurnId,
-    end: TurnEnd,
+    end: TurnEnd & { readonly said?: string },
     acceptedAt: Date = new Date(steadyNow()),
     spent: ReturnType<typeof spentOn> = {},
   ): void {
     const { events, address } = this.#parts;
-    const { state: outcome, reason, inReplyTo, modelMs } = end;
+    const { state: outcome, reason, inReplyTo, modelMs, said } = end;
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
-    const told = { channel, turn, outcome, reason, inReplyTo, turnMs, modelMs };
+    const told = {
+      channel,
+      turn,
+      outcome,
+      reason,
+      ...(said !== undefined && { said }),
+      inReplyTo,
+      turnMs,
+      modelMs,
+    };
     events.emit({ type: "turn_settled", ...told, ...spent });
   }
 }

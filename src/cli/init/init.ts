@@ -88,8 +88,8 @@ async function askModel(
   before: Config,
   settings: Settings,
 ): Promise<Settings> {
-  const { baseUrl, apiKey } = before.llm;
-  const isSet = baseUrl !== null || apiKey !== null;
+  const { baseUrl, apiKey, servers } = before.llm;
+  const isSet = baseUrl !== null || apiKey !== null || servers.length > 0;
   const models = await questions.during("Looking for an Ollama", async () =>
     probeOllama(OLLAMA_ORIGIN, PROBE_MS),
   );

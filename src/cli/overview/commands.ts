@@ -5,6 +5,7 @@ import { positiveNumber, withConfig } from "../options.ts";
 import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { LogsOptions } from "./logs.ts";
+import type { ModelsOptions } from "./models.ts";
 import type { ReloadOptions } from "./reload.ts";
 import type { StatusOptions } from "./status.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -56,6 +57,14 @@ export function addOverviews(program: Command, io: Io): void {
     .action(async (options: LogsOptions) => {
       const { showLogs } = await import("./logs.ts");
       await showLogs(io, options);
+    });
+  withConfig(program.command("models"))
+    .description("show what was learned of models: windows, tokens, and what their servers have refused")
+    .option("--forget <name>", "forget it of this model")
+    .option("--json", "a JSON object a line")
+    .action(async (options: ModelsOptions) => {
+      const { showModels } = await import("./models.ts");
+      await showModels(io, options);
     });
   withConfig(program.command("usage"))
     .description(

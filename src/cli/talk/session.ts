@@ -17,6 +17,7 @@ import type { TerminalMode, TerminalPlatform } from "../../platforms/terminal/te
 import { modelServerOf } from "../../llm/provider-name.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { openTraces } from "../../telemetry/traces/open.ts";
+import type { Traces } from "../../telemetry/traces/traces.ts";
 import { FolderTakenError } from "../../store/database/data-lock.ts";
 import { takeFolder } from "../../store/database/open.ts";
 import { Succession } from "../../store/database/succession.ts";
@@ -70,6 +71,11 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
   return await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
+/** Whose model a call asks, by the configuration of that moment. */
+function serversOf({ inForce, models }: Daemon): Parameters<Traces["watch"]>[1] {
+  return (model) => modelServerOf(inForce.setup.config.llm, models.isOffline, model);
+}
+
 /**
  * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
  * @returns true: it has made way for another
@@ -117,14 +123,15 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   // Before the daemon, and beyond it: it also tells how that starts and how it ends.
   await using http = isDaemon ? await openHttp(io, config, { log, secrets, ...patience }) : null;
   // Also what the daemon does while it ends is sent.
-  const { telemetry, llm } = config;
-  await using traces = await openTraces(telemetry && { ...telemetry, version: readVersion(), log });
+  await using traces = await openTraces(
+    config.telemetry && { ...config.telemetry, version: readVersion(), log },
+  );
   const found = { config, bindings: bindingsBy(config), source, secrets };
   const building = buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   await using daemon = await unlessEnded(building, patience.waitUntil);
   reload = () => void daemon.reload();
   http?.watch(daemon);
-  traces?.watch(daemon.events, modelServerOf(llm, daemon.models.isOffline));
+  traces?.watch(daemon.events, serversOf(daemon));
   terminals.watch(daemon);
   const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });

@@ -1,3 +1,4 @@
+import { warnOfModelNames } from "../../config/checks/check-models.ts";
 import { describeConfig } from "../../config/describe-config.ts";
 import { createAgents } from "../../agents.ts";
 import { knownWindow } from "../../llm/catalog/model-catalog.ts";
@@ -23,6 +24,8 @@ export async function checkConfig(io: Io, options: CommonOptions): Promise<void>
     onFileProblem: (_, problem) => problems.push(`Not used: ${problem}`),
   });
   await agents.readFolders();
-  const warnings = [warnOfNames(config), problems.join("\n")].filter((text) => text !== "");
+  const warnings = [...warnOfModelNames(config), warnOfNames(config), problems.join("\n")].filter(
+    (text) => text !== "",
+  );
   say(io, [describeConfig(config, knownWindow), ...warnings].join("\n\n"));
 }

@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { AgentConfig, Config } from "../../config/config.ts";
+import { type AgentConfig, type Config, serverOf } from "../../config/config.ts";
 import type { ConfigError } from "../../config/config-error.ts";
 import { loadReadableConfig } from "../../config/load.ts";
 import { whyOff } from "../../config/describe-config.ts";
@@ -180,7 +180,9 @@ export async function lookAtModels(config: Pick<Config, "llm" | "agents">): Prom
   const names = new Map(
     config.agents.flatMap((agent) => modelsOf(agent).map((name) => [name, agent] as const)),
   );
-  return await Promise.all(Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent)));
+  return await Promise.all(
+    Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent, config.llm.servers)),
+  );
 }
 
 /** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
@@ -221,7 +223,12 @@ function modelsOf(agent: AgentConfig): string[] {
 }
 
 /** Asks for one word. */
-async function lookAtModel(models: Models, configured: string, agent: AgentConfig): Promise<Finding> {
+async function lookAtModel(
+  models: Models,
+  configured: string,
+  agent: AgentConfig,
+  servers: Config["llm"]["servers"],
+): Promise<Finding> {
   const what = `model ${configured}`;
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
@@ -242,7 +249,9 @@ async function lookAtModel(models: Models, configured: string, agent: AgentConfi
     const window = models.windowOf(model, configured === agent.model ? agent.contextWindow : 0);
     return { what, state: "ok", detail: `${model} answers (${ms} ms), with a window of ${window} tokens` };
   } catch (error) {
-    const todo = "see llm.base_url, OPENAI_API_KEY and the name of the model";
+    const server = serverOf(configured, servers);
+    const where = server === undefined ? "llm.base_url, OPENAI_API_KEY" : `[llm.servers.${server.name}]`;
+    const todo = `see ${where} and the name of the model`;
     return { what, state: "wrong", detail: errorMessage(error), todo };
   }
 }

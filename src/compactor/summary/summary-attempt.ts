@@ -4,7 +4,9 @@ import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import { type Model, ModelError } from "../../llm/model.ts";
+import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
+import { ModelError } from "../../llm/model.ts";
+import { learn, type MadeRequest, type RetryingModel } from "../../llm/retrying-model.ts";
 import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-call.ts";
 import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
@@ -41,8 +43,10 @@ export interface Material {
 }
 
 export interface AttemptOptions
-  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected"> {
-  readonly model: Model;
+  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected" | "windowOf"> {
+  readonly model: RetryingModel;
+  /** What is known of a model's window. Default: nothing, and nothing is learned. */
+  readonly evidenceOf?: (model: string) => WindowEvidence;
   readonly modelName: string;
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
@@ -118,6 +122,12 @@ class SummaryAttempt {
   readonly #budget: CallBudget;
   /** The requested model, or the fallback that answered last. */
   #modelName: string;
+  /** The request that was sent last. */
+  #made: MadeRequest | null = null;
+  /** Tokens of the window that its requests are made for. */
+  #window: number;
+  /** A fallback that was not asked, for its window is too small. */
+  #tooSmall: { readonly model: string; readonly window: number } | null = null;
   /** Parts that this attempt has written or merged, and saved. */
   #savedParts = 0;
 
@@ -127,6 +137,7 @@ class SummaryAttempt {
     this.#options = options;
     this.#budget = new CallBudget(options.maxCalls);
     this.#modelName = options.modelName;
+    this.#window = options.windowTokens;
     this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
     this.#parts = options.done.parts;
     this.#saved = { memories: options.done.memories, wishes: options.done.wishes ?? [] };
@@ -155,15 +166,46 @@ class SummaryAttempt {
   }
 
   async #writeInWindow(): Promise<AttemptOutcome> {
+    const { windowTokens } = this.#options;
     try {
       return await this.#write();
     } catch (error) {
-      if (!(error instanceof ModelError) || error.kind !== "context_length") throw error;
-      // The window is smaller than believed, or the text has more tokens than estimated: try once more with smaller pieces.
-      if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
-      const room = Math.min(this.#roomOf(this.#requests), Math.floor(this.#room / 2));
-      this.#room = Math.max(MIN_CHUNK_TOKENS, room);
+      if (!(error instanceof ModelError) || error.kind === "aborted") throw error;
+      const other = this.#tooSmall;
+      if (error.kind === "context_length" || error.mayBeSize) return this.#writeSmaller(error, windowTokens);
+      if (other === null) throw error;
+      // Only a fallback is left, and it takes less at a time.
+      this.#modelName = other.model;
+      this.#requests = this.#builder(other.window, null);
+      this.#window = other.window;
+      this.#room = this.#roomOf(this.#requests);
+      if (this.#room < MIN_CHUNK_TOKENS) throw error;
       return this.#write();
+    }
+  }
+
+  /** The window is smaller than believed, or the text has more tokens than estimated: once more, with smaller pieces. */
+  async #writeSmaller(error: ModelError, windowTokens: number): Promise<AttemptOutcome> {
+    const before = this.#made;
+    const room = this.#room;
+    if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
+    this.#room = Math.max(MIN_CHUNK_TOKENS, Math.min(this.#roomOf(this.#requests), Math.floor(room / 2)));
+    this.#window = Math.min(error.window ?? Infinity, windowTokens - (room - this.#room));
+    try {
+      const outcome = await this.#write();
+      const made = this.#made;
+      const isSame = made !== null && before?.request.model === made.request.model;
+      if (isSame && outcome.kind === "finished") {
+        const evidence = this.#options.evidenceOf?.(made.request.model);
+        if (evidence !== undefined)
+          learn(evidence, [{ ...before, failure: error }], made, { usage: undefined });
+      }
+      return outcome;
+    } catch (again) {
+      // The smaller one as well: it was not for its size.
+      throw again instanceof ModelError && again.kind !== "aborted" && error.kind !== "context_length"
+        ? error
+        : again;
     }
   }
 
@@ -378,7 +420,21 @@ class SummaryAttempt {
     const { texts, agentName, time } = this.#agent;
     const written = await writeSummary(
       { ...task, maxOutputTokens: this.#requests.outputTokens(task.capTokens) },
-      { ...this.#options, modelName: this.#modelName, texts, agentName, time, budget: this.#budget },
+      {
+        ...this.#options,
+        modelName: this.#modelName,
+        windowTokens: this.#window,
+        onMade: (made) => {
+          this.#made = made;
+        },
+        onTooSmall: (model, window) => {
+          this.#tooSmall = { model, window };
+        },
+        texts,
+        agentName,
+        time,
+        budget: this.#budget,
+      },
     );
     if (written.kind === "written") this.#modelName = written.model;
     return written;

@@ -10,13 +10,13 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { capText } from "../../context/cap.ts";
 import { estimateMessage } from "../../context/render.ts";
 import {
-  type Model,
   type ModelAnswer,
   type ModelCallRecord,
   ModelError,
   type ModelErrorKind,
   type ModelRequest,
 } from "../../llm/model.ts";
+import type { MadeRequest, RetryingModel } from "../../llm/retrying-model.ts";
 import {
   type CheckedSave,
   checkSave,
@@ -58,9 +58,15 @@ export class CallBudget {
 }
 
 export interface WriterOptions {
-  readonly model: Model;
+  readonly model: RetryingModel;
   readonly modelName: string;
   readonly windowTokens: number;
+  /** Tokens of the window of a fallback. Default: it is as large as that of the model. */
+  readonly windowOf?: (model: string) => Promise<number>;
+  /** Called before a request goes to a model, with its size. Default: nobody listens. */
+  readonly onMade?: (made: MadeRequest) => void;
+  /** Called for a fallback that is not asked, for the request does not fit its window. Default: nobody listens. */
+  readonly onTooSmall?: (model: string, window: number) => void;
   readonly agentName: string;
   readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
@@ -252,16 +258,28 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
     // The call that has failed is over by then, and the next one has not begun.
     if (budget.left <= 0) queueMicrotask(() => spent.abort());
   };
+  const { maxOutputTokens } = task;
+  const make = async (model: string): Promise<MadeRequest | null> => {
+    const window = model === asking.model ? options.windowTokens : await options.windowOf?.(model);
+    if (window !== undefined && model !== asking.model && estimated + maxOutputTokens > window) {
+      options.onTooSmall?.(model, window);
+      return null;
+    }
+    const same = {
+      maxOutputTokens,
+      temperature: undefined,
+      task: "summarise",
+      textLimit: wantedTokens(task),
+    } as const;
+    const request = { ...asking, messages, model, ...same };
+    const made = { request, estimated, window: window ?? options.windowTokens, reserve: maxOutputTokens };
+    options.onMade?.(made);
+    return made;
+  };
   try {
     return await options.model.answer(
-      {
-        ...asking,
-        messages,
-        maxOutputTokens: task.maxOutputTokens,
-        temperature: undefined,
-        task: "summarise",
-        textLimit: wantedTokens(task),
-      },
+      // A summary's text is cut into smaller pieces by who has it written.
+      { model: asking.model, make, isShortenedByCaller: true },
       {
         signal: AbortSignal.any([signal, spent.signal]),
         onAttempt: (model) => options.onAttempt?.(model, estimated),

@@ -87,10 +87,10 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
   const key = String(path.at(-1));
   const table = path.slice(0, -1);
   if (isNamedTable(table) && isTable(found)) {
-    const [home, ...name] = path;
+    const [named] = path.slice(table.length - 1);
     return problemAt(path, {
       message: "unknown key: a name with a dot stands in quotes",
-      expected: `[${home}.${JSON.stringify(name.join("."))}]`,
+      expected: `[${table.slice(0, -1).join(".")}.${JSON.stringify(`${named}.${key}`)}]`,
     });
   }
   const siblings = knownKeys(table);

@@ -1,6 +1,7 @@
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import type { ConfigProblem } from "../config-error.ts";
-import type { Config } from "../config.ts";
+import { nearestName } from "../nearest-name.ts";
+import { type Config, serverOf } from "../config.ts";
 
 /** A server has to be known for an embedding model. */
 export function checkEmbeddings(
@@ -32,5 +33,41 @@ export function checkModels(
       expected: "price_in and price_out, and price_cached and write_price where they differ from price_in",
     };
     return [problemAt(["models", name], fields)];
+  });
+}
+
+/** Vendors by whose names gateways (OpenRouter, LiteLLM, hosts of open models) call their models. */
+const VENDORS: ReadonlySet<string> = new Set(
+  "ai21 anthropic cohere deepseek deepseek-ai google meta meta-llama microsoft minimax mistral mistralai moonshotai nvidia openai perplexity qwen x-ai xai z-ai zai-org".split(
+    " ",
+  ),
+);
+
+/**
+ * What `weir config check` says of names that could be read in two ways. Pure.
+ * @returns a sentence for each; none where `[llm]` names no server, or OpenAI's or Anthropic's, whose models have no vendor's name
+ */
+export function warnOfModelNames({ llm, agents }: Pick<Config, "llm" | "agents">): string[] {
+  const isGateway = llm.baseUrl !== null && !/api\.(?:openai|anthropic)\.com(?:$|[/:])/.test(llm.baseUrl);
+  const named = [
+    ...agents.flatMap(({ model, compactorModel, fallbacks }) => [model, compactorModel, ...fallbacks]),
+    ...llm.models.map(({ name }) => name),
+  ];
+  return [...new Set(named)].flatMap((model) => {
+    const server = serverOf(model, llm.servers);
+    if (server !== undefined)
+      return isGateway && VENDORS.has(server.name.toLowerCase())
+        ? [
+            `model ${model}: taken for a model of [llm.servers.${server.name}]. If the model of this name at the server of [llm] is meant, give [llm.servers.${server.name}] another name.`,
+          ]
+        : [];
+    const [head = "", ...rest] = model.split("/");
+    const names = llm.servers.map(({ name }) => name);
+    const near = rest.length === 0 || VENDORS.has(head) ? null : nearestName(head, names);
+    return near === null
+      ? []
+      : [
+          `model ${model}: no server of [llm.servers] is called ${head}. Did you mean ${near}/${rest.join("/")}?`,
+        ];
   });
 }

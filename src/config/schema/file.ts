@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_DRAIN_MS } from "../../async/clock.ts";
 import { agentOptions, agentSchema } from "./agents.ts";
-import { modelSchema } from "./models.ts";
+import { apiOption, modelSchema, serversSchema } from "./models.ts";
 import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { bindingSchema, platformTables } from "./platforms.ts";
 import {
@@ -60,6 +60,7 @@ export const fileSchema = z.strictObject({
         "on this machine, and else answers with a built-in stand-in that is no language model.",
     ),
     api_key: startOption(secret, "env:OPENAI_API_KEY", "The key for that server."),
+    api: apiOption,
     first_token_timeout_ms: startOption(
       whole(1, HOUR_MS, "milliseconds"),
       60_000,
@@ -83,7 +84,7 @@ export const fileSchema = z.strictObject({
         base_url: startOption(
           httpUrl,
           "env:EMBEDDINGS_BASE_URL",
-          "Its server, which speaks OpenAI's Embeddings. If nobody names one, it is that of [llm], with its key.",
+          "Its server, which speaks OpenAI's Embeddings. If nobody names one, it is that of the model's name, or else of [llm], with its key.",
         ),
         api_key: startOption(secret, "env:EMBEDDINGS_API_KEY", "The key for that server."),
         dimensions: startOption(
@@ -95,6 +96,7 @@ export const fileSchema = z.strictObject({
       "Recall also by meaning, and not by words alone: all that is said in the channels, direct messages included, is sent to this server, " +
         "and a few bits of what it makes of each text are kept in the database.",
     ),
+    servers: serversSchema,
   }),
   log: table("log", {
     level: option(

@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { flag, option, startOption, whole, windowSize } from "./values.ts";
+import {
+  flag,
+  header,
+  namedServerUrl,
+  oneOf,
+  option,
+  optionTexts,
+  secretOrNone,
+  startOption,
+  whole,
+  windowSize,
+} from "./values.ts";
 
 const MOST_DOLLARS = 1_000_000;
 const dollars = z.number().min(0).max(MOST_DOLLARS);
@@ -59,3 +70,56 @@ export const modelSchema = z
     ),
   })
   .describe('a table, [models."NAME"]');
+
+/** How a server is spoken to. */
+export const API_CHOICES = ["auto", "chat", "responses", "messages"] as const;
+
+const api = oneOf(API_CHOICES);
+const API_ABOUT =
+  'Which API it is spoken to by: "chat" is OpenAI\'s Chat Completions, which nearly every server speaks, "responses" is OpenAI\'s ' +
+  'Responses, "messages" is Anthropic\'s Messages. "auto" knows OpenAI\'s and Anthropic\'s own servers, and learns from a refusal ' +
+  "that names another API.";
+
+export const apiOption = startOption(api, "auto", API_ABOUT);
+
+/** The name of one of `[llm.servers]`. */
+export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+
+/** One of `[llm.servers.NAME]`. */
+const serverSchema = z
+  .strictObject({
+    base_url: namedServerUrl.register(optionTexts, {
+      about: "Its address, which has to be named here, or the variable that holds it.",
+      shown: "https://openrouter.ai/api/v1",
+    }),
+    api_key: option(secretOrNone, "", 'The variable with its key: "env:OPENROUTER_API_KEY". "" is none.'),
+    api: option(api, "auto", "As of [llm], for this server."),
+    headers: option(
+      z
+        .record(
+          z
+            .string()
+            .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/)
+            .describe("the name of a header"),
+          header,
+        )
+        .describe('a table of headers, such as { Authorization = "Bearer env:NAME" }'),
+      {},
+      "Headers of each request to it, beside those of the API.",
+    ),
+  })
+  .describe("a table, [llm.servers.NAME]");
+
+export const serversSchema = z
+  .record(
+    z.string().regex(SERVER_NAME).describe("a name of 1 to 40 letters, digits, `-` and `_`"),
+    serverSchema,
+  )
+  .describe("tables, [llm.servers.NAME]")
+  .optional()
+  .register(optionTexts, {
+    about:
+      "More model servers beside the one of [llm]: [llm.servers.NAME] for each. A model of one is NAME/model wherever a model is named: " +
+      "an agent's, a fallback, for summaries, for subagents, for vectors, in [models]. Where [llm] names no server, the first of them " +
+      "answers names without a server. docs/models.md has examples.",
+  });

@@ -132,6 +132,11 @@ export const MODEL_SERVER_ADDRESS =
 
 export const httpUrl = addressOrVariable(MODEL_SERVER_ADDRESS);
 
+/** The same of `[llm.servers]`. */
+export const NAMED_SERVER_ADDRESS = MODEL_SERVER_ADDRESS.replace("OPENAI_API_KEY", "api_key");
+
+export const namedServerUrl = addressOrVariable(NAMED_SERVER_ADDRESS);
+
 export const COLLECTOR_ADDRESS =
   'an address such as "http://127.0.0.1:4318", without user, password and query: a key belongs in OTEL_EXPORTER_OTLP_HEADERS';
 
@@ -217,6 +222,7 @@ export const HIDDEN: ReadonlySet<unknown> = new Set([
   secret,
   secretOrNone,
   httpUrl,
+  namedServerUrl,
   collectorUrl,
   loopbackUrl,
   mcpUrl,

@@ -8,11 +8,29 @@ import {
   UNCALIBRATED,
 } from "../../core/calibration.ts";
 import type { ModelPrice } from "../../core/cost.ts";
+import type { TokenUsage } from "../model.ts";
+import { notify } from "../notify.ts";
 import type { LearnedModel, LearnedWindow } from "./learned-models.ts";
 import { UNKNOWN_WINDOW } from "./model-catalog.ts";
+import type { RunningWindow } from "./ollama.ts";
+import {
+  type LearnedSource,
+  type Reading,
+  READINGS,
+  readingOf,
+  type SentSize,
+  silentCut,
+  type Suspicion,
+  type WindowEvidence,
+} from "./window-evidence.ts";
 
-/** How long a refusal is believed: servers are given larger windows, and nobody tells. */
-const BELIEVED_MS = 30 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** How long a window is believed, by how it was learned: what a server has said, for longer than what was found out. */
+const BELIEVED_MS: Readonly<Record<LearnedSource, number>> = {
+  told: 30 * DAY_MS,
+  measured: DAY_MS,
+  guessed: DAY_MS,
+};
 /** A change by less is not worth a write. */
 const KEPT_CHANGE = 0.02;
 
@@ -22,8 +40,29 @@ export interface Lessons {
   load(): Promise<readonly LearnedModel[]>;
   keepWindow(model: string, window: LearnedWindow): void;
   keepFactor(model: string, factor: number): void;
+  /** Called once for each model whose server cuts its requests without a word. @param sent estimated tokens of one */
+  readonly onSilentCut?: (model: string, window: number, sent: number) => void;
   readonly now: () => Date;
 }
+
+/**
+ * How a model's window is known: set by the operator; said by the server's listing, or by the Ollama that runs it; learned from its
+ * refusals or its counts; from the table of known models; or not at all.
+ */
+export type WindowSource = "configured" | "listed" | LearnedSource | "table" | "assumed";
+
+/** A model's window, and how it is known. */
+export interface KnownWindow {
+  readonly tokens: number;
+  readonly source: WindowSource;
+  /** It is believed no longer; null: until somebody says otherwise. */
+  readonly until: Date | null;
+  /** Of an Ollama: tokens of the window that the model could have, where that is more. */
+  readonly most?: number;
+}
+
+/** A window as a catalogue or a listing has it. */
+export type BelievedWindow = Pick<KnownWindow, "tokens"> & { readonly source: "listed" | "table" };
 
 /** Nothing is known, and nothing is kept. */
 export const NO_LESSONS: Lessons = {
@@ -38,8 +77,7 @@ export abstract class KnownWindows {
   readonly #factors = new ModelFactors();
   readonly #keptFactors = new Map<string, number>();
   readonly #refused = new Map<string, LearnedWindow>();
-  /** Tokens of the largest answered prompt, as its provider counted them. */
-  readonly #answered = new Map<string, number>();
+  readonly #observed = new Map<string, Observed>();
   #configured: readonly ModelConfig[];
   readonly #lessons: Lessons;
 
@@ -74,21 +112,96 @@ export abstract class KnownWindows {
   }
 
   windowOf(model: string, configured: number): number {
-    const limit = this.#limitOf(model);
-    const said = configuredWindow(this.#configured, model, configured);
-    if (said > 0) return Math.min(said, limit ?? said);
-    return limit ?? this.believedWindow(model) ?? UNKNOWN_WINDOW;
+    return this.knownWindow(model, configured).tokens;
   }
 
-  learnWindow(model: string, tokens: number, refusedBy = model): void {
+  knownWindow(model: string, configured: number): KnownWindow {
+    const limit = this.#limitOf(model);
+    const said = configuredWindow(this.#configured, model, configured);
+    if (said > 0 && said <= (limit?.tokens ?? Infinity))
+      return { tokens: said, source: "configured", until: null };
+    const believed = limit ?? this.believedWindow(model) ?? { tokens: UNKNOWN_WINDOW, source: "assumed" };
+    return { until: null, ...believed };
+  }
+
+  learnWindow(model: string, tokens: number, source: LearnedSource = "told"): void {
     const before = this.#refusalOf(model)?.tokens ?? tokens;
+    const at = this.#lessons.now();
     const window: LearnedWindow = {
       tokens: Math.max(MIN_WINDOW, Math.min(tokens, before)),
+      source,
       configured: configuredWindow(this.#configured, model, 0),
-      at: this.#lessons.now(),
+      at,
+      until: new Date(at.getTime() + BELIEVED_MS[source]),
     };
     this.#refused.set(model, window);
-    if (refusedBy === model) this.#lessons.keepWindow(model, window);
+    this.#lessons.keepWindow(model, window);
+  }
+
+  evidenceOf(model: string): WindowEvidence {
+    const observed = this.#observedOf(model);
+    const factors = this.#factors;
+    return {
+      get factor() {
+        return factors.of(model);
+      },
+      get answered() {
+        return observed.answered;
+      },
+      get suspicion() {
+        return observed.suspicion;
+      },
+      suspect: (suspicion) => {
+        observed.suspicion = suspicion;
+      },
+      learn: (tokens, source) => {
+        observed.suspicion = null;
+        if (tokens < (this.#limitOf(model)?.tokens ?? Infinity)) this.learnWindow(model, tokens, source);
+      },
+      noteAnswer: (request, usage) => this.#noteAnswer(model, request, usage),
+    };
+  }
+
+  #noteAnswer(model: string, request: SentSize, usage: TokenUsage | undefined): void {
+    const observed = this.#observedOf(model);
+    const { estimated } = request;
+    observed.answered = Math.max(observed.answered, estimated);
+    if (usage === undefined) return;
+    const reading = readingOf(request, usage, this.factorOf(model));
+    const before = observed.readings.at(-1);
+    if (reading !== null) observed.readings = [...observed.readings.slice(1 - READINGS), reading];
+    const cut = silentCut(observed.readings, this.factorOf(model), observed.most);
+    if (cut !== null) {
+      this.#learnCut(model, cut, estimated);
+      return;
+    }
+    // A count that stands still may be a cut: it says nothing of what a token is worth.
+    if (before?.reported === usage.promptTokens && estimated > before.estimated) return;
+    this.learnFactor(model, { estimated, reported: usage.promptTokens });
+  }
+
+  #learnCut(model: string, window: number, sent: number): void {
+    const observed = this.#observedOf(model);
+    observed.readings = [];
+    // No more than so many were answered, whatever was sent.
+    observed.answered = Math.min(observed.answered, window);
+    if (window >= this.windowOf(model, 0)) return;
+    this.learnWindow(model, window, "measured");
+    if (observed.isCutTold) return;
+    observed.isCutTold = true;
+    notify(this.#lessons.onSilentCut, model, window, sent);
+  }
+
+  #observedOf(model: string): Observed {
+    const observed = this.#observed.get(model) ?? {
+      answered: 0,
+      most: 0,
+      readings: [],
+      suspicion: null,
+      isCutTold: false,
+    };
+    this.#observed.set(model, observed);
+    return observed;
   }
 
   factorOf(model: string): number {
@@ -98,8 +211,9 @@ export abstract class KnownWindows {
   learnFactor(model: string, report: Anchor): void {
     this.#factors.learn(model, report);
     this.#keepFactor(model);
-    if (!isTelling(report) || report.reported <= (this.#answered.get(model) ?? 0)) return;
-    this.#answered.set(model, report.reported);
+    const observed = this.#observedOf(model);
+    if (!isTelling(report) || report.reported <= observed.most) return;
+    observed.most = report.reported;
     this.#correctRefusal(model, report.reported);
   }
 
@@ -121,19 +235,24 @@ export abstract class KnownWindows {
     return this.#configured.find(({ name }) => name === model);
   }
 
-  protected abstract believedWindow(model: string): number | undefined;
+  protected abstract believedWindow(model: string): BelievedWindow | undefined;
 
-  /** The window, in tokens, with which the server runs the model. */
-  protected abstract runningWindow(model: string): number | undefined;
+  /** The window with which an Ollama runs the model. */
+  protected abstract runningWindow(model: string): RunningWindow | undefined;
 
   protected abstract believedPrice(model: string): ModelPrice | undefined;
 
-  #limitOf(model: string): number | undefined {
+  #limitOf(model: string): (Omit<KnownWindow, "until"> & Partial<Pick<KnownWindow, "until">>) | undefined {
     const running = this.runningWindow(model);
-    const refused = this.#refusalOf(model)?.tokens;
-    if (refused === undefined) return running;
+    const refused = this.#refusalOf(model);
     // The number in a refusal may be wrong. An answered prompt did fit.
-    return Math.min(running ?? Infinity, Math.max(refused, this.#answered.get(model) ?? 0));
+    const learned = refused && Math.max(refused.tokens, this.#observedOf(model).most);
+    if (running !== undefined && running.tokens <= (learned ?? Infinity)) {
+      const { tokens, most } = running;
+      return { tokens, source: "listed", ...(most > tokens && { most }) };
+    }
+    if (refused === undefined || learned === undefined) return undefined;
+    return { tokens: learned, source: refused.source, until: refused.until };
   }
 
   /** The refusal that is still believed: the newest word counts, the operator's or the server's. */
@@ -142,8 +261,7 @@ export abstract class KnownWindows {
     if (refused === undefined) return undefined;
     const said = configuredWindow(this.#configured, model, 0);
     if (said > refused.tokens && said !== refused.configured) return undefined;
-    const age = this.#lessons.now().getTime() - refused.at.getTime();
-    return age < BELIEVED_MS ? refused : undefined;
+    return this.#lessons.now() < refused.until ? refused : undefined;
   }
 
   /** A kept refusal must not come back smaller than what was answered since. */
@@ -162,6 +280,17 @@ export abstract class KnownWindows {
     this.#keptFactors.set(model, factor);
     this.#lessons.keepFactor(model, factor);
   }
+}
+
+/** What was seen of a model since the start. */
+interface Observed {
+  /** Estimated tokens of the largest request that was answered. */
+  answered: number;
+  /** Tokens of the largest answered request, as its provider has counted it. */
+  most: number;
+  readings: readonly Reading[];
+  suspicion: Suspicion | null;
+  isCutTold: boolean;
 }
 
 /** Real tokens per estimated token, by model. All channels share it. */

@@ -1,8 +1,12 @@
 import { withDeadline } from "../../async/deadline.ts";
+import type { LearnedSource } from "./window-evidence.ts";
 
-/** A window that a refusal has told. */
+/** A window that was learned from a model's refusals, or from what its server counts. */
 export interface LearnedWindow {
   readonly tokens: number;
+  readonly source: LearnedSource;
+  /** It is believed no longer: servers are given larger windows, and nobody tells. */
+  readonly until: Date;
   /** What `[models]` said of the window at that time; 0: nothing. */
   readonly configured: number;
   readonly at: Date;

@@ -39,11 +39,12 @@ const listing = z.object({
   data: z.array(
     z.looseObject({
       id: z.string(),
-      // vLLM; OpenRouter and Together; Groq; Mistral and LM Studio.
+      // vLLM; OpenRouter and Together; Groq; Mistral and LM Studio; Anthropic.
       max_model_len: tokens,
       context_length: tokens,
       context_window: tokens,
       max_context_length: tokens,
+      max_input_tokens: tokens,
       pricing,
     }),
   ),
@@ -69,7 +70,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     throw new ModelError(
       "unauthorized",
       "auto",
-      `${originOf(server.baseUrl)} refuses the key. Check llm.api_key.`,
+      `${originOf(server.baseUrl)} refuses the key. Check ${tableOf(server)}.api_key.`,
       {
         status: response.status,
       },
@@ -81,17 +82,26 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
     return parsed.data.data.map((row) => ({
       id: row.id,
       window:
-        row.max_model_len ?? row.context_length ?? row.context_window ?? row.max_context_length ?? undefined,
+        row.max_model_len ??
+        row.context_length ??
+        row.context_window ??
+        row.max_context_length ??
+        row.max_input_tokens ??
+        undefined,
       price: priceIn(row.pricing),
     }));
   }
   const isBusy = response.status === 429 || response.status >= 500;
   const why = `${originOf(server.baseUrl)} does not list its models (HTTP ${response.status}).`;
-  const advice = "Does llm.base_url end in /v1, and is the model named in the configuration?";
+  const advice = `Does ${tableOf(server)}.base_url end in /v1, and is the model named in the configuration?`;
   throw new ModelError(isBusy ? "unavailable" : "rejected", "auto", isBusy ? why : `${why} ${advice}`, {
     status: response.status,
     retryAfterMs: retryAfterMs(response.headers, new Date()),
   });
+}
+
+function tableOf({ table = "llm" }: ChatServer): string {
+  return table;
 }
 
 function priceIn(listed: z.output<typeof pricing>): ModelPrice | undefined {
@@ -111,10 +121,30 @@ export function firstChatModel(models: readonly ListedModel[]): string | undefin
   return models.find(({ id }) => !NOT_FOR_CHAT.test(id))?.id;
 }
 
+/** As `@anthropic-ai/sdk` 1.14 sends it. */
+const MESSAGES_VERSION = "2026-10-21";
+
+function isOfMessages({ api, isAnthropic }: ChatServer): boolean {
+  return api === "messages" || (isAnthropic === true && api !== "chat" && api !== "responses");
+}
+
+function listingUrl(server: ChatServer): string {
+  const { baseUrl } = server;
+  return isOfMessages(server) ? `${baseUrl.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${baseUrl}/models`;
+}
+
+function keyHeaders(server: ChatServer): Readonly<Record<string, string>> {
+  const { apiKey } = server;
+  return {
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    ...(isOfMessages(server) && { "anthropic-version": MESSAGES_VERSION }),
+  };
+}
+
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
   try {
-    return await fetch(`${server.baseUrl}/models`, {
-      headers: server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` },
+    return await fetch(listingUrl(server), {
+      headers: { ...keyHeaders(server), ...server.headers },
       redirect: "manual",
       signal,
     });
@@ -124,7 +154,7 @@ async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
     throw new ModelError(
       "unavailable",
       "auto",
-      `No model server answers at ${originOf(server.baseUrl)} (${cause}). Is it running? Check llm.base_url.`,
+      `No model server answers at ${originOf(server.baseUrl)} (${cause}). Is it running? Check ${tableOf(server)}.base_url.`,
       { cause: error },
     );
   }

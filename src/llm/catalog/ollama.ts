@@ -6,10 +6,20 @@ import { boundedJson } from "../http/bounded-body.ts";
 /** The default address of Ollama. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
-/** Whether a server is taken for an Ollama: whatever answers on its usual port. Pure. */
+/** Whether a server stands on Ollama's usual port. Pure. */
 export function isOllamaAt(url: URL): boolean {
   return url.port === new URL(OLLAMA_ORIGIN).port;
 }
+
+/** Servers that are none: they are not asked. */
+const HOSTED =
+  /(?:^|\.)(?:openai\.com|anthropic\.com|openrouter\.ai|googleapis\.com|azure\.com|amazonaws\.com|mistral\.ai|groq\.com|deepseek\.com|together\.(?:ai|xyz)|fireworks\.ai|x\.ai|cohere\.(?:ai|com)|perplexity\.ai|cerebras\.ai|nvidia\.com|moonshot\.(?:ai|cn)|z\.ai|bigmodel\.cn|aliyuncs\.com|huggingface\.co|githubcopilot\.com|deepinfra\.com)$/;
+/** Longest wait for the answer whether a server is one, ms. */
+const PROBE_MS = 500;
+/** How often the question whether it is one may go without an answer in time. */
+const MOST_LATE = 2;
+/** Rest after a question that nobody answered, ms. */
+const REST_MS = 60_000;
 
 /** Timeout, in milliseconds, of a request that loads no model. */
 const STATUS_MS = 2000;
@@ -18,6 +28,111 @@ const tags = z.object({ models: z.array(z.object({ name: z.string() })) });
 const running = z.object({
   models: z.array(z.object({ name: z.string(), context_length: z.number().positive().nullish() })),
 });
+const version = z.object({ version: z.string() });
+/** Of `POST /api/show`: `model_info` names the architecture in its keys, and `parameters` is a text of lines. */
+const shown = z.object({
+  parameters: z.string().nullish().catch(undefined),
+  model_info: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+});
+
+/**
+ * The windows with which the Ollama behind a server runs its models. That a server is one, its API tells, whatever its port is; it is asked
+ * once. The window is set where Ollama runs, by `OLLAMA_CONTEXT_LENGTH`, or by `num_ctx` of a model made for it: requests to its
+ * OpenAI-compatible endpoint cannot (Ollama's page on OpenAI compatibility, read in November 2026), and a model that the native endpoint
+ * has loaded with another `num_ctx` is loaded anew for them (`needsReload` in its scheduler).
+ */
+export class OllamaWindows {
+  readonly #origin: string;
+  readonly #loadTimeoutMs: number;
+  readonly #onSmall: (model: string, window: number, most: number) => void;
+  #late = 0;
+  /** Undefined: nobody has asked, or there was no answer. */
+  #isThere: boolean | undefined;
+  readonly #windows = new Map<string, RunningWindow>();
+  /** When a question may be repeated that was not answered, by `performance.now()`. */
+  readonly #restUntil = new Map<string, number>();
+
+  /**
+   * @param isKnown it has answered as one already, or stands on its port
+   * @param onSmall told once of each model that is run with a smaller window than it has
+   */
+  constructor(
+    url: URL,
+    isKnown: boolean,
+    loadTimeoutMs: number,
+    onSmall: (model: string, window: number, most: number) => void = () => undefined,
+  ) {
+    this.#origin = url.origin;
+    this.#loadTimeoutMs = loadTimeoutMs;
+    this.#onSmall = onSmall;
+    if (isKnown) this.#isThere = true;
+    else if (HOSTED.test(url.hostname)) this.#isThere = false;
+  }
+
+  /** It answered as one, or stands on its port. */
+  get isThere(): boolean {
+    return this.#isThere ?? false;
+  }
+
+  /** Undefined: it has not told. */
+  of(model: string): RunningWindow | undefined {
+    return this.#windows.get(model);
+  }
+
+  /** Is there something to ask before a request to this model? */
+  mayAsk(model: string): boolean {
+    if (this.#isThere === false) return false;
+    if (this.#isThere === undefined) return !this.#rests("");
+    return !this.#windows.has(model) && !this.#rests(model);
+  }
+
+  /** Finds out whether the server is one. Never throws. */
+  async look(signal: AbortSignal): Promise<void> {
+    if (this.#isThere !== undefined || this.#rests("")) return;
+    const within = AbortSignal.any([signal, abortedAfter(PROBE_MS)]);
+    const ask = async (path: string): Promise<unknown> => json(`${this.#origin}/api/${path}`, {}, within);
+    const answers = await Promise.all([ask("tags"), ask("version")]);
+    const [listed, told] = answers;
+    // Others have a version as well.
+    const isOne = async (): Promise<boolean> =>
+      version.safeParse(told).success && running.safeParse(await ask("ps")).success;
+    if (tags.safeParse(listed).success || (await isOne())) this.#isThere = true;
+    // A server that is down may be one. One that takes the question and is silent would delay a turn again and again.
+    else if (
+      answers.every((answer) => answer === NO_ANSWER) &&
+      (!within.aborted || signal.aborted || ++this.#late < MOST_LATE)
+    )
+      this.#rest("");
+    else this.#isThere = false;
+  }
+
+  /** Asks for a model's window, and has the model loaded for that. Never throws. */
+  async learn(model: string, signal: AbortSignal): Promise<void> {
+    if (!this.isThere || !this.mayAsk(model)) return;
+    const window = await ollamaWindow(this.#origin, model, this.#loadTimeoutMs, signal);
+    if (window === undefined) {
+      if (!signal.aborted) this.#rest(model);
+      return;
+    }
+    this.#windows.set(model, window);
+    if (window.most > window.tokens) this.#onSmall(model, window.tokens, window.most);
+  }
+
+  #rest(question: string): void {
+    this.#restUntil.set(question, performance.now() + REST_MS);
+  }
+
+  #rests(question: string): boolean {
+    return (this.#restUntil.get(question) ?? 0) > performance.now();
+  }
+}
+
+/** A window that a model runs with. */
+export interface RunningWindow {
+  readonly tokens: number;
+  /** What the model could have, tokens; 0: not told. */
+  readonly most: number;
+}
 
 /**
  * Looks for Ollama.
@@ -29,21 +144,38 @@ export async function probeOllama(origin: string, timeoutMs: number): Promise<st
 }
 
 /**
- * Tokens of the window with which Ollama has loaded a model. This window is not the model's own (4,096 on a
- * machine with little memory). The OpenAI-compatible endpoint cannot set the window, and cuts off a longer
- * prompt without an error. Loads the model if necessary: the turn would do so next anyway.
+ * The window with which Ollama has loaded a model. This window is not the model's own (4,096 on a machine with little memory), and a
+ * longer prompt is cut off without an error. Loads the model if necessary: the turn would do so next anyway.
  * @returns undefined if Ollama does not tell
  */
-export async function ollamaWindow(
+async function ollamaWindow(
   origin: string,
   model: string,
   loadTimeoutMs: number,
   signal: AbortSignal,
-): Promise<number | undefined> {
-  const loaded = await loadedWindow(origin, model, signal);
-  if (loaded !== undefined) return loaded;
+): Promise<RunningWindow | undefined> {
+  const [loaded, own] = await Promise.all([
+    loadedWindow(origin, model, signal),
+    json(`${origin}/api/show`, { model }, within(STATUS_MS, signal)).then(
+      (body) => shown.safeParse(body).data,
+    ),
+  ]);
+  const most = contextLengthIn(own?.model_info ?? {});
+  if (loaded !== undefined) return { tokens: loaded, most };
   await json(`${origin}/api/generate`, { model, stream: false }, within(loadTimeoutMs, signal));
-  return loadedWindow(origin, model, signal);
+  // An older Ollama does not list it; then the model's own setting holds, where it has one.
+  const tokens = (await loadedWindow(origin, model, signal)) ?? setWindowIn(own?.parameters ?? "");
+  return tokens === undefined ? undefined : { tokens, most };
+}
+
+function contextLengthIn(info: Readonly<Record<string, unknown>>): number {
+  const told = Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1];
+  return typeof told === "number" && told > 0 ? told : 0;
+}
+
+function setWindowIn(parameters: string): number | undefined {
+  const digits = /^num_ctx[ \t]+(\d{3,9})\b/m.exec(parameters)?.[1];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 async function loadedWindow(origin: string, model: string, signal: AbortSignal): Promise<number | undefined> {
@@ -57,9 +189,12 @@ function within(timeoutMs: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, abortedAfter(timeoutMs)]);
 }
 
+/** Nobody answered. */
+const NO_ANSWER = Symbol("no answer");
+
 /**
  * @param post sent as JSON if it has fields
- * @returns undefined for every failure
+ * @returns undefined for an answer that is no JSON, or an error
  */
 async function json(url: string, post: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
   try {
@@ -69,10 +204,10 @@ async function json(url: string, post: Record<string, unknown>, signal: AbortSig
       redirect: "manual",
       signal,
     });
-    if (response.ok) return await boundedJson(response);
+    if (response.ok) return await boundedJson(response).catch(() => undefined);
     await response.body?.cancel();
+    return undefined;
   } catch {
-    // No server, no answer in time, or no JSON: all mean "unknown" to the caller.
+    return NO_ANSWER;
   }
-  return undefined;
 }

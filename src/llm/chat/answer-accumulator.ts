@@ -2,9 +2,9 @@ import type { ToolCall } from "../../core/entry.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { CallAccumulator } from "./call-accumulator.ts";
-import { deltaText, receivedText } from "./chat-chunk.ts";
-import type { ChatChunk, ChatDelta, ReportedUsage } from "./chat-chunk.ts";
+import type { ChatChunk, Finish, ReportedUsage } from "./chat-chunk.ts";
 import type { ModelAnswer, ModelRequest, TokenUsage } from "../model.ts";
+import { NewText } from "./new-text.ts";
 import { ThinkingFilter } from "./thinking-filter.ts";
 import type { Visible } from "./thinking-filter.ts";
 
@@ -24,8 +24,9 @@ export interface Progress extends Visible {
 
 /** Folds the chunks of one streamed answer. */
 export class AnswerAccumulator {
-  readonly #calls = new CallAccumulator();
-  readonly #thinking = new ThinkingFilter();
+  readonly #calls: CallAccumulator;
+  readonly #newText = new NewText();
+  #thinking = new ThinkingFilter();
   readonly #maxLength: number;
   readonly #allowsCalls: boolean;
   #text = "";
@@ -33,7 +34,13 @@ export class AnswerAccumulator {
   #received = 0;
   /** The first half of a surrogate pair that the server split over two chunks. */
   #half = "";
-  #finish: string | undefined;
+  #finish: Finish | undefined;
+  /** What else marks the end of an answer. */
+  #end: "done" | "usage" | undefined;
+  #isMessage = false;
+  #hasDeltas = false;
+  #hasCalls = false;
+  #hasChoices = false;
   #usage: TokenUsage | undefined;
   /** What has come, thinking and calls included: a sample of it, and its length. */
   #sample = "";
@@ -41,18 +48,24 @@ export class AnswerAccumulator {
 
   constructor({ maxOutputTokens, toolChoice, tools }: ModelRequest) {
     this.#maxLength = MAX_CHARACTERS_PER_TOKEN * maxOutputTokens;
+    this.#calls = new CallAccumulator(tools.map(({ name }) => name));
     // Ollama ignores `tool_choice`, but the caller must not get calls that it has forbidden.
     this.#allowsCalls = toolChoice === "auto" && tools.length > 0;
   }
 
-  /** The server said that the answer is complete. */
+  /** The server said in one of several ways that the answer is complete. */
   get isFinished(): boolean {
-    return this.#finish !== undefined;
+    return this.#finish !== undefined || this.#end !== undefined;
   }
 
-  /** The server's reason for the end of the answer. */
-  get finishReason(): string | undefined {
+  /** The server's reason for the end of the answer; undefined: it gave none. */
+  get finishReason(): Finish | undefined {
     return this.#finish;
+  }
+
+  /** Something has come that is a chat completion. */
+  get isBegun(): boolean {
+    return this.#hasChoices;
   }
 
   /** More than `maxOutputTokens` can be; thinking and white space count. */
@@ -71,29 +84,47 @@ export class AnswerAccumulator {
   }
 
   add(chunk: ChatChunk): Progress {
-    this.#usage = tokenUsage(chunk.usage) ?? this.#usage;
-    const choice = chunk.choices?.[0];
-    const delta = choice?.delta ?? choice?.message;
-    if (choice?.finish_reason) this.#finish = choice.finish_reason;
-    if (!delta) return { isAlive: false, isAnswer: false, text: "", voided: false };
-    this.#note(receivedText(delta));
-    for (const piece of delta.tool_calls ?? []) this.#calls.add(piece);
-    const visible = this.#append(deltaText(delta));
-    const isAnswer = visible.text !== "" || (delta.tool_calls ?? []).length > 0;
-    return { ...visible, isAlive: isAnswer || isFilled(delta), isAnswer };
+    const usage = tokenUsage(chunk.usage);
+    this.#usage = usage ?? this.#usage;
+    this.#finish = chunk.finish ?? this.#finish;
+    this.#hasChoices ||= chunk.isCompletion;
+    if (chunk.isAlive) this.#end = undefined;
+    else if (usage !== undefined && (this.#received > 0 || this.#hasCalls)) this.#end = "usage";
+    const isSnapshot = chunk.isMessage && this.#hasDeltas;
+    this.#isMessage ||= chunk.isMessage;
+    this.#hasDeltas ||= chunk.isAlive && !chunk.isMessage;
+    if (!isSnapshot) this.#note(chunk.received);
+    if (isSnapshot && this.#hasCalls) this.#calls.addSnapshot(chunk.calls);
+    else for (const piece of chunk.calls) this.#calls.add(piece);
+    this.#hasCalls ||= chunk.calls.length > 0;
+    const visible = this.#append(chunk);
+    const isAnswer = visible.text !== "" || chunk.calls.length > 0;
+    return { ...visible, isAlive: isAnswer || chunk.isAlive, isAnswer };
   }
 
-  /** @returns text held back as the possible start of a tag; call no `add` after it */
-  end(): string {
-    const rest = storableText(this.#thinking.end() + this.#half);
+  /** The server sent `[DONE]`. */
+  done(): void {
+    this.#end = "done";
+  }
+
+  /** The body ended as it should: that is the end of an answer that came as one message, and not of a stream. */
+  closed(): void {
+    if (this.#isMessage) this.#end ??= "done";
+  }
+
+  /** @returns what was held back as the possible start of a mark; call no `add` after it */
+  end(): Visible {
+    const { text, voided } = this.#thinking.end();
+    if (voided) this.#void();
+    const rest = storableText(this.#half + text);
     this.#half = "";
     this.#text += rest;
-    return rest;
+    return { text: rest, voided };
   }
 
   /** @returns undefined if there is neither text nor a call */
   answer(model: string): ModelAnswer | undefined {
-    const isWhole = this.#finish !== "length" && !this.isOverlong;
+    const isWhole = this.#finish !== undefined && this.#finish !== "length" && !this.isOverlong;
     const all = this.#allowsCalls ? this.#calls.finish(isWhole) : [];
     const calls = all.filter((call) => call.arguments.length <= this.#maxLength);
     if (this.#text.trim() === "" && calls.length === 0) return undefined;
@@ -106,13 +137,13 @@ export class AnswerAccumulator {
     if (this.#sample.length < this.#maxLength) this.#sample += received;
   }
 
-  #append(piece: string): Visible {
+  #append(chunk: ChatChunk): Visible {
+    const { text: piece, restarts } = this.#newText.push(chunk.text, chunk.isMessage);
     this.#received += piece.length;
-    const { text, voided } = this.#thinking.push(piece);
-    if (voided) {
-      this.#text = "";
-      this.#half = "";
-    }
+    if (restarts) this.#thinking = new ThinkingFilter();
+    const { text, voided: isThinking } = this.#thinking.push(piece);
+    const voided = isThinking || restarts;
+    if (voided) this.#void();
     const whole = this.#half + text;
     const isSplit = /[\uD800-\uDBFF]$/.test(whole);
     this.#half = isSplit ? whole.slice(-1) : "";
@@ -122,21 +153,17 @@ export class AnswerAccumulator {
     return { text: shown, voided };
   }
 
+  #void(): void {
+    this.#text = "";
+    this.#half = "";
+  }
+
   #finishOf(calls: readonly ToolCall[]): ModelAnswer["finish"] {
     if (this.isOverlong) return "length";
     // Some servers say `stop` beside calls.
     if (calls.length > 0) return "tool_calls";
-    if (this.#finish === "length" || this.#finish === "max_tokens") return "length";
-    return this.#finish === "content_filter" ? "filtered" : "stop";
+    return this.#finish === "length" || this.#finish === "filtered" ? this.#finish : "stop";
   }
-}
-
-/**
- * Has a field beside the role: thinking, under any name. Servers send a first delta with empty content at
- * once.
- */
-function isFilled(delta: ChatDelta): boolean {
-  return Object.entries(delta).some(([key, value]) => key !== "role" && value !== null && value !== "");
 }
 
 /** @returns undefined if the server sent none that says anything */

@@ -13,56 +13,115 @@ interface OpenCall {
 }
 
 /**
- * Assembles streamed tool calls. OpenAI numbers calls by `index`; other servers omit it, repeat it, or send
+ * Assembles streamed tool calls. OpenAI numbers calls by `index`; other servers omit it, repeat it, count it wrong, or send
  * no ids. So a piece belongs to the call with its id, else to the newest call with its index, else to the
  * last call. A piece that cannot continue that call begins a new call.
  */
 export class CallAccumulator {
   readonly #calls: OpenCall[] = [];
+  readonly #names: ReadonlySet<string>;
   #length = 0;
+
+  /** @param names of the tools that may be called: some servers send a name in pieces */
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+  }
 
   /** Characters of arguments so far, over all calls. */
   get length(): number {
     return this.#length;
   }
 
-  add(piece: CallPiece): void {
-    const id = usableId(piece.id ?? "");
-    const name = piece.function?.name ?? "";
-    const given = piece.function?.arguments ?? "";
-    const json = typeof given === "string" ? given : JSON.stringify(given);
-    const index = piece.index ?? undefined;
-    const call = this.#find(id, index, name) ?? this.#begin(index);
+  add(given: CallPiece): void {
+    const piece = { ...given, id: usableId(given.id) };
+    if (piece.id === "" && piece.name === "" && piece.json === "") return;
+    const call = this.#find(piece) ?? this.#begin(piece.index);
     if (call === undefined) return;
-    if (call.id === "") call.id = id;
-    if (call.name === "") call.name = name;
-    call.json += json;
-    this.#length += json.length + name.length;
+    const length = call.json.length + call.name.length;
+    if (call.id === "") call.id = piece.id;
+    // A piece without an id under an index that no call has: the call's head had another call's index.
+    if (piece.id === "" && piece.index !== undefined) call.index = piece.index;
+    call.name = this.#joinedName(call, piece.name) ?? call.name;
+    call.json = joinedJson(call.json, piece.json);
+    this.#length += Math.max(0, call.json.length + call.name.length - length);
   }
 
-  /** @param isWhole false: the answer was cut off; a call with incomplete arguments is dropped */
-  finish(isWhole: boolean): ToolCall[] {
-    const whole = this.#calls.filter(({ name, json }) => name !== "" && (isWhole || isObjectJson(json)));
+  /** Calls that came in pieces, once more as a whole. */
+  addSnapshot(pieces: readonly CallPiece[]): void {
+    for (const [place, piece] of pieces.entries()) {
+      const id = usableId(piece.id);
+      const atPlace = this.#calls[place];
+      const known =
+        this.#calls.find((call) => id !== "" && call.id === id) ??
+        (atPlace?.name === piece.name ? atPlace : undefined);
+      if (known === undefined) this.add(piece);
+      else if (!isWhole(known.json)) known.json = piece.json;
+    }
+  }
+
+  /** @param isWholeAnswer false: the answer was cut off; a call with incomplete arguments is dropped */
+  finish(isWholeAnswer: boolean): ToolCall[] {
+    const whole = this.#calls.filter(
+      ({ name, json }) => name !== "" && (isWholeAnswer || isObjectJson(json)),
+    );
     return withOwnIds(
-      whole.map(({ id, name, json }) => ({ id, name, arguments: json === "" ? "{}" : json })),
+      whole.map(({ id, name, json }) => ({ id, name, arguments: NO_ARGUMENTS.test(json) ? "{}" : json })),
     );
   }
 
-  #find(id: string, index: number | undefined, name: string): OpenCall | undefined {
-    if (id !== "") {
-      const known = this.#calls.findLast((call) => call.id === id);
-      if (known !== undefined) return index === undefined || known.index === index ? known : undefined;
+  #find(piece: CallPiece): OpenCall | undefined {
+    return piece.id === "" ? this.#findWithoutId(piece) : this.#findById(piece);
+  }
+
+  #findById(piece: CallPiece): OpenCall | undefined {
+    const { id, index } = piece;
+    const ofId = this.#calls.filter((call) => call.id === id);
+    const known = ofId.findLast((call) => call.index === index) ?? ofId.at(-1);
+    if (known === undefined) {
       // The id may come after the first piece. A call with another id is another call.
-      return index === undefined
-        ? undefined
-        : this.#calls.findLast((call) => call.index === index && call.id === "");
+      const begun = index === undefined ? undefined : this.#withIndex(index);
+      return begun?.id === "" && !this.#beginsAnother(begun, piece) ? begun : undefined;
     }
-    const candidate =
-      index === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.index === index);
-    const startsAnother =
-      name !== "" && candidate !== undefined && candidate.name !== "" && isObjectJson(candidate.json);
-    if (index === undefined && name !== "" && candidate?.name !== "") return undefined;
-    return startsAnother ? undefined : candidate;
+    const isElsewhere = index !== undefined && known.index !== undefined && known.index !== index;
+    // Servers give two calls the same id; and they send a call's pieces under a wrong index.
+    const isHead = isElsewhere && piece.name !== "" && !continues(known, piece);
+    return isHead || this.#beginsAnother(known, piece) ? undefined : known;
+  }
+
+  #findWithoutId(piece: CallPiece): OpenCall | undefined {
+    const { index, name } = piece;
+    const indexed = index === undefined ? undefined : this.#withIndex(index);
+    const call = indexed ?? this.#calls.at(-1);
+    if (call === undefined) return undefined;
+    if (indexed !== undefined) return this.#beginsAnother(indexed, piece) ? undefined : indexed;
+    // Of the last call, then, or the first piece of another.
+    if (name === "") return index !== undefined && isWhole(call.json) ? undefined : call;
+    const isRest = this.#joinedName(call, name) !== undefined && index === undefined && call.json === "";
+    return call.name === "" || isRest || (call.name === name && !isWhole(call.json) && continues(call, piece))
+      ? call
+      : undefined;
+  }
+
+  #withIndex(index: number): OpenCall | undefined {
+    return this.#calls.findLast((call) => call.index === index);
+  }
+
+  /** A name and arguments behind whole ones. A call that is sent twice is the same call. */
+  #beginsAnother(call: OpenCall, { name, json }: CallPiece): boolean {
+    if (name === "" || call.name === "") return false;
+    if (call.json === "") return this.#names.has(call.name) && name !== call.name;
+    return isWhole(call.json) && !(name === call.name && (json === "" || isRepeated(call.json, json)));
+  }
+
+  /** @returns undefined: the name has nothing to add */
+  #joinedName(call: OpenCall, name: string): string | undefined {
+    if (call.name === "" || name === "") return name === "" ? undefined : name;
+    // A name is whole once arguments come, or a tool has it.
+    if (call.json !== "" || this.#names.has(call.name)) return undefined;
+    const names = [...this.#names];
+    return [name.startsWith(call.name) ? name : "", call.name + name].find(
+      (joined) => joined !== "" && names.some((known) => known.startsWith(joined)),
+    );
   }
 
   #begin(index: number | undefined): OpenCall | undefined {
@@ -71,4 +130,29 @@ export class CallAccumulator {
     this.#calls.push(call);
     return call;
   }
+}
+
+const NO_ARGUMENTS = /^\s*(?:null\s*)?$/;
+
+/** Do these arguments go on with those of the call? */
+function continues({ json }: OpenCall, piece: CallPiece): boolean {
+  if (json === "") return piece.json !== "";
+  return (
+    piece.json !== "" && (isRepeated(json, piece.json) || (!isWhole(json) && !/^\s*\{/.test(piece.json)))
+  );
+}
+
+/** Some servers begin with `{}`, and some send all arguments so far each time: a piece cannot begin as its call does. */
+function joinedJson(before: string, piece: string): string {
+  if (piece === "" || isRepeated(before, piece)) return before;
+  const isReplaced = before.trim() === "{}" || (before.length >= 2 && piece.startsWith(before));
+  return isReplaced ? piece : before + piece;
+}
+
+function isRepeated(json: string, piece: string): boolean {
+  return piece.trim() === json.trim() && isWhole(json);
+}
+
+function isWhole(json: string): boolean {
+  return json.trimEnd().endsWith("}") && isObjectJson(json);
 }

@@ -1,29 +1,35 @@
 import { z } from "zod";
 
 /**
- * One event of a streamed answer, as loosely as real servers write it: fields are missing, null, or of another
- * shape than OpenAI documents. A server that ignores `stream` sends `message` where `delta` should be.
+ * One event of a streamed answer, read as loosely as real servers write it: any field may be missing, null, or of another
+ * shape than OpenAI documents, and one odd field voids none of the others.
  */
+export interface ChatChunk {
+  /** The visible text. */
+  readonly text: string;
+  readonly calls: readonly CallPiece[];
+  /** All that it holds of the answer: text, calls, thinking. */
+  readonly received: string;
+  /** It has a field beside the role: text, calls, or thinking under any name. */
+  readonly isAlive: boolean;
+  /** It has a `message` instead of a `delta`: the answer so far, or all of a body that is no stream. */
+  readonly isMessage: boolean;
+  /** It has `choices`, or an answer without them. */
+  readonly isCompletion: boolean;
+  readonly finish: Finish | undefined;
+  readonly usage: ReportedUsage;
+}
 
-const callPiece = z.object({
-  index: z.number().nullish(),
-  id: z.string().nullish(),
-  function: z
-    .object({
-      name: z.string().nullish(),
-      arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
-    })
-    .nullish(),
-});
+/** A piece of a tool call; what the server left out is empty. */
+export interface CallPiece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly json: string;
+}
 
-const contentPart = z.looseObject({ type: z.string().nullish(), text: z.string().nullish() });
-
-// Loose: the name of thinking varies (`reasoning_content`, `reasoning`, …), and only its presence matters.
-const delta = z.looseObject({
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
-  refusal: z.string().nullish(),
-  tool_calls: z.array(callPiece).nullish(),
-});
+/** Why an answer ended. `error`: the server broke it off. */
+export type Finish = "stop" | "length" | "filtered" | "error";
 
 /** The largest number that a column of the log takes. */
 const MAX_COUNT = 2 ** 31 - 1;
@@ -53,39 +59,115 @@ export const reportedUsage = z
   .nullish()
   .catch(undefined);
 
-export const chatChunk = z.object({
-  choices: z
-    .array(
-      z.object({ delta: delta.nullish(), message: delta.nullish(), finish_reason: z.string().nullish() }),
-    )
-    .nullish(),
-  usage: reportedUsage,
-  // vLLM's in-stream error has no `error` field.
-  object: z.string().nullish().catch(undefined),
-  message: z.string().nullish().catch(undefined),
-});
-
 export type ReportedUsage = z.infer<typeof reportedUsage>;
-export type ChatChunk = z.infer<typeof chatChunk>;
-export type CallPiece = z.infer<typeof callPiece>;
-export type ChatDelta = z.infer<typeof delta>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @returns what the event tells of an answer; nothing at all if it is no chat completion */
+export function readChunk(event: unknown): ChatChunk {
+  const fields = fieldsOf(event);
+  const listed = fields["choices"];
+  const choice = fieldsOf(Array.isArray(listed) ? listed.find((one) => isFields(one)) : (listed ?? event));
+  const isMessage = !isFields(choice["delta"]) && isFields(choice["message"]);
+  // The old completions have `text` beside the reason of the end.
+  const delta = fieldsOf(isMessage ? choice["message"] : (choice["delta"] ?? { content: choice["text"] }));
+  const calls = callPieces(delta);
+  return {
+    text: visibleText(delta),
+    calls,
+    received: received(delta, calls),
+    isAlive: isFilled(delta),
+    isMessage,
+    isCompletion: Array.isArray(listed) || isMessage || isFields(choice["delta"]),
+    finish: finishOf(choice["finish_reason"] ?? choice["finishReason"]),
+    usage: fields["usage"] == null ? undefined : reportedUsage.parse(fields["usage"]),
+  };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Servers send a first delta with empty content at once, which is no sign that the model is at work. */
+function isFilled(delta: Fields): boolean {
+  return Object.keys(delta).some((key) => key !== "role" && delta[key] != null && delta[key] !== "");
+}
+
+/** Pieces of calls. `function_call` is OpenAI's form before there were several calls; some servers write a call without `function`. */
+function callPieces({ tool_calls: listed, function_call: single }: Fields): readonly CallPiece[] {
+  if (listed == null && single == null) return [];
+  const all = Array.isArray(listed) ? listed : [listed];
+  const pieces = all.concat(isFields(single) ? { function: single } : []);
+  return pieces.filter((piece) => isFields(piece)).map((piece) => callPiece(piece));
+}
+
+function callPiece({ index, id, function: called, ...flat }: Fields): CallPiece {
+  const { name, arguments: given } = isFields(called) ? called : flat;
+  return {
+    index: indexOf(index),
+    id: typeof id === "number" ? String(id) : textOf(id),
+    // vLLM 0.13 leaves a marker of gpt-oss behind names (its issue 32587).
+    name: textOf(name).split("<|", 1)[0] ?? "",
+    json: typeof given === "object" && given !== null ? JSON.stringify(given) : textOf(given),
+  };
+}
+
+function indexOf(value: unknown): number | undefined {
+  const index = typeof value === "string" && /^\d{1,4}$/.test(value) ? Number(value) : value;
+  return typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined;
+}
+
+const LENGTH = /^(?:length|max_?tokens|max_output_tokens|model_length|max_length)$/;
+/** OpenAI, Gemini, Zhipu, Anthropic through gateways. */
+const FILTERED =
+  /^(?:content_?filter(?:ed)?|safety|recitation|prohibited_content|blocklist|spii|sensitive|refusal)$/;
+/** OpenRouter, Zhipu, DeepSeek, SGLang, Gemini. */
+const BROKEN_OFF =
+  /^(?:error|network_error|insufficient_system_resource|abort(?:ed)?|cancell?ed|malformed_function_call)$/;
+/** Some servers send these with each piece. */
+const NO_FINISH = /^(?:null|none|undefined|finish_reason_unspecified)?$/;
+
+/** The reason of the end in any form; what says that there is an end, and not why, counts as `stop`. */
+function finishOf(told: unknown): Finish | undefined {
+  if (isFields(told)) return finishOf(told["type"] ?? told["reason"]);
+  if (typeof told !== "string")
+    return told === true || (typeof told === "number" && told > 0) ? "stop" : undefined;
+  const reason = told.trim().toLowerCase();
+  if (NO_FINISH.test(reason)) return undefined;
+  if (LENGTH.test(reason)) return "length";
+  if (FILTERED.test(reason)) return "filtered";
+  return BROKEN_OFF.test(reason) ? "error" : "stop";
+}
 
 /**
- * All that a delta holds of an answer: text, names and arguments of calls, thinking. Servers send the same thinking under two names, and
- * as a list beside it: it counts once.
+ * All that a delta holds of an answer. Servers send the same thinking under two names, and as a list beside it: it counts
+ * once.
  */
-export function receivedText({ content, refusal, tool_calls: calls, ...others }: ChatDelta): string {
-  const ofCalls = (calls ?? []).map(({ function: called }) => {
-    const given = called?.arguments ?? "";
-    return (called?.name ?? "") + (typeof given === "string" ? given : JSON.stringify(given));
-  });
+function received(delta: Fields, calls: readonly CallPiece[]): string {
   let thinking = "";
-  for (const [key, value] of Object.entries(others)) {
-    const text = key === "role" ? "" : textIn(value);
+  for (const key of Object.keys(delta)) {
+    const text = NOT_THINKING.has(key) ? "" : textIn(delta[key]);
     if (text.length > thinking.length) thinking = text;
   }
-  return textIn(content) + (refusal ?? "") + ofCalls.join("") + thinking;
+  const ofCalls = calls.map(({ name, json }) => name + json).join("");
+  return textIn(delta["content"]) + textOf(delta["refusal"]) + ofCalls + thinking;
 }
+
+const NOT_THINKING: ReadonlySet<string> = new Set([
+  "role",
+  "content",
+  "refusal",
+  "tool_calls",
+  "function_call",
+]);
 
 /** A text, or the texts of a list of parts. */
 function textIn(value: unknown): string {
@@ -95,15 +177,20 @@ function textIn(value: unknown): string {
 }
 
 function partIn(part: unknown): unknown {
-  if (typeof part !== "object" || part === null) return part;
-  if ("text" in part && part.text != null) return part.text;
-  return "thinking" in part ? part.thinking : undefined;
+  if (!isFields(part)) return part;
+  return part["text"] ?? part["thinking"];
 }
 
-/** The text of a delta. Mistral's reasoning models send parts; only parts of type `text` are visible. */
-export function deltaText({ content, refusal }: ChatDelta): string {
-  if (Array.isArray(content)) {
-    return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
-  }
-  return (content ?? "") + (refusal ?? "");
+/** The text of a delta. Mistral's reasoning models send parts, of which those of thinking are not visible. */
+function visibleText({ content, refusal }: Fields): string {
+  if (typeof content === "string") return content + textOf(refusal);
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
+  return parts.map((part) => visiblePart(part)).join("") + textOf(refusal);
 }
+
+function visiblePart(part: unknown): string {
+  if (!isFields(part)) return textOf(part);
+  return VISIBLE_PART.test(textOf(part["type"])) ? textOf(part["text"]) : "";
+}
+
+const VISIBLE_PART = /^(?:(?:output_)?text)?$/;

@@ -2,10 +2,11 @@ import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { APIError } from "openai";
 import { TimeSlice } from "../../async/cooperative.ts";
-import { abandon, drain, streamOf } from "../http/node-fetch.ts";
+import { abandon, drain, packingOf, streamOf } from "../http/node-fetch.ts";
+import { unpacked } from "../http/unpacked.ts";
 
 /** The last event of a stream, by convention. */
-const DONE = "[DONE]";
+const DONE = /^[\s"]*\[DONE\][\s"]*$/i;
 
 /**
  * Limit, in characters, of one event and of one line. No server sends as much; an endless event would fill
@@ -58,24 +59,33 @@ export class StreamBudget {
 }
 
 /**
- * The parsed events of a streamed answer, until its `[DONE]` or its end. The client's own reader is not used:
- * it goes over web streams and copies each event three times.
+ * The parsed events of an answer, until its `[DONE]` or its end: of an event stream, of JSON lines, or the one event of a body
+ * that is no stream, whatever its content type says. The client's own reader is not used: it goes over web streams and copies
+ * each event three times.
  * @param budget the caller calls its `earn` for each event that is part of an answer
+ * @param onDone called at `[DONE]`
  * @throws APIError if the server reports an error in mid-stream; SyntaxError if an event is not JSON or too
  * long, or if the budget is spent
  */
-export async function* chatEvents(response: Response, budget = new StreamBudget()): AsyncGenerator {
+export async function* chatEvents(
+  response: Response,
+  budget = new StreamBudget(),
+  onDone: () => void = () => undefined,
+): AsyncGenerator {
   let isDone = false;
   try {
-    for await (const { name, data } of serverSentEvents(streamOf(response), budget)) {
-      if (data === DONE) {
+    const bytes = await unpacked(withoutDestroying(streamOf(response)), packingOf(response));
+    for await (const { name, data } of serverSentEvents(bytes, budget)) {
+      if (DONE.test(data)) {
         isDone = true;
+        onDone();
         return;
       }
-      const event = parse(data);
-      const error = errorIn(event, name);
-      if (error !== undefined) throw new APIError(undefined, error, undefined, response.headers);
-      yield event;
+      for (const event of parse(data)) {
+        const error = errorIn(event, name);
+        if (error !== undefined) throw new APIError(undefined, error, undefined, response.headers);
+        yield event;
+      }
     }
     isDone = true;
   } finally {
@@ -84,18 +94,29 @@ export async function* chatEvents(response: Response, budget = new StreamBudget(
   }
 }
 
-function parse(data: string): unknown {
+/** Gemini's own streams are one list of events. Words that are no JSON, as some servers send to keep a connection alive, are no event. */
+function parse(data: string): readonly unknown[] {
+  const event = jsonIn(data);
+  if (event !== undefined) return Array.isArray(event) ? event : [event];
+  if (JSON_BEGINS.test(data)) throw new SyntaxError("malformed JSON in the event stream");
+  return [];
+}
+
+/** @returns undefined if it is no JSON */
+function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(data);
+    return JSON.parse(text);
   } catch {
-    throw new SyntaxError("malformed JSON in the event stream");
+    return undefined;
   }
 }
 
 function errorIn(event: unknown, name: string): object | undefined {
   if (typeof event !== "object" || event === null) return undefined;
   const inner = "error" in event ? event.error : undefined;
-  if (name === "error") return typeof inner === "object" && inner !== null ? inner : event;
+  // vLLM's error in a stream has no `error` field.
+  if (name === "error" || ("object" in event && event.object === "error"))
+    return typeof inner === "object" && inner !== null ? inner : event;
   if (typeof inner === "string" && inner !== "") return { message: inner };
   return typeof inner === "object" && inner !== null ? { usage: usageIn(event), ...inner } : undefined;
 }
@@ -108,36 +129,80 @@ interface ServerSentEvent {
   /** "" if it has none. */
   readonly name: string;
   readonly data: string;
+  /** Of its data. */
+  readonly lines: number;
+  readonly length: number;
 }
 
 /**
- * Server-sent events (HTML standard, 9.2.6). The last event counts even without its empty line. An event
- * without data is dropped.
+ * Server-sent events (HTML standard, 9.2.6), and JSON without their frame. The last event counts even without its empty line.
+ * An event without data is dropped.
  * @throws SyntaxError if an event is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
  */
 async function* serverSentEvents(
   bytes: AsyncIterable<Uint8Array>,
   budget: StreamBudget,
 ): AsyncGenerator<ServerSentEvent> {
-  let name = "";
-  let data: string[] = [];
-  let length = 0;
+  const events = new EventLines();
   for await (const line of lines(bytes, budget)) {
-    if (line === "") {
-      if (data.some((piece) => piece !== "")) {
-        budget.complete(data.length, length);
-        yield { name, data: data.join("\n") };
-      }
-      name = "";
-      data = [];
-      length = 0;
-    } else if (line.startsWith("data:")) {
-      data.push(valueOf(line, 5));
-      length += line.length;
-      refuseEndless(length);
-    } else if (line.startsWith("event:")) name = valueOf(line, 6);
+    const event = events.push(line);
+    if (event === undefined) continue;
+    budget.complete(event.lines, event.length);
+    yield event;
   }
-  if (data.some((piece) => piece !== "")) yield { name, data: data.join("\n") };
+  const last = events.take();
+  if (last !== undefined) yield last;
+}
+
+const JSON_BEGINS = /^\s*[[{]/;
+
+/** Puts the lines of an event together. */
+class EventLines {
+  #name = "";
+  #data: string[] = [];
+  #length = 0;
+  /** The body begins with JSON: its lines belong together as long as none of them is whole. Undefined: nothing has come yet. */
+  #isBare: boolean | undefined;
+
+  /** @returns the event that is complete with this line */
+  push(line: string): ServerSentEvent | undefined {
+    if (line === "") return this.#isBare === true ? undefined : this.take();
+    if (!line.startsWith(":")) this.#isBare ??= JSON_BEGINS.test(line);
+    if (line.startsWith("data:")) {
+      // Some servers send no empty line between two events.
+      const [only] = this.#data;
+      const before = this.#data.length === 1 && isWhole(only) ? this.take() : undefined;
+      this.#add(line, 5);
+      return before;
+    }
+    if (line.startsWith("event:")) this.#name = valueOf(line, 6);
+    // A server that breaks off may send its error as a line without `data:`.
+    else if (this.#data.length === 0 && JSON_BEGINS.test(line) && isWhole(line)) {
+      this.#add(line);
+      return this.take();
+    } else if (this.#isBare === true) this.#add(line);
+    return undefined;
+  }
+
+  /** @returns what has come of the event, if it has data */
+  take(): ServerSentEvent | undefined {
+    const data = this.#data.join("\n");
+    const event = { name: this.#name, data, lines: this.#data.length, length: this.#length };
+    this.#name = "";
+    this.#data = [];
+    this.#length = 0;
+    return data.trim() === "" ? undefined : event;
+  }
+
+  #add(line: string, from = 0): void {
+    this.#data.push(from === 0 ? line : valueOf(line, from));
+    this.#length += line.length;
+    refuseEndless(this.#length);
+  }
+}
+
+function isWhole(data: string | undefined): boolean {
+  return data !== undefined && (DONE.test(data) || jsonIn(data) !== undefined);
 }
 
 function refuseEndless(length: number): void {
@@ -155,15 +220,17 @@ async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): A
   const slice = new TimeSlice();
   /** The unfinished line. Only new text is searched for its end: a line may come byte by byte. */
   let begun = "";
-  let heldCr = "";
+  /** Of the text so far; "" at its beginning. */
+  let lastLetter = "";
   let askedAt = performance.now();
-  for await (const chunk of withoutDestroying(bytes)) {
+  for await (const chunk of bytes) {
     // Other work ran during a wait.
     if (performance.now() - askedAt > WAITED_MS) slice.beginAnew();
-    const text = heldCr + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    // A CR at the very end may be half of a line end: it waits for the next chunk.
-    heldCr = text.endsWith("\r") ? "\r" : "";
-    const [first = "", ...further] = text.slice(0, text.length - heldCr.length).split(LINE_END);
+    const text = decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    // A line ends with its CR: the LF behind it is no second end.
+    const isSkipped = text !== "" && SKIPPED_BEHIND.get(lastLetter) === text[0];
+    const [first = "", ...further] = text.slice(isSkipped ? 1 : 0).split(LINE_END);
+    lastLetter = text.at(-1) ?? lastLetter;
     begun += first;
     refuseEndless(begun.length);
     // A chunk counts as a line: a line may come byte by byte.
@@ -177,9 +244,14 @@ async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): A
     if (slice.isOver) await slice.next();
     askedAt = performance.now();
   }
-  yield* (begun + heldCr + decoder.end()).split(LINE_END);
+  yield* (begun + decoder.end()).split(LINE_END);
 }
 
+/** By the letter before it, with "" for the beginning: a byte order mark, and the second half of a line's end. */
+const SKIPPED_BEHIND: ReadonlyMap<string, string> = new Map([
+  ["", "\uFEFF"],
+  ["\r", "\n"],
+]);
 /** Milliseconds; a longer wait was for the server. */
 const WAITED_MS = 1;
 const LINE_END = /\r\n?|\n/;

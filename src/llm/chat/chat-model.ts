@@ -1,31 +1,84 @@
 import { APIError, OpenAI } from "openai";
+import { z } from "zod";
 
+import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
-import { chatChunk, reportedUsage } from "./chat-chunk.ts";
-import type { ChatChunk } from "./chat-chunk.ts";
+import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
-import type { CacheRule } from "../caches/rules.ts";
-import { chatRequestBody, correctedDialect, initialDialect } from "./chat-request.ts";
-import type { ChatServer, Dialect } from "./chat-request.ts";
+import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
+import type { ChatServer } from "./chat-request.ts";
+import { chatWire } from "./chat-wire.ts";
 import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
+import { RefusedFields } from "../catalog/refused-fields.ts";
+import {
+  type Api,
+  describeRefused,
+  type Dialect,
+  dialectFor,
+  lessonsOf,
+  type Refusal,
+  type Refused,
+  refusesTools,
+} from "../dialect.ts";
 import { ModelError } from "../model.ts";
 import type { AttemptProgress } from "../http/model-failure.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, TokenUsage } from "../model.ts";
+import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, TokenUsage } from "../model.ts";
+import { messagesWire } from "../messages/messages-wire.ts";
+import { responsesWire } from "../responses/responses-wire.ts";
+import type { Wire, WireReader } from "../wire.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
-/** Corrections per call, as many as a dialect has fields; the next refusal stands. */
-const MAX_CORRECTIONS = 8;
-
-const JSON_BODY = { "content-type": "application/json" };
+/** Corrections per call; a dialect has fewer things to correct. */
+const MAX_CORRECTIONS = 12;
 
 /**
- * A model server with one attempt per call. The only retry leaves out or changes a field that the server
- * refused; a correction that led to an answer is kept per model.
+ * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
+ * refused: each of these once, and none is ever sent to this model again.
+ * @param refused what the server's models have refused so far; default: nothing
  */
-export function createChatModel(server: ChatServer): Model {
+export function createChatModel(server: ChatServer, refused = new RefusedFields()): Model {
+  const wires = wiresOf(server);
+  const mayChangeApi = (server.api ?? "auto") === "auto";
+  return {
+    async answer(request, options) {
+      const name = nameAtServer(request.model, server);
+      const base = initialDialect(name, server);
+      const tried: Refused[] = [];
+      for (;;) {
+        // What the operator says of the API goes over what was learned of it.
+        const known = [...refused.of(name), ...tried].filter(({ field }) => mayChangeApi || field !== "api");
+        const dialect = dialectFor(base, known);
+        const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
+        const wire = wires[dialect.api];
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
+        try {
+          const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
+          refused.learn(name, tried);
+          return answer;
+        } catch (error) {
+          const failure = classifyFailure(error, request, new Date());
+          const refusal = refusalIn(failure);
+          if (refusal === undefined) throw failure;
+          const limit = outputLimitOf(request, dialect);
+          const fields = Object.keys(body);
+          const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
+          if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
+          // Words alone are believed after an answer: they may quote what a person wrote about such a field.
+          if (refusal.param !== "") refused.learn(name, lessons);
+          tried.push(...lessons);
+        }
+      }
+    },
+  };
+}
+
+function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
   const client = new OpenAI({
     baseURL: server.baseUrl,
     // The client insists on a key; servers without one ignore it.
@@ -36,45 +89,66 @@ export function createChatModel(server: ChatServer): Model {
     // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
+    defaultHeaders: server.headers ?? {},
     fetch: chatFetch,
   });
-  const dialects = new Map<string, Dialect>();
-  return {
-    async answer(request, options) {
-      let dialect = dialects.get(request.model) ?? initialDialect(request.model, server);
-      for (let corrections = 0; ; corrections++) {
-        try {
-          const answer = await attempt(client, server, request, dialect, options);
-          // Only after an answer: a refusal may quote what a person wrote about such a field.
-          if (corrections > 0) dialects.set(request.model, dialect);
-          return answer;
-        } catch (error) {
-          const failure = classifyFailure(error, request, new Date());
-          const corrected =
-            failure.kind === "rejected" ? correctedDialect(dialect, failure.message) : undefined;
-          if (corrected === undefined || corrections >= MAX_CORRECTIONS) throw failure;
-          dialect = corrected;
-        }
-      }
-    },
-  };
+  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+}
+
+/** Only its own API can read what a model has thought. */
+function thoughtsFor({ model, thoughts = [] }: ModelRequest, { api }: Dialect): readonly Thoughts[] {
+  return thoughts.filter((one) => one.model === model && one.api === api);
+}
+
+function withoutFields(body: object, fields: readonly string[]): object {
+  return fields.length === 0
+    ? body
+    : Object.fromEntries(Object.entries(body).filter(([key]) => !fields.includes(key)));
+}
+
+/** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
+function refusalIn(failure: ModelError): Refusal | undefined {
+  const { kind, status } = failure;
+  let cause: unknown = failure.cause;
+  while (cause instanceof ModelError) cause = cause.cause;
+  if (!(cause instanceof APIError)) return undefined;
+  const { message } = refusedBody.safeParse(cause.error).data ?? {};
+  const words = message ?? cause.message.replace(/^\d{3} /, "");
+  if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
+  const { code, type, param } = cause;
+  return { status: status ?? null, code: code ?? "", type: type ?? "", param: param ?? "", words };
+}
+
+const refusedBody = z.object({ message: z.string() });
+
+/** A refusal, with what was tried before it. */
+function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
+  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
+  return failure.withMessage(failure.message, brief);
+}
+
+/** What is sent, and by what. */
+interface Outgoing {
+  readonly wire: Wire;
+  readonly body: object;
+  readonly api: Api;
 }
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
-  client: OpenAI,
+  outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,
-  dialect: Dialect,
   options: ModelCallOptions,
 ): Promise<ModelAnswer> {
   options.onAttempt?.(request.model);
   const startedAt = performance.now();
-  const call = new Attempt(request, options, startedAt, server.cacheRule?.(request.model));
+  const call = new Attempt(request, options, startedAt);
   using watchdog = new Watchdog(options.signal, server.timeouts);
   let failure: ModelError | undefined;
   try {
-    return await call.run(client, dialect, watchdog);
+    return await call.run(outgoing, watchdog);
   } catch (error) {
     failure = verdict(error, request, options.signal, watchdog, server.apiKey);
     throw failure;
@@ -82,6 +156,7 @@ async function attempt(
     notify(options.onCall, {
       model: request.model,
       outcome: failure?.kind ?? "answered",
+      reason: failure?.reason,
       usage: call.usage,
       isPaid: failure === undefined || isPaidFailure(failure, call.progress),
       receivedTokens: failure === undefined && call.usage !== undefined ? 0 : call.receivedTokens,
@@ -109,7 +184,6 @@ function verdict(
 class Attempt {
   firstTokenMs: number | undefined;
   readonly #request: ModelRequest;
-  readonly #rule: CacheRule | undefined;
   readonly #options: ModelCallOptions;
   readonly #startedAt: number;
   readonly #answer: AnswerAccumulator;
@@ -117,14 +191,8 @@ class Attempt {
   #progress: AttemptProgress = "begun";
   #usageOfError: TokenUsage | undefined;
 
-  constructor(
-    request: ModelRequest,
-    options: ModelCallOptions,
-    startedAt: number,
-    rule: CacheRule | undefined,
-  ) {
+  constructor(request: ModelRequest, options: ModelCallOptions, startedAt: number) {
     this.#request = request;
-    this.#rule = rule;
     this.#options = options;
     this.#startedAt = startedAt;
     this.#answer = new AnswerAccumulator(request);
@@ -142,37 +210,41 @@ class Attempt {
     return this.receivedTokens > 0 ? "answering" : this.#progress;
   }
 
-  async run(client: OpenAI, dialect: Dialect, watchdog: Watchdog): Promise<ModelAnswer> {
+  async run({ wire, body, api }: Outgoing, watchdog: Watchdog): Promise<ModelAnswer> {
     watchdog.signal.throwIfAborted();
+    const reader = wire.reader();
     try {
-      const body = JSON.stringify(chatRequestBody(this.#request, dialect, this.#rule));
       const { signal } = watchdog;
-      // A text: the client's encoder would go over an object several times.
-      const response = await client
-        .post("/chat/completions", {
-          body,
-          headers: JSON_BODY,
-          signal,
-          stream: true,
-          fetchOptions: whenSent(() => (this.#progress = "sent")),
-        })
-        .asResponse();
+      const fetchOptions = whenSent(() => (this.#progress = "sent"));
+      const response = await wire.post(JSON.stringify(body), { signal, fetchOptions });
       this.#progress = "accepted";
       const budget = new StreamBudget();
-      await this.#read(chatEvents(response, budget), budget, watchdog);
+      const events = chatEvents(response, budget, () => this.#answer.done());
+      await this.#read(events, reader, budget, watchdog);
     } catch (error) {
       if (error instanceof APIError) this.#usageOfError = usageIn(error);
       // A complete answer stays valid if the connection fails after it.
       if (!this.#answer.isFinished || this.#options.signal.aborted) throw error;
     }
     this.#options.signal.throwIfAborted();
-    return this.#complete(watchdog);
+    const answer = this.#complete(watchdog);
+    const items = reader.thoughts();
+    if (api === "chat" || items.length === 0 || answer.calls.length === 0) return answer;
+    const callIds = answer.calls.map(({ id }) => id);
+    return { ...answer, thoughts: { model: this.#request.model, api, callIds, items } };
   }
 
-  async #read(stream: AsyncIterable<unknown>, budget: StreamBudget, watchdog: Watchdog): Promise<void> {
+  async #read(
+    stream: AsyncIterable<unknown>,
+    reader: WireReader,
+    budget: StreamBudget,
+    watchdog: Watchdog,
+  ): Promise<void> {
     for await (const event of stream) {
       this.#events++;
-      const { isAlive, isAnswer, text, voided } = this.#answer.add(this.#parse(event));
+      const chunk = reader.chunk(event);
+      if (chunk === undefined) continue;
+      const { isAlive, isAnswer, text, voided } = this.#answer.add(readChunk(chunk));
       if (isAlive) budget.earn();
       if (isAnswer) this.firstTokenMs ??= performance.now() - this.#startedAt;
       if (voided) notify(this.#options.onRestart);
@@ -182,19 +254,7 @@ class Attempt {
       // Leaving the loop ends the request.
       if (this.#answer.isOverlong) return;
     }
-  }
-
-  #parse(event: unknown): ChatChunk {
-    const { model } = this.#request;
-    const { data: chunk, error } = chatChunk.safeParse(event);
-    if (chunk === undefined) {
-      throw new ModelError("unavailable", model, "the server sent something that is no chat completion", {
-        cause: error,
-      });
-    }
-    if (chunk.object === "error")
-      throw new ModelError("unavailable", model, chunk.message ?? "error in mid-stream");
-    return chunk;
+    this.#answer.closed();
   }
 
   #complete(watchdog: Watchdog): ModelAnswer {
@@ -207,9 +267,24 @@ class Attempt {
       throw new ModelError("unavailable", model, "the server ended its answer with an error");
     }
     const rest = accumulated.end();
-    if (rest !== "") notify(this.#options.onText, rest);
+    if (rest.voided) notify(this.#options.onRestart);
+    if (rest.text !== "") notify(this.#options.onText, rest.text);
     const answer = accumulated.answer(model);
     if (answer !== undefined) return answer;
+    if (accumulated.finishReason === "filtered") {
+      const why = "the provider's filter ended the answer before its first word";
+      throw new ModelError("rejected", model, why, { reason: "moderation" });
+    }
+    const window =
+      accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
+    if (window !== undefined) {
+      const why = `the request has filled the model's window of ${window} tokens, and left nothing for an answer`;
+      throw new ModelError("context_length", model, why, {
+        window,
+        isSurelySize: true,
+        windowSource: "measured",
+      });
+    }
     const reason =
       accumulated.finishReason === "length" || accumulated.isOverlong
         ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
@@ -221,8 +296,24 @@ class Attempt {
     if (watchdog.verdict !== undefined) return watchdog.verdict;
     return this.#events === 0
       ? "the server's answer holds no events: does base_url point at an OpenAI-compatible API (most end in /v1)?"
-      : "the stream ended before the answer did";
+      : this.#answer.isBegun
+        ? "the stream ended before the answer did"
+        : "the server sent something that is no chat completion";
   }
+}
+
+/** An answer that was cut after so few tokens, far from the limit that was asked for, was cut by the window. */
+const FEW_TOKENS = 16;
+
+/**
+ * The window that has ended an answer without a word (LM Studio, vLLM behind some gateways): all that it holds was counted.
+ * @returns tokens; undefined: the limit of the answer may have ended it
+ */
+function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): number | undefined {
+  if (usage === undefined || usage.promptTokens < MIN_WINDOW) return undefined;
+  const { promptTokens, completionTokens } = usage;
+  const isFarFromLimit = completionTokens <= Math.min(FEW_TOKENS, maxOutputTokens / 4);
+  return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
 /** What a server reports with an error. */

@@ -11,118 +11,79 @@ import { type CacheMarks, cacheMarks, type MarkedPart, markedParts, type PartEnd
 import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { Api, Dialect, Effort } from "../dialect.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
 
-/** An OpenAI-compatible server (Chat Completions). */
+/** A model server. */
 export interface ChatServer {
+  /** What its models' names begin with: `NAME/`. Default: nothing. */
+  readonly prefix?: string;
+  /** The table that configures it, for messages to the operator. Default: `llm`. */
+  readonly table?: string;
+  /** Sent with each request, beside those of the API. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** With the version, as `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   /** Undefined: the server wants none. */
   readonly apiKey: string | undefined;
+  /** How it is spoken to; `auto` learns that of refusals. Default: `auto`. */
+  readonly api?: Api | "auto";
   /** OpenAI's own server, which takes other fields than the compatible ones. */
   readonly isOpenAi: boolean;
+  /** Anthropic's own server. Default: it is not. */
+  readonly isAnthropic?: boolean;
   /** It knows `prompt_cache_key`. */
   readonly takesCacheKey: boolean;
   /** How it caches this model's requests; undefined: no request is marked. */
-  readonly cacheRule?: (model: string) => CacheRule;
+  readonly cacheRule?: (model: string, api: Api) => CacheRule;
   readonly timeouts: ModelTimeouts;
 }
 
-/**
- * The form in which a model takes the fields that differ between "OpenAI-compatible" servers. A refusal
- * corrects a field. A correction that led to an answer is kept for the life of the process.
- */
-export interface Dialect {
-  readonly outputLimit: "max_tokens" | "max_completion_tokens";
-  /** The largest output limit that the server takes. */
-  readonly outputCap: number | undefined;
-  readonly takesStreamOptions: boolean;
-  readonly takesTemperature: boolean;
-  readonly takesTools: boolean;
-  /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
-  readonly takesCacheKey: boolean;
-  /** Takes the marks of its cache on a part of a message's text. */
-  readonly takesCacheMarkers: boolean;
-  /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
-  readonly takesUserBehindTool: boolean;
-  /** Sent as `reasoning_effort`. */
-  readonly reasoning: "none" | undefined;
+/** A model as its server calls it. */
+export function nameAtServer(model: string, { prefix = "" }: Pick<ChatServer, "prefix">): string {
+  return model.startsWith(prefix) ? model.slice(prefix.length) : model;
 }
 
+/** Models of OpenAI that think, by its model pages, read in November 2026. */
+const REASONING = /^(?:gpt-[5-9](?!.*chat)|o\d)/;
+/** Those of them that take tools, or requests at all, on Responses alone. */
+const ON_RESPONSES = /^gpt-(?:5\.[4-9]|[6-9])|^(?:gpt-5|o\d).*-(?:pro|codex|deep-research)/;
+
 /**
- * OpenAI's current models refuse `max_tokens`; every other server knows it. On Chat Completions, gpt-5.4 and
- * later take tools only with `reasoning_effort: "none"`. Also, an answer that a person waits for should not
- * spend its output limit on thinking. Source: the providers' model pages and their refusals, read in November
- * 2026.
+ * What is sent to a model that has refused nothing. OpenAI's current models refuse `max_tokens`; every other server knows it. With tools,
+ * gpt-5.4 and later think on Responses alone; where the configuration wants Chat Completions they are asked not to. An answer that a
+ * person waits for should not spend its output limit on thinking, and a model that thinks takes no temperature. Source: the providers'
+ * model pages and their refusals, read in November 2026.
  */
-export function initialDialect(
-  model: string,
-  { isOpenAi, takesCacheKey, cacheRule }: Pick<ChatServer, "isOpenAi" | "takesCacheKey" | "cacheRule">,
-): Dialect {
-  const marks = cacheRule?.(model).marks ?? "none";
+export function initialDialect(model: string, server: DialectServer): Dialect {
+  const { isOpenAi, isAnthropic = false, api: wanted = "auto" } = server;
+  const isThinking = isOpenAi && REASONING.test(model);
+  const own = isAnthropic ? "messages" : isOpenAi && ON_RESPONSES.test(model) ? "responses" : "chat";
+  const api = wanted === "auto" ? own : wanted;
+  const marks = server.cacheRule?.(model, api).marks ?? "none";
   return {
+    api,
     outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
     outputCap: undefined,
     takesStreamOptions: true,
-    takesTemperature: true,
+    takesTemperature: !(isThinking && api === "responses"),
     takesTools: true,
     // Breakpoints are matched reliably only under a key (OpenAI's guide to prompt caching, read in November 2026).
-    takesCacheKey: takesCacheKey || marks === "breakpoints",
+    takesCacheKey: server.takesCacheKey || marks === "breakpoints",
     takesCacheMarkers: marks !== "none",
     takesUserBehindTool: true,
-    reasoning: isOpenAi && /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined,
+    reasoning: effortFor(model, api, isThinking),
+    without: [],
   };
 }
 
-/**
- * The dialect that a refusal asks for.
- * @param refusal the server's own words
- * @returns undefined if the refusal is about something else
- */
-export function correctedDialect(dialect: Dialect, refusal: string): Dialect | undefined {
-  const cap = outputCapIn(refusal);
-  if (cap !== undefined && (dialect.outputCap === undefined || cap < dialect.outputCap)) {
-    return { ...dialect, outputCap: cap };
-  }
-  if (/reasoning_effort/i.test(refusal)) return correctedReasoning(dialect, refusal);
-  if (dialect.outputLimit === "max_tokens" && /max_completion_tokens/i.test(refusal)) {
-    return { ...dialect, outputLimit: "max_completion_tokens" };
-  }
-  if (dialect.outputLimit === "max_completion_tokens" && /max_completion_tokens/i.test(refusal)) {
-    return { ...dialect, outputLimit: "max_tokens" };
-  }
-  if (dialect.takesStreamOptions && /stream_options|include_usage/i.test(refusal)) {
-    return { ...dialect, takesStreamOptions: false };
-  }
-  if (dialect.takesTemperature && /temperature/i.test(refusal))
-    return { ...dialect, takesTemperature: false };
-  if (dialect.takesCacheKey && /prompt_cache_key/i.test(refusal)) return { ...dialect, takesCacheKey: false };
-  if (dialect.takesCacheMarkers && NO_MARKERS.test(refusal)) return { ...dialect, takesCacheMarkers: false };
-  if (dialect.takesUserBehindTool && /unexpected role '?user'? after role '?tool'?/i.test(refusal))
-    return { ...dialect, takesUserBehindTool: false };
-  if (dialect.takesTools && NO_TOOLS.test(refusal)) return { ...dialect, takesTools: false };
-  return undefined;
-}
+type DialectServer = Pick<ChatServer, "isOpenAi" | "isAnthropic" | "api" | "takesCacheKey" | "cacheRule">;
 
-/** Ollama; OpenRouter; vLLM started without a tool parser; others. */
-const NO_TOOLS =
-  /does not support tools|support tool use|enable-auto-tool-choice|(?:tools?|function calling) (?:is|are) not supported/i;
-
-/** Servers that name the field, or that want a message's text as a text and not in parts (pydantic's words). */
-const NO_MARKERS = /cache_control|prompt_cache_(?:options|breakpoint)|valid string/i;
-
-function correctedReasoning(dialect: Dialect, refusal: string): Dialect | undefined {
-  if (dialect.reasoning === "none") return { ...dialect, reasoning: undefined };
-  return /tools/i.test(refusal) ? { ...dialect, reasoning: "none" } : undefined;
-}
-
-/** "supports at most 16384 completion tokens" (OpenAI), "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens" (Anthropic). */
-function outputCapIn(refusal: string): number | undefined {
-  const match =
-    /at most (\d+) (?:completion|output) tokens/i.exec(refusal) ??
-    /> (\d+), which is the maximum allowed number of output tokens/i.exec(refusal);
-  return match?.[1] === undefined ? undefined : Number(match[1]);
+function effortFor(model: string, api: Api, isThinking: boolean): Effort | undefined {
+  if (!isThinking) return undefined;
+  if (api === "responses") return "low";
+  return /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined;
 }
 
 /** The body of a streamed Chat Completions request. */
@@ -131,7 +92,6 @@ export function chatRequestBody(
   dialect: Dialect,
   rule?: CacheRule,
 ): ChatCompletionCreateParamsStreaming {
-  const limit = Math.min(request.maxOutputTokens, dialect.outputCap ?? Number.POSITIVE_INFINITY);
   const hasTools = dialect.takesTools && request.tools.length > 0;
   const marks = chatMarks(request, dialect.takesCacheMarkers ? rule : undefined);
   return {
@@ -143,7 +103,7 @@ export function chatRequestBody(
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
     stream: true,
-    [dialect.outputLimit]: limit,
+    ...(dialect.outputLimit !== undefined && { [dialect.outputLimit]: outputLimitOf(request, dialect) }),
     ...(dialect.takesStreamOptions && { stream_options: { include_usage: true } }),
     ...(dialect.takesTemperature &&
       request.temperature !== undefined && { temperature: request.temperature }),
@@ -158,6 +118,14 @@ export function chatRequestBody(
       tool_choice: request.toolChoice,
     }),
   };
+}
+
+/** Tokens of the longest answer to ask for. */
+export function outputLimitOf(
+  { maxOutputTokens }: Pick<ModelRequest, "maxOutputTokens">,
+  { outputCap = Infinity }: Pick<Dialect, "outputCap">,
+): number {
+  return Math.min(maxOutputTokens, outputCap);
 }
 
 /** Says nothing; some servers refuse an empty text. */
@@ -233,6 +201,6 @@ function callParam({ id, name, arguments: json }: ToolCall) {
 }
 
 /** In the form that OpenAI takes: it would refuse each later request with one invalid name. */
-function functionName(name: string): string {
+export function functionName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }

@@ -1,6 +1,58 @@
-const OPENING = ["<think>", "<thinking>"] as const;
-/** Alone on its line: an answer that only mentions the tag stays whole. */
-const LONE_CLOSING = "\n</think>\n";
+import { MarkdownPlace } from "./markdown-place.ts";
+
+/**
+ * The marks round thoughts, as models and servers write them: Qwen, DeepSeek, Claude, Seed and others (`<think>`), Mistral
+ * (`[THINK]`), Kimi, OpenThinker, Cohere, gpt-oss through servers that do not read its channels, Gemma. One family's end ends
+ * the thoughts of another, since models mix them. Source: the models' chat templates and vLLM's parsers of reasoning, read in
+ * November 2026.
+ */
+const NAME =
+  "(?:[a-z]{1,12}[:_])?(?:[Tt]hink(?:ing)?|[Tt]houghts?|[Rr]easoning|[Rr]eflection|[Ss]cratchpad|ant[Tt]hinking|THINK(?:ING)?|(?:REASONING_)?SCRATCHPAD)";
+const CHANNEL = String.raw`(?:<\|start\|>assistant)?<\|channel\|>`;
+const MESSAGE = String.raw`[^<]{0,80}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>`;
+const OPENINGS = [
+  String.raw`<\|?${NAME}(?:\s[^<>]{0,80})?\|?>`,
+  String.raw`\[THINK\]|◁think▷|<\|(?:begin_of_thought|START_THINKING)\|>|<\|channel>thought|<unused94>`,
+  `${CHANNEL}(?:analysis|commentary)${MESSAGE}`,
+].join("|");
+const CLOSINGS = [
+  String.raw`<\|?/${NAME}\s{0,3}\|?>`,
+  String.raw`\[/THINK\]|◁/think▷|<\|(?:end_of_thought|END_THINKING)\|>|<channel\|>|<unused95>`,
+  `${CHANNEL}final${MESSAGE}`,
+].join("|");
+/** What stands round the answer of a model that has thought. */
+const FRAMES = String.raw`<\|(?:return|end|call|(?:START|END)_RESPONSE|(?:begin|end)_of_solution)\|>`;
+
+const MARK = new RegExp(`(?<opening>${OPENINGS})|(?<closing>${CLOSINGS})|${FRAMES}`, "u");
+const OPENING = new RegExp(`^(?:${OPENINGS})`, "u");
+const CLOSING = new RegExp(CLOSINGS, "u");
+/** The end of a text that more may make a mark of. */
+const MAYBE_MARK = new RegExp(
+  [
+    String.raw`<[|/]{0,2}(?:[A-Za-z][\w:]{0,40}\|?)?$`,
+    String.raw`<\|?${NAME}\s[^<>]{0,80}$`,
+    String.raw`\[/?[A-Z]{0,5}$|◁/?[a-z]{0,5}$|<\|start\|>[a-z]{0,9}(?:<\|?[a-z]{0,9}\|?)?$`,
+    String.raw`${CHANNEL}[^<]{0,80}(?:<\|constrain\|>[^<]{0,20})?(?:<(?:\|[a-z]{0,9}\|?)?)?$`,
+  ].join("|"),
+  "u",
+);
+/** Longer than a mark. */
+const LONGEST_MARK = 260;
+const MARK_LETTERS = /[<[◁]/;
+
+/** gpt-oss where a server drops the marks and leaves the names of the channels. */
+const BARE_ANALYSIS = "analysis";
+const BARE_BEGINS = /^analysis(?=[\p{Lu}"'*])/u;
+const BARE_FINAL = "assistantfinal";
+
+/** Behind a mark that a sentence mentions: punctuation that ends something; a small letter or the like. */
+const PUNCTUATION_BEHIND = /^[.,;:!?)\]}…]{1,3}(?:["'”’»)\]*\s]|$)/;
+const SENTENCE_BEHIND = /^(?:[^\S\n]{1,3}[\p{Ll}\p{N}(|]|$)/u;
+const SENTENCE_BEFORE = /[\p{L}\p{N},:]\s$/u;
+const QUOTE_BEFORE = /["'“‘«„「『(（[*_\\|]$/;
+const QUOTE_BEHIND = /^["'”’»“」』)）\]*_|]/;
+/** Characters behind a mark by which it is judged. */
+const LOOK_AHEAD = 4;
 
 /** What the filter lets through for one piece. */
 export interface Visible {
@@ -10,32 +62,55 @@ export interface Visible {
 }
 
 /**
- * Hides a model's thinking if the server leaves it in the text: `<think>…</think>` blocks at the start,
- * however they are split over the stream. Also hides the text before a lone `</think>`, whose opening tag the
- * chat template had put into the prompt.
+ * Hides a model's thinking if the server leaves it in the text, however its marks are split over the stream: blocks at the
+ * start and between paragraphs, and all text before a closing mark alone, whose opening mark the chat template had put into
+ * the prompt. A mark in code, in quotes or in the middle of a sentence is mentioned, and stays.
  *
- * States: `opening` (nothing visible yet; a tag may begin) → `thinking` (until its closing tag) → `opening` …
- * → `visible` (for good).
+ * States: `opening` (nothing visible yet; a mark may begin) → `thinking` or `bare` (until the closing mark) → `opening` …
+ * → `visible`.
  */
 export class ThinkingFilter {
-  #state: "opening" | "thinking" | "visible" = "opening";
-  #closing = "";
+  #state: "opening" | "thinking" | "bare" | "visible" = "opening";
   #held = "";
+  /** Characters of the held text in which no closing mark begins. */
+  #searched = 0;
   /** Leading white space, kept apart: scanning endless blanks again with each piece would take minutes. */
   #blank = "";
   #sawThinking = false;
+  #place = new MarkdownPlace();
+  /** Opening marks that were mentioned: as many closing ones are. */
+  #mentioned = 0;
 
   /** @returns the text that this piece has made visible */
   push(piece: string): Visible {
+    if (this.#state === "visible" && this.#held === "" && !MARK_LETTERS.test(piece)) {
+      this.#place.pass(piece);
+      return { text: piece, voided: false };
+    }
     this.#held += piece;
+    return this.#advance(false);
+  }
+
+  /** @returns text held back as the start of a mark, or to see what follows one */
+  end(): Visible {
+    const { text, voided } = this.#advance(true);
+    const isHidden = this.#state === "thinking";
+    const rest = isHidden ? "" : this.#blank + this.#held;
+    this.#blank = "";
+    this.#held = "";
+    return { text: text + rest, voided };
+  }
+
+  #advance(isEnd: boolean): Visible {
     let text = "";
     let voided = false;
     for (;;) {
       const before = this.#state;
-      if (before === "opening") this.#open();
+      if (before === "opening") this.#open(isEnd);
       else if (before === "thinking") this.#skip();
+      else if (before === "bare") this.#skipBare();
       else {
-        const part = this.#show();
+        const part = this.#show(isEnd);
         if (part.voided) text = "";
         voided ||= part.voided;
         text += part.text;
@@ -44,61 +119,148 @@ export class ThinkingFilter {
     }
   }
 
-  /** @returns text held back as the start of a tag */
-  end(): string {
-    const rest = this.#state === "thinking" ? "" : this.#blank + this.#held;
-    this.#blank = "";
-    this.#held = "";
-    return rest;
-  }
-
-  #open(): void {
+  #open(isEnd: boolean): void {
     const text = this.#held.trimStart();
     this.#blank += this.#held.slice(0, this.#held.length - text.length);
     this.#held = text;
-    const tag = OPENING.find((candidate) => text.startsWith(candidate));
-    if (tag !== undefined) {
-      this.#state = "thinking";
-      this.#sawThinking = true;
-      this.#closing = tag.replace("<", "</");
+    const mark = OPENING.exec(text)?.[0];
+    if (mark !== undefined) {
+      this.#hide("thinking", mark.length);
       this.#blank = "";
-      this.#held = text.slice(tag.length);
-    } else if (text !== "" && !OPENING.some((candidate) => candidate.startsWith(text))) {
+    } else if (BARE_BEGINS.test(text)) this.#state = "bare";
+    else if (text !== "" && (isEnd || !mayOpen(text))) {
       this.#state = "visible";
       this.#held = this.#sawThinking ? text : this.#blank + text;
       this.#blank = "";
     }
   }
 
-  #skip(): void {
-    const end = this.#held.indexOf(this.#closing);
-    if (end === -1) {
-      this.#held = this.#held.slice(-this.#closing.length);
-      return;
-    }
-    this.#held = this.#held.slice(end + this.#closing.length);
-    this.#state = "opening";
+  #hide(state: "thinking" | "opening", length: number): void {
+    this.#state = state;
+    this.#sawThinking = true;
+    this.#held = this.#held.slice(length);
+    this.#searched = 0;
   }
 
-  #show(): Visible {
-    const closing = this.#sawThinking ? -1 : this.#held.indexOf(LONE_CLOSING);
-    if (closing !== -1) {
-      this.#held = this.#held.slice(closing + LONE_CLOSING.length);
-      this.#sawThinking = true;
-      this.#state = "opening";
-      return { text: "", voided: true };
+  #skip(): void {
+    const closing = CLOSING.exec(this.#held);
+    if (closing === null) this.#held = this.#held.slice(-LONGEST_MARK);
+    else this.#hide("opening", closing.index + closing[0].length);
+  }
+
+  #skipBare(): void {
+    const final = this.#held.indexOf(BARE_FINAL, this.#searched);
+    this.#searched = Math.max(0, this.#held.length - BARE_FINAL.length);
+    if (final !== -1) this.#hide("opening", final + BARE_FINAL.length);
+  }
+
+  #show(isEnd: boolean): Visible {
+    let text = "";
+    for (;;) {
+      const mark = MARK.exec(this.#held);
+      text += this.#let(mark?.index ?? (isEnd ? this.#held.length : this.#certain()));
+      if (mark === null) return { text, voided: false };
+      const { opening, closing } = mark.groups ?? {};
+      const length = mark[0].length;
+      if (opening !== undefined) {
+        const hidden = this.#lengthOfThoughts(length, isEnd);
+        if (hidden === undefined) return { text, voided: false };
+        if (hidden === 0) text += this.#let(length);
+        else this.#drop(hidden);
+      } else if (closing === undefined) {
+        if (this.#sawThinking && !this.#place.isCode) this.#drop(length);
+        else text += this.#let(length);
+      } else {
+        const isMention = this.#isMention(mark[0], this.#held.slice(length, length + LONGEST_MARK), isEnd);
+        if (isMention === undefined) return { text, voided: false };
+        if (!isMention) {
+          this.#hide("opening", length);
+          this.#place = new MarkdownPlace();
+          this.#mentioned = 0;
+          return { text: "", voided: true };
+        }
+        text += this.#let(length);
+      }
     }
-    const keep = this.#sawThinking ? 0 : overlap(this.#held, LONE_CLOSING);
-    const text = this.#held.slice(0, this.#held.length - keep);
-    this.#held = this.#held.slice(this.#held.length - keep);
-    return { text, voided: false };
+  }
+
+  /** Lets so many characters through. */
+  #let(length: number): string {
+    const text = this.#held.slice(0, length);
+    this.#held = this.#held.slice(length);
+    this.#place.pass(text);
+    this.#searched = 0;
+    return text;
+  }
+
+  #drop(length: number): void {
+    this.#held = this.#held.slice(length);
+    this.#searched = 0;
+    this.#sawThinking = true;
+  }
+
+  /** How much of the held text cannot be the beginning of a mark. */
+  #certain(): number {
+    const from = Math.max(0, this.#held.length - LONGEST_MARK);
+    const tail = this.#held.slice(from);
+    const begun = MARK_LETTERS.test(tail) ? MAYBE_MARK.exec(tail) : null;
+    return from + (begun?.index ?? tail.length);
+  }
+
+  /**
+   * Of a block of thoughts in the visible text, which the held text begins with.
+   * @returns 0: the mark is only mentioned; undefined: nobody can tell yet
+   */
+  #lengthOfThoughts(opening: number, isEnd: boolean): number | undefined {
+    const { isCode, isLineStart, tail } = this.#place;
+    if (isCode) return 0;
+    if (!QUOTE_BEFORE.test(tail)) {
+      const from = Math.max(opening, this.#searched);
+      const closing = CLOSING.exec(this.#held.slice(from));
+      if (closing !== null) {
+        const end = from + closing.index + closing[0].length;
+        const behind = this.#held.slice(end, end + LONGEST_MARK);
+        if (!isEnd && !isJudgeable(behind)) return undefined;
+        const isSentence = PUNCTUATION_BEHIND.test(behind) || (!isLineStart && SENTENCE_BEHIND.test(behind));
+        if (!isSentence || isToken(this.#held)) return end;
+      } else if (!isEnd) {
+        this.#searched = Math.max(opening, this.#held.length - LONGEST_MARK);
+        return undefined;
+      } else if (
+        isToken(this.#held) ||
+        (isLineStart && /^\s*(?:\n|$)/.test(this.#held.slice(opening, opening + 20)))
+      )
+        return this.#held.length;
+    }
+    this.#mentioned++;
+    return 0;
+  }
+
+  /** @returns undefined: nobody can tell yet */
+  #isMention(mark: string, behind: string, isEnd: boolean): boolean | undefined {
+    const { isCode, isQuotedLine, tail } = this.#place;
+    if (isCode || isQuotedLine) return true;
+    if (this.#mentioned > 0) {
+      this.#mentioned--;
+      return true;
+    }
+    if (!isEnd && !isJudgeable(behind)) return undefined;
+    if (QUOTE_BEFORE.test(tail) && QUOTE_BEHIND.test(behind)) return true;
+    if (isToken(mark)) return false;
+    return PUNCTUATION_BEHIND.test(behind) || (SENTENCE_BEFORE.test(tail) && SENTENCE_BEHIND.test(behind));
   }
 }
 
-/** Length of the longest suffix of `text` that begins `marker`. */
-function overlap(text: string, marker: string): number {
-  for (let length = Math.min(text.length, marker.length - 1); length > 0; length--) {
-    if (text.endsWith(marker.slice(0, length))) return length;
-  }
-  return 0;
+function mayOpen(text: string): boolean {
+  if (BARE_ANALYSIS.startsWith(text)) return true;
+  return text.length <= LONGEST_MARK && MAYBE_MARK.exec(text)?.index === 0;
+}
+
+function isJudgeable(behind: string): boolean {
+  return behind.length >= LOOK_AHEAD || behind.includes("\n");
+}
+
+/** A mark that nobody writes in a sentence. */
+function isToken(mark: string): boolean {
+  return !/^<\/?[A-Za-z]/.test(mark) || mark.startsWith("<unused");
 }

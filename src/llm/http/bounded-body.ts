@@ -1,5 +1,6 @@
 import { TimeSlice } from "../../async/cooperative.ts";
-import { streamOf } from "./node-fetch.ts";
+import { packingOf, streamOf } from "./node-fetch.ts";
+import { unpacked } from "./unpacked.ts";
 
 /** Limit, in bytes, of a body that is read whole: a listing, an error, an unstreamed answer. */
 const MAX_BODY_BYTES = 4_000_000;
@@ -16,7 +17,7 @@ export async function boundedText(response: Response): Promise<string> {
   let body = Buffer.alloc(FIRST_BYTES);
   let length = 0;
   let pieces = 0;
-  for await (const chunk of streamOf(response)) {
+  for await (const chunk of await unpacked(streamOf(response), packingOf(response))) {
     if (length + chunk.byteLength > body.length)
       body = Buffer.concat([body], Math.max(2 * body.length, length + chunk.byteLength));
     body.set(chunk, length);

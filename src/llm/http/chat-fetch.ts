@@ -4,8 +4,7 @@ import { abandon, nodeFetch } from "./node-fetch.ts";
 
 /**
  * `fetch` that converts responses the client cannot read. Measured with openai 7.55: of an error body without
- * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. If a server ignores
- * `stream` and answers with plain JSON, it yields nothing and reports no error. A redirect becomes an error that says where to.
+ * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. A redirect becomes an error that says where to.
  */
 export const chatFetch: typeof fetch = async (input, init) => {
   const response = await nodeFetch(input, init);
@@ -14,10 +13,7 @@ export const chatFetch: typeof fetch = async (input, init) => {
     abandon(response);
     return Response.json({ error: { message: redirect } }, { status: response.status });
   }
-  if (!response.ok) return wrapErrorBody(response);
-  const isChat = requestUrl(input).endsWith("/chat/completions");
-  const isJson = response.headers.get("content-type")?.includes("application/json") === true;
-  return isChat && isJson ? asEventStream(response) : response;
+  return response.ok ? response : wrapErrorBody(response);
 };
 
 function requestUrl(input: Parameters<typeof fetch>[0]): string {
@@ -54,13 +50,6 @@ function withUsage(error: unknown, beside: object): unknown {
   return "usage" in beside && typeof error === "object" && error !== null
     ? { ...error, usage: beside.usage }
     : error;
-}
-
-async function asEventStream(response: Response): Promise<Response> {
-  const json = (await boundedText(response)).replaceAll(/[\r\n]+/g, " ");
-  const headers = withoutLength(response.headers);
-  headers.set("content-type", "text/event-stream");
-  return new Response(`data: ${json}\n\ndata: [DONE]\n\n`, { status: response.status, headers });
 }
 
 function withoutLength(headers: Headers): Headers {

@@ -5,6 +5,7 @@ import { errorMessage } from "../../core/errors.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { ModelError } from "../model.ts";
 import type { ModelErrorKind, ModelRequest } from "../model.ts";
+import { type FailureReason, reasonOf } from "./reasons.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { windowRefusal } from "./window-refusal.ts";
 import type { RefusalText } from "./window-refusal.ts";
@@ -17,12 +18,17 @@ const errorBody = z.object({
   message: z.string().nullish().catch(undefined),
   code: numberOrText.nullish().catch(undefined),
   type: z.string().nullish().catch(undefined),
+  param: z.string().nullish().catch(undefined),
+  // Gemini's has words, Groq's in a stream the number of HTTP.
+  status: numberOrText.nullish().catch(undefined),
+  status_code: numberOrText.nullish().catch(undefined),
+  // Azure's.
+  innererror: z.object({ code: z.string() }).nullish().catch(undefined),
   n_ctx: z.number().nullish().catch(undefined),
 });
 
 /**
- * The one place that classifies failed calls: by status and code, and by words only if servers have no common
- * code (the window).
+ * The one place that classifies failed calls: by the table of reasons, else by status and type.
  * @param error what the client threw
  * @param request its model and its messages
  * @param now for a `Retry-After` that is a date
@@ -42,12 +48,15 @@ export function classifyFailure(
     // Refused and reset connections, the raw TypeError of a destroyed socket, broken event-stream JSON.
     return new ModelError("unavailable", model, shown(connectionMessage(error)), { cause: error });
   }
-  const text = refusalText(error);
-  // An error inside a stream has no status; OpenRouter puts the status into the code.
-  const status = error.status ?? statusIn(text.code);
+  const body = errorBody.safeParse(error.error).data ?? {};
+  const text = refusalText(error, body);
+  // An error inside a stream has no status of its own.
+  const status = error.status ?? statusIn(text.code, body.status_code, body.status);
   const sent = messages.map((message) => message.text);
   const refusal = windowRefusal(text, sent);
-  const kind = kindOf(status, text, refusal !== undefined);
+  const codes = [text.code, text.type, body.status ?? "", body.innererror?.code ?? ""];
+  const verdict = reasonOf({ status, codes, message: text.message }, refusal !== undefined);
+  const kind = verdict?.kind ?? kindOf(status, text);
   // The client puts the status before a message; ours has it.
   const message = kind === "redirected" ? error.message.replace(/^\d+ /, "") : error.message;
   return new ModelError(kind, model, shown(message), {
@@ -56,6 +65,9 @@ export function classifyFailure(
     retryAfterMs:
       kind === "rate_limited" || kind === "unavailable" ? retryAfterMs(error.headers, now) : undefined,
     window: kind === "context_length" ? refusal?.window : undefined,
+    reason: verdict?.reason ?? (kind === "context_length" ? "window" : undefined),
+    brief: kind === "redirected" ? undefined : briefOf(status, text, body.param ?? error.param ?? ""),
+    isSurelySize: kind === "context_length" && refusal !== undefined,
   });
 }
 
@@ -79,34 +91,35 @@ const TURNED_AWAY: ReadonlySet<ModelErrorKind> = new Set([
   "context_length",
 ]);
 
+/** Reasons for which no model has worked, whatever the kind. */
+const NOT_BEGUN: ReadonlySet<FailureReason | undefined> = new Set(["loading", "overloaded"]);
+
 /**
  * Whether a failed attempt is billed. A refusal is not, whatever its status: no model has worked on it, and providers take nothing for
- * their own errors (5xx) either. But whoever ends a request that was sent, or waits for it in vain, pays for what the model had done by then.
+ * their own errors (5xx) either. But whoever ends a request that was sent, or waits for it in vain, pays for what the model had done by then,
+ * and for a call of a tool that the model has written and the server could not read.
  */
 export function isPaidFailure(
-  { kind, status }: Pick<ModelError, "kind" | "status">,
+  { kind, status, reason }: Pick<ModelError, "kind" | "status"> & Partial<Pick<ModelError, "reason">>,
   progress: AttemptProgress,
 ): boolean {
   switch (progress) {
     case "begun":
       return false;
     case "sent":
-      return status === undefined || WAITED_IN_VAIN.has(status);
+      return status === undefined || WAITED_IN_VAIN.has(status) || reason === "tool_attempt_failed";
     case "accepted":
-      return !TURNED_AWAY.has(kind);
+      return !TURNED_AWAY.has(kind) && !NOT_BEGUN.has(reason);
     case "answering":
       return true;
   }
 }
 
-function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolean): ModelErrorKind {
-  if (isTooLong && status !== 401 && status !== 403) return "context_length";
+/** Of a failure for no known reason. */
+function kindOf(status: number | undefined, text: RefusalText): ModelErrorKind {
   if (status === undefined) return kindInStream(text);
   if (status >= 300 && status < 400 && status !== 304) return "redirected";
-  if (status === 401 || status === 403) return "unauthorized";
   if (status === 413) return "context_length";
-  // An empty account also gets 429, but no wait helps.
-  if (status === 429) return isQuota(text) ? "rejected" : "rate_limited";
   if (status === 408 || status === 409 || status === 425 || status >= 500) return "unavailable";
   return "rejected";
 }
@@ -114,29 +127,36 @@ function kindOf(status: number | undefined, text: RefusalText, isTooLong: boolea
 /** Classifies an error object inside a stream by its code and type alone. */
 function kindInStream(text: RefusalText): ModelErrorKind {
   const words = `${text.code} ${text.type}`;
-  if (isQuota(text)) return "rejected";
   if (/rate_limit/.test(words)) return "rate_limited";
   if (/authentication|permission|invalid_api_key/.test(words)) return "unauthorized";
   if (/invalid_request|not_found|BadRequest/.test(words)) return "rejected";
   return "unavailable";
 }
 
-function isQuota({ code, type }: RefusalText): boolean {
-  return code === "insufficient_quota" || type === "insufficient_quota";
-}
-
-function refusalText(error: APIError): RefusalText {
-  const body = errorBody.safeParse(error.error).data;
+function refusalText(error: APIError, body: Partial<z.infer<typeof errorBody>>): RefusalText {
   return {
     message: error.message,
-    code: body?.code ?? error.code ?? "",
-    type: body?.type ?? error.type ?? "",
-    contextSize: body?.n_ctx ?? undefined,
+    code: body.code ?? error.code ?? "",
+    type: body.type ?? error.type ?? "",
+    contextSize: body.n_ctx ?? undefined,
   };
 }
 
-function statusIn(code: string): number | undefined {
-  return /^[45]\d\d$/.test(code) ? Number(code) : undefined;
+/** OpenRouter puts the status into the code, others into fields of their own. */
+function statusIn(...codes: readonly (string | null | undefined)[]): number | undefined {
+  const status = codes.find((code) => /^[45]\d\d$/.test(code ?? ""));
+  return status === undefined ? undefined : Number(status);
+}
+
+/** A word of a protocol, which is no sentence of anybody. */
+const PLAIN_WORD = /^[\w.[\]/-]{1,60}$/;
+
+/** What a server has said in short, without its sentences: these may repeat what people wrote. */
+function briefOf(status: number | undefined, { code, type }: RefusalText, param: string): string {
+  const words = [type, code].filter((word) => PLAIN_WORD.test(word));
+  const field = PLAIN_WORD.test(param) ? `field ${param}` : "";
+  const facts = [status === undefined ? "in its stream" : `HTTP ${status}`, ...words, field];
+  return [...new Set(facts)].filter((fact) => fact !== "").join(", ");
 }
 
 /** `Connection error.` says nothing; the cause has the address and the reason. */

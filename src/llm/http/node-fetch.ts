@@ -39,6 +39,11 @@ export function streamOf(response: Response): AsyncIterable<Uint8Array> {
   return streams.get(response) ?? response.body ?? noBytes();
 }
 
+/** How the bytes of {@link streamOf} are packed, as the server says; "": they are not. The global `fetch` has unpacked its own. */
+export function packingOf(response: Response): string {
+  return streams.has(response) ? (response.headers.get("content-encoding") ?? "") : "";
+}
+
 /** Milliseconds that a server has to close a stream that is no longer needed. */
 const DRAIN_WITHIN_MS = 2000;
 

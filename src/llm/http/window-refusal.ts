@@ -18,21 +18,31 @@ const MAX_READ = 2000;
 
 /**
  * Wordings, with the window if they state it, as quoted in the documentation and the issues of the servers
- * named here. None was tried on a live server: a missing wording costs one failed turn, not a crash.
+ * named here. None was tried on a live server: a refusal in other words is found by the size of what it refuses
+ * (`window-search.ts`), which takes one request more.
  */
 const WORDINGS: readonly RegExp[] = [
   // OpenAI, vLLM, DeepSeek, OpenRouter ("This endpoint's …"), Azure
-  /maximum context length (?:is|of) (?<window>[\d,]+)/i,
+  /maximum context length(?: is|:| of) (?<window>[\d,]+)/i,
   // OpenAI's newer models
   /input tokens exceed the configured limit of (?<window>[\d,]+)/i,
   /exceeds the context window/i,
   // vLLM, SGLang
   /longer than the (?:maximum model length of|model'?s context length) \(?(?<window>[\d,]+)/i,
-  /exceeds (?:the )?(?:model'?s )?maximum (?:context|allowed) length(?: of| \()?\s*(?<window>[\d,]+)?/i,
+  /exceeds (?:the )?(?:model'?s )?maximum (?:context|allowed)(?: input)? length(?: of| \()?\s?(?<window>[\d,]+)?/i,
+  // vLLM from 0.16
+  /context length is only (?<window>[\d,]+)/i,
+  /reduce the length of the input prompt/i,
   // llama.cpp
   /exceeds the available context size(?: \((?<window>[\d,]+) tokens\))?/i,
-  // Ollama
+  /context size has been exceeded/i,
+  // Docker's model runner
+  /but the configured context size is (?<window>[\d,]+)/i,
+  // Ollama; the second tells by how much, which is no window
   /(?:input|prompt)(?: length)? (?:is too long|exceeds).{0,80}context length/i,
+  /prompt too long; exceeded (?:max )?context length/i,
+  // Copilot
+  /prompt token count of [\d,]+ exceeds the limit of (?<window>[\d,]+)/i,
   // LM Studio
   /loaded with context length of only (?<window>[\d,]+)/i,
   /greater than the context length/i,
@@ -49,10 +59,20 @@ const WORDINGS: readonly RegExp[] = [
   /exceeded model token limit: (?<window>[\d,]+)/i,
   // llama-cpp-python
   /exceed context window of (?<window>[\d,]+)/i,
-  // Groq, Amazon Bedrock, MiniMax
+  // Groq, Cerebras, Amazon Bedrock, MiniMax
+  /current length is [\d,]+ while limit is (?<window>[\d,]+)/i,
   /reduce the length of the (?:messages|prompt)/i,
   /input is too long for requested model/i,
   /context window exceeds limit/i,
+  // Qwen at Alibaba's Model Studio
+  /range of input length should be \[\d+, ?(?<window>[\d,]+)\]/i,
+  // Z.ai
+  /prompt exceeds max length/i,
+  // Text Generation Inference, Together
+  /must have less than (?<window>[\d,]+) tokens/i,
+  /`max_new_tokens` must be <= (?<window>[\d,]+)/i,
+  // Cohere
+  /number of tokens in the request cannot exceed (?<window>[\d,]+)/i,
   // OpenAI and Groq, by the account's tokens per minute. No wait helps a request over that limit: the request
   // is too large, not too early.
   /request too large for .{0,200}limit:? (?<window>[\d,]+)/i,
@@ -62,19 +82,47 @@ const CODES: ReadonlySet<string> = new Set([
   "context_length_exceeded",
   "exceed_context_size_error",
   "context_window_exceeded",
+  "model_context_window_exceeded",
+  "model_max_prompt_tokens_exceeded",
 ]);
 
 /**
- * @param sent the texts of the request: a wording found in them is ignored, for the server may only repeat it
- * @returns undefined if the refusal is about something else
+ * @param sent the texts of the request: words that stand in them the server may only repeat, so they are no proof. Whether such a refusal
+ * is about size all the same, smaller requests show
+ * @returns undefined if the refusal is not known to be about size
  */
 export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
   const message = text.message.slice(0, MAX_READ);
   const matches = WORDINGS.map((wording) => wording.exec(message))
     .filter((match) => match !== null)
-    .filter(([words]) => !sent.some((one) => one.includes(words)));
+    .filter(([words]) => !isIn(words, sent));
   if (matches.length === 0 && !CODES.has(text.code) && !CODES.has(text.type)) return undefined;
   const told = matches.map((match) => match.groups?.["window"]).find((digits) => digits !== undefined);
-  const window = text.contextSize ?? (told === undefined ? undefined : Number(told.replaceAll(",", "")));
+  const window = text.contextSize ?? (told === undefined ? undefined : numberOf(told));
   return { window: window !== undefined && window > 0 ? window : undefined };
+}
+
+function isIn(words: string, sent: readonly string[]): boolean {
+  const small = words.toLowerCase();
+  return sent.some((one) => one.toLowerCase().includes(small));
+}
+
+function numberOf(digits: string): number {
+  return Number(digits.replaceAll(",", ""));
+}
+
+/**
+ * The window that a refusal in unknown words tells: it names the tokens of the request, and a smaller number of tokens.
+ * @param isSize could a request like the refused one have so many tokens?
+ * @returns undefined if its numbers tell nothing
+ */
+export function windowBeside(message: string, isSize: (tokens: number) => boolean): number | undefined {
+  const read = message.slice(0, MAX_READ);
+  if (!/tokens?\b|context|prompt|length/i.test(read)) return undefined;
+  const numbers = [...read.matchAll(/(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d.,])|(?<![\d,])\d{4,8}(?!\d)/g)].map(
+    ([digits]) => numberOf(digits),
+  );
+  const asked = Math.max(...numbers.filter(isSize));
+  const smaller = numbers.filter((number) => number < asked);
+  return smaller.length === 0 ? undefined : Math.max(...smaller);
 }

@@ -3,8 +3,14 @@ import type { Database } from "../database/database.ts";
 /** A row of `learned_models`. */
 export interface LearnedModelRow {
   readonly model: string;
-  /** A window that a refusal has told, with what was configured at that time (0: nothing). */
-  readonly window: { readonly tokens: number; readonly configured: number; readonly at: Date } | null;
+  /** A window, how it was learned and until when it is believed, with what was configured at that time (0: nothing). */
+  readonly window: {
+    readonly tokens: number;
+    readonly source: "told" | "measured" | "guessed";
+    readonly configured: number;
+    readonly at: Date;
+    readonly until: Date;
+  } | null;
   /** Real tokens per estimated token. */
   readonly factor: number | null;
 }
@@ -14,6 +20,8 @@ interface RawLearned {
   window_tokens: number | null;
   configured: number | null;
   window_at: Date | null;
+  window_source: "told" | "measured" | "guessed";
+  window_until: Date;
   factor: number | null;
 }
 
@@ -29,34 +37,47 @@ export class LearnedModelStore {
     const rows = await this.#db.query<RawLearned>(
       {
         name: "learned_models_load",
-        text: "select model, window_tokens, configured, window_at, factor from learned_models where server = $1",
+        text: `select model, window_tokens, configured, window_at, window_source,
+                      coalesce(window_until, window_at + interval '30 days') as window_until, factor
+                 from learned_models where server = $1`,
       },
       [server],
     );
-    return rows.map(({ model, window_tokens: tokens, configured, window_at: at, factor }) => ({
-      model,
-      window: tokens === null || configured === null || at === null ? null : { tokens, configured, at },
-      factor,
-    }));
+    return rows.map(({ model, window_tokens: tokens, configured, window_at: at, factor, ...known }) => {
+      const { window_source: source, window_until: until } = known;
+      const isThere = tokens !== null && configured !== null && at !== null;
+      return { model, window: isThere ? { tokens, source, configured, at, until } : null, factor };
+    });
   }
 
   /** The window of the newest refusal stands, in whatever order daemons write. */
   async keepWindow(
     server: string,
     model: string,
-    { tokens, configured, at }: NonNullable<LearnedModelRow["window"]>,
+    { tokens, source, configured, at, until }: NonNullable<LearnedModelRow["window"]>,
   ): Promise<void> {
     await this.#db.query(
       {
         name: "learned_window_keep",
-        text: `insert into learned_models as l (server, model, window_tokens, configured, window_at)
-               values ($1, $2, $3, $4, $5)
+        text: `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
+               values ($1, $2, $3, $4, $5, $6, $7)
                on conflict (server, model) do update
                   set window_tokens = excluded.window_tokens, configured = excluded.configured,
-                      window_at = excluded.window_at
+                      window_at = excluded.window_at, window_source = excluded.window_source,
+                      window_until = excluded.window_until
                 where l.window_at is null or l.window_at <= excluded.window_at`,
       },
-      [server, model, tokens, configured, at],
+      [server, model, tokens, configured, at, source, until],
+    );
+  }
+
+  async forget(server: string, model: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "learned_models_forget",
+        text: "delete from learned_models where server = $1 and model = $2",
+      },
+      [server, model],
     );
   }
 

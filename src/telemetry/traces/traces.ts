@@ -8,7 +8,7 @@ import { refusedRedirect } from "../../text/redirect.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { Events } from "../events.ts";
-import { type SpanMaker, type SpanServer, TurnSpans } from "./turn-spans.ts";
+import { type SpanMaker, type SpanServerOf, TurnSpans } from "./turn-spans.ts";
 
 /** Longest wait for the collector, for one batch and at the end, ms. */
 const SEND_MS = 5000;
@@ -24,7 +24,7 @@ export interface TracesOptions {
 /** Sends what a daemon does as spans. Disposing sends what is left, and waits for that for a moment. */
 export interface Traces extends AsyncDisposable {
   /** Makes spans of the events from now on. */
-  watch(events: Events, server: SpanServer): void;
+  watch(events: Events, serverOf: SpanServerOf): void;
 }
 
 /** Only `open.ts` imports this: nothing else of Weir reads OpenTelemetry's SDK. */
@@ -63,8 +63,8 @@ export function createTraces(options: TracesOptions): Traces {
   };
   let end = (): void => undefined;
   return {
-    watch(events, server) {
-      const spans = new TurnSpans(maker, server);
+    watch(events, serverOf) {
+      const spans = new TurnSpans(maker, serverOf);
       const stop = events.on((event) => spans.note(event));
       end = () => {
         stop();

@@ -20,6 +20,9 @@ export interface SpanServer {
   readonly port: number | null;
 }
 
+/** Who answers a model's calls; null: those of no model in particular. */
+export type SpanServerOf = (model: string | null) => SpanServer;
+
 interface OpenTurn {
   readonly span: Span;
   readonly channel: string;
@@ -36,15 +39,15 @@ type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
  */
 export class TurnSpans {
   readonly #maker: SpanMaker;
-  readonly #server: SpanServer;
+  readonly #serverOf: SpanServerOf;
   readonly #now: () => number;
   /** By the turn's number. */
   readonly #open = new Map<number, OpenTurn>();
 
   /** @param now the time of a span, ms since 1970 */
-  constructor(maker: SpanMaker, server: SpanServer, now: () => number = Date.now) {
+  constructor(maker: SpanMaker, serverOf: SpanServerOf, now: () => number = Date.now) {
     this.#maker = maker;
-    this.#server = server;
+    this.#serverOf = serverOf;
     this.#now = now;
   }
 
@@ -78,7 +81,7 @@ export class TurnSpans {
     this.#end(turn, { outcome: "begun_again" });
     const { tracer, kinds, root } = this.#maker;
     const attributes = {
-      ...this.#operation("invoke_agent", channel),
+      ...this.#operation("invoke_agent", channel, model),
       "gen_ai.agent.name": agent,
       "gen_ai.request.model": model,
       "weir.turn.id": turn,
@@ -104,8 +107,8 @@ export class TurnSpans {
     const failure = outcome === "answered" ? null : outcome;
     if (turn !== undefined) turn.lastFailure = failure;
     const attributes = {
-      ...this.#operation("chat", channel),
-      ...this.#place(),
+      ...this.#operation("chat", channel, model),
+      ...this.#place(model),
       "gen_ai.request.model": model,
       "gen_ai.request.stream": true,
       "weir.purpose": purpose,
@@ -130,16 +133,16 @@ export class TurnSpans {
     this.#record(`execute_tool ${tool}`, this.#open.get(turn), ms, attributes, { failure });
   }
 
-  #operation(name: string, channel: string): Attributes {
+  #operation(name: string, channel: string, model: string | null = null): Attributes {
     return {
       "gen_ai.operation.name": name,
-      "gen_ai.provider.name": this.#server.provider,
+      "gen_ai.provider.name": this.#serverOf(model).provider,
       "gen_ai.conversation.id": channel,
     };
   }
 
-  #place(): Attributes {
-    const { address, port } = this.#server;
+  #place(model: string): Attributes {
+    const { address, port } = this.#serverOf(model);
     return {
       ...(address !== null && { "server.address": address }),
       ...(port !== null && { "server.port": port }),

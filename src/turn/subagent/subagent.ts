@@ -13,13 +13,13 @@ import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
 import { toolsOfSubagents } from "../../tools/tools.ts";
-import { type Agent, budgetOf } from "../agent.ts";
+import { type Agent, budgetOf, forFallback } from "../agent.ts";
 import { keysBehind } from "../effect-keys.ts";
 import { failureKind } from "../failure-kind.ts";
 import { runToolCalls, storableCalls } from "../tool-calls.ts";
 import { visibleAnswer } from "../visible-answer.ts";
 import { type CallRefusal, RefusedCall } from "../refused-call.ts";
-import { askWithinWindow, type SentRequest } from "../window-retry.ts";
+import type { MadeRequest } from "../../llm/retrying-model.ts";
 import { subagentMessages } from "./request.ts";
 
 /** Models that a subagent of an agent may use, as the configuration names them. */
@@ -62,6 +62,9 @@ const WHY_NOT = {
   too_long: "Its task is too long for its model.",
   unavailable: "Its model did not answer.",
   misconfigured: "Its model refused the request.",
+  moderated: "Its model's provider declined the words of its task.",
+  unpaid: "The account of its model is used up.",
+  loading: "Its model was still being loaded.",
   empty: "It has written nothing.",
   changed: "Messages were edited or deleted all the while.",
   too_many_calls: "For the message that it was begun for, models were called as often as is allowed.",
@@ -229,39 +232,20 @@ class SubagentRun {
   }
 
   async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
-    return askWithinWindow(this.#agent, async (limit, onSend) =>
-      this.#askOnce(first, toolChoice, limit, onSend),
-    );
-  }
-
-  /** @param limit the largest window that the request may be made for, in tokens */
-  async #askOnce(
-    first: readonly ModelMessage[],
-    toolChoice: "auto" | "none",
-    limit: number,
-    onSend: (request: SentRequest) => void,
-  ): Promise<ModelAnswer> {
-    const agent = this.#agent;
-    const { models, config } = agent;
-    const name = await models.resolve(this.#subagent.model ?? config.model);
-    const budget = budgetOf(agent, name, null, limit);
-    const tools = this.#tools.map(({ spec }) => spec);
-    const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
-    const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
-    if (made === null) throw new ModelError("context_length", name, "the task is over the window");
-    const estimated = made.tokens + described;
-    onSend({ model: name, estimated, budget });
-    const { messages } = canonical(made.messages);
+    const { models, config } = this.#agent;
+    const own = await models.resolve(this.#subagent.model ?? config.model);
+    /** Of the request that is under way. */
+    let estimated = 0;
     return models.model.answer(
       {
-        model: name,
-        messages,
-        tools,
-        toolChoice,
-        maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
-        temperature: config.temperature ?? undefined,
-        cacheKey: this.#channel.cacheKey,
-        stableEnds: [endOfText(messages, 0), endOfText(messages, messages.length - 1)],
+        model: own,
+        make: async (model, window) => {
+          const made = await this.#make(first, toolChoice, { model, own, window });
+          if (made === null && model === own && window === Infinity)
+            throw new ModelError("context_length", own, "the task is over the window");
+          estimated = made?.estimated ?? estimated;
+          return made;
+        },
       },
       {
         signal: this.#signal,
@@ -272,6 +256,37 @@ class SubagentRun {
         onCall: (record) => this.#channel.onCall(record, estimated),
       },
     );
+  }
+
+  /** @returns null: not even the task fits the window */
+  async #make(
+    first: readonly ModelMessage[],
+    toolChoice: "auto" | "none",
+    { model, own, window }: { readonly model: string; readonly own: string; readonly window: number },
+  ): Promise<MadeRequest | null> {
+    const agent = model === own ? this.#agent : forFallback(this.#agent);
+    const name = model === own ? own : await agent.models.resolve(model);
+    const budget = budgetOf(agent, name, null, window);
+    const tools = this.#tools.map(({ spec }) => spec);
+    const described = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const made = subagentMessages(first, this.#steps, partAt(budget, 1) - described);
+    if (made === null) return null;
+    const { messages } = canonical(made.messages);
+    return {
+      estimated: made.tokens + described,
+      window: budget.window,
+      reserve: budget.reserve,
+      request: {
+        model: name,
+        messages,
+        tools,
+        toolChoice,
+        maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
+        temperature: agent.config.temperature ?? undefined,
+        cacheKey: this.#channel.cacheKey,
+        stableEnds: [endOfText(messages, 0), endOfText(messages, messages.length - 1)],
+      },
+    };
   }
 }
 

@@ -139,6 +139,8 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       firstTokenTimeoutMs: 1,
       idleTimeoutMs: 1,
       maxRetries: 0,
+      api: "auto",
+      servers: [],
       models: [],
       embeddings: null,
     },

@@ -64,13 +64,22 @@ describe("the settlement of a turn", () => {
 
   test("that failed is a sentence for the person, and the provider's words stay in a log line", () => {
     const why = "unauthorized (gpt, HTTP 401)";
-    const said = "Incorrect API key provided: sk-1";
-    const settled = toSettlement({ kind: "failed", failure: "misconfigured", why, said }, failureText);
-    assert.deepEqual(settled, {
+    const logged = "Incorrect API key provided: sk-1";
+    const failed = { kind: "failed", failure: "misconfigured", why } as const;
+    const entry = { kind: "notice", text: "Sorry (misconfigured)." };
+    assert.deepEqual(toSettlement({ ...failed, logged }, failureText), {
       state: "failed",
       reason: why,
-      told: `${why}: ${said}`,
-      entry: { kind: "notice", text: "Sorry (misconfigured)." },
+      told: why,
+      logged,
+      entry,
+    });
+    // Weir's own words tell the operator what to do.
+    assert.deepEqual(toSettlement({ ...failed, told: "Check llm.api_key." }, failureText), {
+      state: "failed",
+      reason: why,
+      told: `${why}: Check llm.api_key.`,
+      entry,
     });
   });
 });

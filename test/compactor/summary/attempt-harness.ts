@@ -66,7 +66,7 @@ export async function attempt(
   const saved: JobResult[] = [];
   const calls: ModelCallRecord[] = [];
   const outcome = await attemptSummary(agent, material, {
-    model: retries === undefined ? chat : createRetryingModel(chat, retries),
+    model: createRetryingModel(chat, retries ?? { maxAttempts: 1 }),
     modelName: "test-model",
     windowTokens: 32_768,
     capTokens: 200,

@@ -6,6 +6,7 @@ import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -96,7 +97,7 @@ test("an actor that is evicted comes back from the log as it was", async () => {
   assert.equal(weir.daemon.registry.size, 1);
   await weir.say("what was it?", { room: "evicted" });
   await weir.platform.until(() => weir.platform.texts("evicted").length === 2);
-  const [first, , third] = server.requests.map(({ body }) => body.messages);
+  const [first, , third] = server.requests.map(({ body }) => piecesIn(body));
   assert.ok(first !== undefined && third !== undefined);
   const line = first.at(-2)?.content;
   assert.match(line ?? "", /^\[2026-05-05 05:05\] Ann: remember the milk$/);

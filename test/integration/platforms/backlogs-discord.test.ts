@@ -11,6 +11,7 @@ import { ROUTE_MESSAGES } from "../../support/discord/server.ts";
 import { echoQuestions } from "../../support/e2e-model.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { untilNone, until } from "../../support/patience.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 interface Scene extends Mill {
   readonly lines: string[];
@@ -137,7 +138,7 @@ test("a backlog of many windows drives what is said now out of no prompt: it wai
     const prompt = model.requests.findLast(({ body }) =>
       body.messages.some(({ content }) => content?.includes(asked) === true && !isSummary(content)),
     );
-    const shown = prompt?.body.messages.map(({ content }) => content ?? "").join("\n") ?? "";
+    const shown = piecesIn(prompt?.body).map(({ content }) => content ?? "").join("\n");
     assert.match(shown, new RegExp(`the word of round ${round} is heron`));
   }
   await caughtUp(weir, general);

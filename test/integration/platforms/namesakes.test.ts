@@ -6,6 +6,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -25,7 +26,7 @@ test("namesakes and whoever is called like the agent are told apart, in the same
     await weir.say(words, { room, author });
     while (weir.events.filter(({ type }) => type === "turn_settled").length === settled)
       await new Promise((resolve) => setTimeout(resolve, 2));
-    return (server.requests.at(-1)?.body.messages ?? []).map(({ content }) => content ?? "");
+    return piecesIn(server.requests.at(-1)?.body).map(({ content }) => content ?? "");
   };
   let before: string[];
   {
@@ -67,7 +68,7 @@ test("names and titles are quoted as data, outside of what the program says is t
     place: { workspace: "W\u0007", channel: evil, parent: null },
   });
   await weir.event("turn_settled", ({ channel }) => channel === "test:titles");
-  const messages = server.requests[0]?.body.messages ?? [];
+  const messages = piecesIn(server.requests[0]?.body);
   const dynamic =
     messages
       .map(({ content }) => content ?? "")

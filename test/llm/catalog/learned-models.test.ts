@@ -80,22 +80,30 @@ test("what was learned is forgotten where [models] has since been given a larger
   assert.equal(smaller.windowOf("m", 0), 10_000);
 });
 
-test("what was learned is a window for thirty days", async () => {
-  const learned = new Kept();
-  await taught(learned);
-  const [first] = learned.windows;
-  assert.ok(first !== undefined);
-  const [key, window] = first;
-  const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
-  learned.windows.set(key, { ...window, at: daysAgo(29) });
-  await using young = await nextRun(llm({ apiKey: "key" }), { learned });
-  assert.equal(young.windowOf("m", 100_000), 20_000);
-  learned.windows.set(key, { ...window, at: daysAgo(31) });
-  await using old = await nextRun(llm({ apiKey: "key" }), { learned });
-  assert.equal(old.windowOf("m", 100_000), 100_000);
-  assert.equal(old.factorOf("m"), 1.5);
-  old.learnWindow("m", 90_000);
-  assert.equal(old.windowOf("m", 100_000), 90_000);
+test("what was learned is a window for as long as it is believed: thirty days where the server has told it, else one", async () => {
+  for (const [source, days] of [
+    ["told", 30],
+    ["measured", 1],
+    ["guessed", 1],
+  ] as const) {
+    const learned = new Kept();
+    {
+      await using models = await nextRun(llm({ apiKey: "key" }), { learned });
+      models.learnWindow("m", 20_000, source);
+    }
+    const [first] = learned.windows;
+    assert.ok(first !== undefined);
+    const [key, window] = first;
+    assert.equal(window.source, source);
+    assert.equal(window.until.getTime() - window.at.getTime(), days * 86_400_000);
+    await using young = await nextRun(llm({ apiKey: "key" }), { learned });
+    assert.deepEqual(young.knownWindow("m", 100_000), { tokens: 20_000, source, until: window.until });
+    learned.windows.set(key, { ...window, until: new Date(Date.now() - 1) });
+    await using old = await nextRun(llm({ apiKey: "key" }), { learned });
+    assert.deepEqual(old.knownWindow("m", 100_000), { tokens: 100_000, source: "configured", until: null });
+    old.learnWindow("m", 90_000);
+    assert.equal(old.windowOf("m", 100_000), 90_000);
+  }
 });
 
 test("what was learned is no smaller the next time than a prompt that was answered since", async () => {
@@ -107,16 +115,6 @@ test("what was learned is no smaller the next time than a prompt that was answer
   }
   await using again = await nextRun(llm({ apiKey: "key" }), { learned });
   assert.equal(again.windowOf("m", 0), 6000);
-});
-
-test("what was learned of a fallback's refusal holds for this run alone", async () => {
-  const learned = new Kept();
-  {
-    await using models = await nextRun(llm({ apiKey: "key" }), { learned });
-    models.learnWindow("m", 20_000, "a-fallback");
-    assert.equal(models.windowOf("m", 100_000), 20_000);
-  }
-  assert.deepEqual([...learned.windows], []);
 });
 
 test("what was learned is used though it cannot be kept, which somebody is told", async () => {

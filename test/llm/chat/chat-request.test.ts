@@ -14,6 +14,7 @@ function modelOf(server: ModelServer, isOpenAi = false): Model {
     baseUrl: server.url,
     apiKey: undefined,
     isOpenAi,
+    api: "chat",
     takesCacheKey: isOpenAi,
     timeouts,
   });

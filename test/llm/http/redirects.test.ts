@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { lookAtModels } from "../../../src/cli/upkeep/doctor.ts";
 import { loadConfig } from "../../../src/config/load.ts";
-import { ollamaWindow, probeOllama } from "../../../src/llm/catalog/ollama.ts";
+import { OllamaWindows, probeOllama } from "../../../src/llm/catalog/ollama.ts";
 import { listModels } from "../../../src/llm/catalog/model-listing.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { ChatServer } from "../../../src/llm/chat/chat-request.ts";
@@ -165,7 +165,10 @@ describe("an Ollama", () => {
     for (const code of REDIRECTS) {
       server.status = code;
       assert.equal(await probeOllama(server.origin, 10_000), undefined);
-      assert.equal(await ollamaWindow(server.origin, "gemma", 10_000, patience()), undefined);
+      const windows = new OllamaWindows(new URL(server.origin), false, 10_000);
+      await windows.look(patience());
+      await windows.learn("gemma", patience());
+      assert.deepEqual([windows.isThere, windows.of("gemma")], [false, undefined]);
     }
     assert.deepEqual(server.followed, []);
   });

@@ -80,7 +80,8 @@ describe("a pooler in transaction mode", () => {
           [one, two].map(async (client) => {
             const { rows } = await client.query<{ read_only: string; plans: string; locks: number }>(
               `select current_setting('default_transaction_read_only') as read_only, current_setting('plan_cache_mode') as plans,
-                      (select count(*)::int from pg_locks where locktype = 'advisory') as locks`,
+                      (select count(*)::int from pg_locks l join pg_database d on d.oid = l.database
+                        where l.locktype = 'advisory' and d.datname = current_database()) as locks`,
             );
             return rows[0];
           }),

@@ -11,9 +11,11 @@ const { learnedModels: learned } = opened.store;
 
 const EARLY = new Date("2026-11-20T10:00:00Z");
 const LATE = new Date("2026-11-21T10:00:00Z");
+const UNTIL = new Date("2026-11-22T10:00:00Z");
+const GUESSED = { source: "guessed", until: UNTIL } as const;
 
 test("what was learned of a model is found again under its server alone", async () => {
-  const window = { tokens: 9000, configured: 0, at: EARLY };
+  const window = { tokens: 9000, configured: 0, at: EARLY, ...GUESSED };
   await learned.keepWindow("s1", "模型/🦫", window);
   await learned.keepFactor("s1", "模型/🦫", 1.25);
   await learned.keepFactor("s1", "other", 0.8);
@@ -28,9 +30,20 @@ test("what was learned of a model is found again under its server alone", async 
 });
 
 test("the newest refusal stands, whichever daemon writes last", async () => {
-  await learned.keepWindow("s3", "m", { tokens: 5000, configured: 8000, at: LATE });
-  await learned.keepWindow("s3", "m", { tokens: 9000, configured: 0, at: EARLY });
+  await learned.keepWindow("s3", "m", { tokens: 5000, configured: 8000, at: LATE, ...GUESSED });
+  await learned.keepWindow("s3", "m", { tokens: 9000, configured: 0, at: EARLY, ...GUESSED });
   await learned.keepFactor("s3", "m", 2);
   const [row] = await learned.load("s3");
-  assert.deepEqual(row, { model: "m", window: { tokens: 5000, configured: 8000, at: LATE }, factor: 2 });
+  const window = { tokens: 5000, configured: 8000, at: LATE, ...GUESSED };
+  assert.deepEqual(row, { model: "m", window, factor: 2 });
+});
+
+test("a window that a daemon of the version before has learned is what a refusal told, for thirty days", async () => {
+  await opened.sql(
+    "insert into learned_models (server, model, window_tokens, configured, window_at) values ('s4', 'm', 5000, 0, $1)",
+    EARLY,
+  );
+  const [row] = await learned.load("s4");
+  const until = new Date(EARLY.getTime() + 30 * 86_400_000);
+  assert.deepEqual(row?.window, { tokens: 5000, source: "told", configured: 0, at: EARLY, until });
 });

@@ -7,6 +7,8 @@ import { areEven } from "./shares.ts";
 export class Ledger {
   /** Times at which a second one was told that a partition is its own. */
   readonly overlaps: string[] = [];
+  /** The overlaps of which the first one has not been told that it has lost its partition. */
+  readonly lasting = new Set<string>();
   readonly #owners = new Map<Partition, string>();
   readonly #members = new Set<LedgerListener>();
 
@@ -18,12 +20,16 @@ export class Ledger {
 
   take(partition: Partition, name: string): void {
     const owner = this.#owners.get(partition);
-    if (owner !== undefined && owner !== name) this.overlaps.push(`${partition}: ${owner}, then ${name}`);
+    if (owner !== undefined && owner !== name) {
+      this.overlaps.push(`${partition}: ${owner}, then ${name}`);
+      this.lasting.add(`${partition}: ${owner}`);
+    }
     this.#owners.set(partition, name);
   }
 
   drop(partition: Partition, name: string): void {
     if (this.#owners.get(partition) === name) this.#owners.delete(partition);
+    this.lasting.delete(`${partition}: ${name}`);
   }
 
   /** How many partitions each has, of those that have any. */

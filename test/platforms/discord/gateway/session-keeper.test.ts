@@ -42,6 +42,7 @@ test("who is refused says so once, asks for another epoch now and then, and goes
     [5],
   );
   assert.equal(asked.length, 2);
-  assert.ok((asked[1] ?? 0) - (asked[0] ?? 0) >= 1000);
+  // A timer may come a millisecond early by another clock.
+  assert.ok((asked[1] ?? 0) - (asked[0] ?? 0) >= 990);
   assert.equal(lines.length, 1);
 });

@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { type ChatServer, nameAtServer } from "../chat/chat-request.ts";
+import { type Lessons, NO_LESSONS } from "./known-windows.ts";
+import { LearnedKeeper, type LearnedModels } from "./learned-models.ts";
+import { type LearnedRefusals, RefusedFields } from "./refused-fields.ts";
+
+/** Where it is kept what is learned; default: nowhere. */
+export interface LessonKeepers {
+  readonly learned?: LearnedModels;
+  readonly refusals?: LearnedRefusals;
+  /** Told what could not be kept. */
+  readonly onNotKept?: (error: unknown) => void;
+  readonly onSilentCut?: Lessons["onSilentCut"];
+}
+
+/** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
+export function lessonKey(baseUrl: string): string {
+  return createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
+}
+
+/** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
+export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
+  const { learned, refusals, onNotKept, onSilentCut } = options;
+  const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
+  const end = async (): Promise<void> => keeper.end();
+  const server = lessonKey(at.baseUrl);
+  const refused = new RefusedFields((model, one) => {
+    if (refusals !== undefined)
+      keeper.keep(`${one.field} ${one.value} of ${model}`, async () => refusals.keep(server, model, one));
+  });
+  const recallRefused = async (): Promise<void> => {
+    for (const row of (await refusals?.load(server)) ?? []) refused.recall(row.model, row.refused);
+  };
+  const kept = { refused, recallRefused, end, ...(onSilentCut !== undefined && { onSilentCut }) };
+  if (learned === undefined) return { ...NO_LESSONS, ...kept };
+  return {
+    ...kept,
+    load: async () =>
+      (await learned.load(server)).map((one) => ({ ...one, model: `${at.prefix ?? ""}${one.model}` })),
+    keepWindow: (model, window) =>
+      keeper.keep(`window of ${model}`, async () =>
+        learned.keepWindow(server, nameAtServer(model, at), window),
+      ),
+    keepFactor: (model, factor) =>
+      keeper.keep(`factor of ${model}`, async () =>
+        learned.keepFactor(server, nameAtServer(model, at), factor),
+      ),
+    now: () => new Date(),
+  };
+}
+
+export interface KeptLessons extends Lessons {
+  readonly refused: RefusedFields;
+  /** Takes over what an earlier run was refused. */
+  recallRefused(): Promise<void>;
+  /** Waits for what is still being written, for a moment. */
+  end(): Promise<void>;
+}

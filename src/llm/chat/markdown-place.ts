@@ -1,0 +1,68 @@
+/** A fence of a block of code, perhaps in a list or a quotation. */
+const FENCE = /^[ \t>]{0,12}(?:```|~~~)/;
+const TICKS = /`+/g;
+/** Characters of a line's beginning that tell what it is. */
+const HEAD = 16;
+
+/** Where in a Markdown text its end is, whatever pieces the text comes in. */
+export class MarkdownPlace {
+  #isFenced = false;
+  /** Of the line: its beginning, its last two characters. */
+  #head = "";
+  #tail = "";
+  /** Backticks at the end of the line, and those that have opened the span of code that it is in. */
+  #run = 0;
+  #span = 0;
+  #runs = 0;
+
+  pass(text: string): void {
+    let from = 0;
+    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
+      this.#passInLine(text.slice(from, end));
+      // A line with the closing marks as well is no fence.
+      if (FENCE.test(this.#head) && this.#runs <= 1) this.#isFenced = !this.#isFenced;
+      [this.#head, this.#tail] = ["", ""];
+      [this.#run, this.#span, this.#runs] = [0, 0, 0];
+      from = end + 1;
+    }
+    this.#passInLine(text.slice(from));
+  }
+
+  /** In a block or a span of code. */
+  get isCode(): boolean {
+    return this.#isFenced || (this.#run === 0 ? this.#span > 0 : this.#span !== this.#run);
+  }
+
+  /** In a line of a quotation or a table. */
+  get isQuotedLine(): boolean {
+    return /^[ \t]{0,3}[>|]/.test(this.#head);
+  }
+
+  get isLineStart(): boolean {
+    return this.#head.trim() === "" && this.#head.length < HEAD;
+  }
+
+  /** The last two characters of the line. */
+  get tail(): string {
+    return this.#tail;
+  }
+
+  #passInLine(text: string): void {
+    if (text === "") return;
+    if (!text.startsWith("`")) this.#endRun();
+    for (const { index, 0: ticks } of text.includes("`") ? text.matchAll(TICKS) : []) {
+      if (this.#run === 0) this.#runs++;
+      this.#run += ticks.length;
+      if (index + ticks.length < text.length) this.#endRun();
+    }
+    if (this.#head.length < HEAD) this.#head = (this.#head + text).slice(0, HEAD);
+    this.#tail = (this.#tail + text.slice(-2)).slice(-2);
+  }
+
+  /** A span of code ends with as many backticks as it began with. */
+  #endRun(): void {
+    if (this.#run > 0 && this.#span === 0) this.#span = this.#run;
+    else if (this.#run === this.#span) this.#span = 0;
+    this.#run = 0;
+  }
+}

@@ -1,0 +1,241 @@
+import type { ModelErrorKind } from "../model.ts";
+
+/** Why a model's server has not answered, where it says so in a way that is known. */
+export type FailureReason =
+  | "window"
+  | "quota"
+  | "moderation"
+  | "loading"
+  | "overloaded"
+  | "rate"
+  | "deprecated"
+  | "unknown_model"
+  | "cannot_load"
+  | "tool_attempt_failed"
+  | "no_tools"
+  | "other_api"
+  | "field"
+  | "roles"
+  | "key"
+  | "permission"
+  | "region";
+
+/**
+ * What happens then. `retry`: the same request once more. `correct`: another form of the request. `shrink`: a smaller one.
+ * `other_model`: a fallback at once, if there is one. `tell_operator`: nothing but the configuration or the account helps; a
+ * fallback is asked at once here, too.
+ */
+export type Consequence = "retry" | "correct" | "shrink" | "other_model" | "tell_operator";
+
+/** What a server says of a failure. */
+export interface ServerSays {
+  /** Undefined: an error inside of a stream. */
+  readonly status: number | undefined;
+  /** Its code, its type, and codes inside of it. */
+  readonly codes: readonly string[];
+  /** Its sentences. */
+  readonly message: string;
+}
+
+export interface Verdict {
+  readonly reason: FailureReason;
+  readonly kind: ModelErrorKind;
+  readonly then: Consequence;
+}
+
+interface Row extends Verdict {
+  /** Statuses with which alone the words count, 0 for an error inside of a stream; undefined: all. */
+  readonly statuses?: readonly number[];
+  /** Statuses that say it without words. */
+  readonly always?: readonly number[];
+  /** Codes and types that say it. */
+  readonly codes?: RegExp;
+  readonly words?: RegExp;
+  /** Words that say that it is something else. */
+  readonly unless?: RegExp;
+}
+
+/** Characters of the sentences that are read: a server's own words come first, and the request's text may follow. */
+const MAX_READ = 600;
+
+/** Statuses with which a server turns a request away, or says that it cannot do what is asked. */
+const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
+
+/**
+ * Of the rows, the first that fits holds. Codes and wordings as quoted in the documentation of the providers and in the issues of
+ * their clients that the test of this table names, read in November 2026; none was tried on a live server.
+ */
+const BEFORE_WINDOW: readonly Row[] = [
+  {
+    reason: "moderation",
+    kind: "rejected",
+    then: "other_model",
+    statuses: [400, 403, 422, 429, 451, 500, 0],
+    codes:
+      /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
+    words:
+      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked by .{0,40}(?:content|safety) filter|敏感内容/i,
+  },
+  {
+    reason: "rate",
+    kind: "rate_limited",
+    then: "retry",
+    statuses: [429, 0],
+    // Gemini says the words of a spent quota of each minute's limit, too; "limit: 0" is a quota that the account does not have.
+    words: /exceeded your current quota.{0,380}(?:retry in \d|rate-limits)/is,
+    unless: /limit: 0\b/,
+  },
+  {
+    reason: "quota",
+    kind: "rejected",
+    then: "tell_operator",
+    always: [402],
+    codes:
+      /^(?:insufficient_(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
+    words:
+      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reached|exceeded) (?:its|your) .{0,30}(?:spending|usage|spend|billing) limit|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|欠费/i,
+  },
+  {
+    reason: "key",
+    kind: "unauthorized",
+    then: "tell_operator",
+    always: [401],
+    codes: /^(?:invalid_api_key|authentication_error|invalid_authentication(?:_error)?|api_key_invalid)$/i,
+    words: /api key not valid|(?:incorrect|invalid) api key|authentication fails/i,
+  },
+  {
+    reason: "region",
+    kind: "unauthorized",
+    then: "tell_operator",
+    statuses: [400, 403, 451],
+    codes: /^unsupported_country_region_territory$/,
+    words: /country, region|location is not supported|not available in your (?:country|region)/i,
+  },
+  {
+    reason: "permission",
+    kind: "unauthorized",
+    then: "tell_operator",
+    always: [403],
+    statuses: [400, 404],
+    codes: /^permission_(?:error|denied)$/i,
+    words: /organization must be verified|matching your data policy|data policy .{0,40}settings/i,
+  },
+];
+
+const BEHIND_WINDOW: readonly Row[] = [
+  {
+    reason: "tool_attempt_failed",
+    kind: "unavailable",
+    then: "retry",
+    statuses: [400, 422, 500, 0],
+    codes: /^(?:tool_use_failed|malformed_function_call)$/i,
+    words:
+      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)/i,
+  },
+  {
+    reason: "no_tools",
+    kind: "rejected",
+    then: "correct",
+    statuses: REFUSALS,
+    words:
+      /tools param requires|does not support (?:tools?|tool use|tool calling|function call)|support tool use|enable-auto-tool-choice|(?:tools?|tool (?:use|calling|calls?)|function[ -]?calling) (?:is|are) not (?:supported|enabled)/i,
+  },
+  {
+    reason: "other_api",
+    kind: "rejected",
+    then: "correct",
+    statuses: [400, 404, 405],
+    words: /v1\/responses|v1\/messages|responses api|messages api|not a chat model|v1\/completions endpoint/i,
+  },
+  {
+    reason: "field",
+    kind: "rejected",
+    then: "correct",
+    statuses: [400, 422],
+    codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
+    words:
+      /unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|field|name)|extra (?:inputs|fields) (?:are )?not permitted|(?:property|parameter|field) .{0,60}(?:unsupported|not supported|not permitted|not allowed)|does not support parameters|deprecated for this model/i,
+  },
+  {
+    reason: "deprecated",
+    kind: "rejected",
+    then: "tell_operator",
+    statuses: [400, 403, 404, 410],
+    codes: /^model_(?:decommissioned|deprecated|retired)$/i,
+    words:
+      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|shut ?down|end of life|no longer (?:supported|available|offered))\b/i,
+  },
+  {
+    reason: "loading",
+    kind: "unavailable",
+    then: "retry",
+    statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
+    codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
+    words:
+      /\bloading (?:the )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
+    unless: /failed to load|error loading|unable to load/i,
+  },
+  {
+    reason: "cannot_load",
+    kind: "rejected",
+    then: "tell_operator",
+    statuses: [400, 404, 500, 503, 0],
+    words:
+      /requires more (?:system|gpu) memory|insufficient system resources|(?:failed|unable) to load model|error loading model/i,
+  },
+  {
+    reason: "unknown_model",
+    kind: "rejected",
+    then: "tell_operator",
+    statuses: [400, 403, 404, 422, 0],
+    codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
+    words:
+      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+  },
+  {
+    reason: "roles",
+    kind: "rejected",
+    then: "correct",
+    statuses: [400, 422, 500],
+    words:
+      /roles? must alternate|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+  },
+  {
+    reason: "overloaded",
+    kind: "unavailable",
+    then: "retry",
+    always: [503, 529],
+    statuses: [429, 500, 502, 503, 0],
+    codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
+    words: /overloaded|(?:at|over|no|out of) capacity|high (?:demand|load|traffic)|server (?:is )?busy/i,
+  },
+  {
+    reason: "rate",
+    kind: "rate_limited",
+    then: "retry",
+    always: [429],
+    codes: /^rate_limit(?:_error|_exceeded|ed)?$|^too_many_requests$|^resource_exhausted$/i,
+  },
+];
+
+const WINDOW: Verdict = { reason: "window", kind: "context_length", then: "shrink" };
+
+/**
+ * Why a server has not answered, and what happens then. Pure.
+ * @param isTooLarge its words are those of a request over the model's window
+ * @returns undefined: nobody knows the reason
+ */
+export function reasonOf(says: ServerSays, isTooLarge: boolean): Verdict | undefined {
+  return rowOf(BEFORE_WINDOW, says) ?? (isTooLarge ? WINDOW : rowOf(BEHIND_WINDOW, says));
+}
+
+function rowOf(rows: readonly Row[], says: ServerSays): Verdict | undefined {
+  const status = says.status ?? 0;
+  const read = says.message.slice(0, MAX_READ);
+  return rows.find(({ statuses, always, codes, words, unless }) => {
+    if (unless?.test(read) === true) return false;
+    if (always?.includes(status) === true) return true;
+    if (codes !== undefined && says.codes.some((code) => codes.test(code))) return true;
+    return words?.test(read) === true && statuses?.includes(status) !== false;
+  });
+}

@@ -1,0 +1,128 @@
+import type {
+  ContentBlockParam,
+  ImageBlockParam,
+  MessageCreateParamsStreaming,
+  MessageParam,
+  TextBlockParam,
+} from "@anthropic-ai/sdk/resources/messages";
+
+import type { ModelImage, ModelMessage } from "../../core/context.ts";
+import { objectJson } from "../../core/entry.ts";
+import { type CacheMarks, cacheMarks, markedParts } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
+import { functionName, outputLimitOf } from "../chat/chat-request.ts";
+import type { Dialect } from "../dialect.ts";
+import type { ModelRequest } from "../model.ts";
+import { thoughtsBefore } from "../wire.ts";
+
+/**
+ * The body of a streamed request to Messages (Anthropic's API reference, and the types of `@anthropic-ai/sdk` 1.14, read in November 2026).
+ * The system's text is a field of its own; users and assistants take turns, beginning with a user; results of tools are a user's, before
+ * what is said; an empty text is refused.
+ */
+export function messagesBody(
+  request: ModelRequest,
+  dialect: Dialect,
+  rule?: CacheRule,
+): MessageCreateParamsStreaming {
+  const hasTools = dialect.takesTools && request.tools.length > 0;
+  const marks = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const blocks = request.messages.map((message, place) => {
+    const ends = marks.ends.filter((end) => end.message === place);
+    return blocksOf(message, request, { ...marks, ends });
+  });
+  const system = request.messages.flatMap(({ role }, place) =>
+    role === "system" ? (blocks[place] ?? []) : [],
+  );
+  return {
+    model: request.model,
+    max_tokens: outputLimitOf(request, dialect),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a system's blocks are texts
+    ...(system.length > 0 && { system: system as TextBlockParam[] }),
+    messages: inTurns(request.messages, blocks),
+    stream: true,
+    ...(hasTools && {
+      tools: request.tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        input_schema: { type: "object" as const, ...parameters },
+      })),
+      tool_choice: { type: request.toolChoice },
+    }),
+  };
+}
+
+/** Stands where the API wants somebody to have said something. */
+const NOTHING_SAID: TextBlockParam = { type: "text", text: "…" };
+
+function inTurns(
+  messages: readonly ModelMessage[],
+  blocks: readonly (readonly ContentBlockParam[])[],
+): MessageParam[] {
+  const turns: { role: "user" | "assistant"; content: ContentBlockParam[] }[] = [];
+  for (const [place, { role }] of messages.entries()) {
+    const own = blocks[place] ?? [];
+    if (role === "system" || own.length === 0) continue;
+    const side = role === "assistant" ? "assistant" : "user";
+    const last = turns.at(-1);
+    if (last?.role === side) last.content.push(...own);
+    else turns.push({ role: side, content: [...own] });
+  }
+  if (turns[0]?.role !== "user") turns.unshift({ role: "user", content: [NOTHING_SAID] });
+  // What ends with an assistant's text would be taken for the beginning of the answer.
+  if (turns.at(-1)?.role === "assistant") turns.push({ role: "user", content: [NOTHING_SAID] });
+  return turns;
+}
+
+/** @param marks of its text, and of the request */
+function blocksOf(
+  message: ModelMessage,
+  request: ModelRequest,
+  { ends, ofPart }: CacheMarks,
+): ContentBlockParam[] {
+  const parts = markedParts(message, ends);
+  switch (message.role) {
+    case "system":
+    case "user":
+      return parts.flatMap((part): ContentBlockParam[] =>
+        "image" in part ? pictureOf(part.image) : textOf(part.text, part.isMarked ? ofPart : {}),
+      );
+    case "tool": {
+      const isMarked = ends.some((end) => end.isMarked);
+      const result = { type: "tool_result" as const, tool_use_id: idOf(message.callId) };
+      return [{ ...result, content: message.text, ...(isMarked && ofPart) }];
+    }
+    case "assistant":
+      return [
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
+        ...(thoughtsBefore(message.calls, request) as ContentBlockParam[]),
+        ...textOf(message.text, {}),
+        ...message.calls.map(({ id, name, arguments: json }): ContentBlockParam => {
+          return {
+            type: "tool_use",
+            id: idOf(id),
+            name: functionName(name),
+            input: JSON.parse(objectJson(json)),
+          };
+        }),
+      ];
+  }
+}
+
+function textOf(text: string, fields: object): TextBlockParam[] {
+  return text.trim() === "" ? [] : [{ type: "text", text, ...fields }];
+}
+
+const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
+
+/** Of a type that the API does not take, the text beside it tells. */
+function pictureOf({ type, base64 }: ModelImage): ImageBlockParam[] {
+  const known = IMAGE_TYPES.find((one) => one === type);
+  if (known === undefined) return [];
+  return [{ type: "image", source: { type: "base64", media_type: known, data: base64 } }];
+}
+
+/** The API takes letters, digits, `_` and `-`; other servers' ids have more. */
+function idOf(id: string): string {
+  return id.replaceAll(/[^\w-]/g, "_");
+}

@@ -1,0 +1,106 @@
+import type {
+  EasyInputMessage,
+  ResponseCreateParamsStreaming,
+  ResponseInputImage,
+  ResponseInputItem,
+  ResponseInputText,
+} from "openai/resources/responses/responses";
+
+import { imagesOf } from "../../core/canonical.ts";
+import type { ModelMessage } from "../../core/context.ts";
+import { objectJson } from "../../core/entry.ts";
+import { unreachable } from "../../core/errors.ts";
+import { type CacheMarks, cacheMarks, markedParts } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
+import { functionName, outputLimitOf } from "../chat/chat-request.ts";
+import type { Dialect } from "../dialect.ts";
+import type { ModelRequest } from "../model.ts";
+import { thoughtsBefore } from "../wire.ts";
+
+/**
+ * The body of a streamed request to Responses (OpenAI's API reference, and the types of `openai` 7.55, read in November 2026). Nothing is
+ * stored at the provider; what the model thinks before its calls comes back encrypted, and is sent again with them.
+ */
+export function responsesBody(
+  request: ModelRequest,
+  dialect: Dialect,
+  rule?: CacheRule,
+): ResponseCreateParamsStreaming {
+  const hasTools = dialect.takesTools && request.tools.length > 0;
+  const marks = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const items = request.messages.map((message, place) => {
+    const ends = marks.ends.filter((end) => end.message === place);
+    return itemsOf(message, request, { ...marks, ends });
+  });
+  const [first] = request.messages;
+  // The field takes no mark.
+  const isLed = first?.role === "system" && !marks.ends.some(({ message }) => message === 0);
+  return {
+    model: request.model,
+    ...(isLed && { instructions: first.text }),
+    input: items.slice(isLed ? 1 : 0).flat(),
+    stream: true,
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    max_output_tokens: outputLimitOf(request, dialect),
+    ...(dialect.takesTemperature &&
+      request.temperature !== undefined && { temperature: request.temperature }),
+    ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...marks.ofRequest,
+    ...(dialect.reasoning !== undefined && { reasoning: { effort: dialect.reasoning } }),
+    ...(hasTools && {
+      tools: request.tools.map(({ name, description, parameters }) => ({
+        type: "function" as const,
+        name,
+        description,
+        parameters: { ...parameters },
+        strict: false,
+      })),
+      tool_choice: request.toolChoice,
+    }),
+  };
+}
+
+/** @param marks of its text, and of the request */
+function itemsOf(
+  message: ModelMessage,
+  request: ModelRequest,
+  marks: CacheMarks,
+): readonly ResponseInputItem[] {
+  switch (message.role) {
+    case "system":
+    case "user":
+      return [said(message.role, contentOf(message, marks))];
+    case "tool":
+      return [{ type: "function_call_output", call_id: message.callId, output: contentOf(message, marks) }];
+    case "assistant":
+      return [
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
+        ...(thoughtsBefore(message.calls, request) as readonly ResponseInputItem[]),
+        ...(message.text === "" ? [] : [said("assistant", message.text)]),
+        ...message.calls.map(({ id, name, arguments: json }) => ({
+          type: "function_call" as const,
+          call_id: id,
+          name: functionName(name),
+          arguments: objectJson(json),
+        })),
+      ];
+    default:
+      return unreachable(message);
+  }
+}
+
+function said(role: EasyInputMessage["role"], content: EasyInputMessage["content"]): EasyInputMessage {
+  return { role, content };
+}
+
+function contentOf(message: ModelMessage, { ends, ofPart }: CacheMarks): string | ResponseInputPart[] {
+  if (ends.length === 0 && imagesOf(message).length === 0) return message.text;
+  return markedParts(message, ends).map((part): ResponseInputPart => {
+    if (!("image" in part)) return { type: "input_text", text: part.text, ...(part.isMarked && ofPart) };
+    const { type, base64 } = part.image;
+    return { type: "input_image", detail: "auto", image_url: `data:${type};base64,${base64}` };
+  });
+}
+
+type ResponseInputPart = ResponseInputText | ResponseInputImage;

@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from "node:util";
+import { type ModelConfig, serverOf, type ServerConfig } from "../config/config.ts";
+import type { Anchor } from "../core/calibration.ts";
+import type { ModelPrice } from "../core/cost.ts";
+import type { CacheRule } from "./caches/rules.ts";
+import type { KnownWindow } from "./catalog/known-windows.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
+import type { LearnedModel } from "./catalog/learned-models.ts";
+import type { Model } from "./model.ts";
+import type { Models, ModelsConfig, ModelSource } from "./model-provider.ts";
+
+/** Where a server is, and what its models' names begin with. */
+export interface ServerAddress extends Omit<ServerConfig, "name"> {
+  /** "" for the default server, or `NAME/`. */
+  readonly prefix: string;
+}
+
+/** Opens the source of a server's models; sends nothing. */
+type OpenSource = (server: ServerAddress, models: readonly ModelConfig[]) => ModelSource;
+
+/** A source, and what it was opened with. */
+interface Named {
+  readonly name: string;
+  readonly server: ServerAddress;
+  readonly source: ModelSource;
+}
+
+/** The sources that hold at one time. */
+interface Sources {
+  /** For names without a server. */
+  readonly byDefault: Named;
+  readonly named: readonly Named[];
+}
+
+/** The default server's models and those of `[llm.servers]` behind one door: a model's name says whose it is. */
+export class SeveralModels implements Models {
+  readonly model: Model;
+  readonly #open: OpenSource;
+  /** What the start has found for `[llm]`: it goes before `[llm.servers]` unless it is the offline model. */
+  readonly #ofStart: Named;
+  #sources: Sources;
+  #config: ModelsConfig;
+  /** What a reload has put out of force: calls in flight go on, and what was learned is still being written. */
+  readonly #retired = new Set<ModelSource>();
+  #hasRecalled = false;
+
+  /** @param ofStart the models of the server of `[llm]`, or what stands in for it */
+  constructor(config: ModelsConfig, open: OpenSource, ofStart: ModelSource) {
+    this.#open = open;
+    const nowhere = { prefix: "", baseUrl: "", apiKey: null, api: "auto" as const, headers: {} };
+    this.#ofStart = { name: "", server: nowhere, source: ofStart };
+    this.#config = config;
+    this.#sources = this.#sourcesFor(config);
+    this.model = {
+      answer: async (request, options) => this.#of(request.model).model.answer(request, options),
+    };
+  }
+
+  get isOffline(): boolean {
+    return this.#sources.byDefault.source.isOffline;
+  }
+
+  describe(): string {
+    const { byDefault, named } = this.#sources;
+    const others = named.map(({ name, source }) => `; ${name}: ${source.describe()}`);
+    return `${byDefault.source.describe()}${others.join("")}`;
+  }
+
+  configure(config: ModelsConfig): void {
+    const before = this.#all();
+    this.#config = config;
+    this.#sources = this.#sourcesFor(config);
+    const now = this.#all();
+    for (const source of now) source.configure(config.models);
+    for (const source of before) if (!now.includes(source)) this.#retired.add(source);
+    if (this.#hasRecalled) for (const source of now) if (!before.includes(source)) void recall(source);
+  }
+
+  trying<Result>(config: ModelsConfig, work: () => Result): Result {
+    const before = this.#sources;
+    const said = this.#config.models;
+    this.#sources = this.#sourcesFor(config);
+    for (const source of this.#all()) source.configure(config.models);
+    try {
+      return work();
+    } finally {
+      this.#sources = before;
+      for (const source of this.#all()) source.configure(said);
+    }
+  }
+
+  async resolve(configured: string, signal?: AbortSignal): Promise<string> {
+    return this.#of(configured).resolve(configured, signal);
+  }
+
+  nameOf(configured: string): string | undefined {
+    return this.#of(configured).nameOf(configured);
+  }
+
+  async recallLearned(): Promise<readonly LearnedModel[]> {
+    this.#hasRecalled = true;
+    const learned = await Promise.all(this.#all().map(async (source) => source.recallLearned()));
+    return learned.flat();
+  }
+
+  windowOf(model: string, configured: number): number {
+    return this.#of(model).windowOf(model, configured);
+  }
+
+  knownWindow(model: string, configured: number): KnownWindow {
+    return this.#of(model).knownWindow(model, configured);
+  }
+
+  evidenceOf(model: string): WindowEvidence {
+    return this.#of(model).evidenceOf(model);
+  }
+
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void {
+    this.#of(model).learnWindow(model, tokens, source);
+  }
+
+  factorOf(model: string): number {
+    return this.#of(model).factorOf(model);
+  }
+
+  learnFactor(model: string, report: Anchor): void {
+    this.#of(model).learnFactor(model, report);
+  }
+
+  seesImages(model: string): boolean {
+    return this.#of(model).seesImages(model);
+  }
+
+  priceOf(model: string): ModelPrice | undefined {
+    return this.#of(model).priceOf(model);
+  }
+
+  cacheRule(model: string): CacheRule | undefined {
+    return this.#of(model).cacheRule(model);
+  }
+
+  async askPrices(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map(async (source) => source.askPrices(signal)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const all = new Set([...this.#all(), ...this.#retired, this.#ofStart.source]);
+    await Promise.all(Array.from(all, async (source) => source[Symbol.asyncDispose]()));
+  }
+
+  #of(model: string): ModelSource {
+    const { byDefault, named } = this.#sources;
+    return (serverOf(model, named) ?? byDefault).source;
+  }
+
+  /** Each once. */
+  #all(): ModelSource[] {
+    const { byDefault, named } = this.#sources;
+    return [byDefault, ...named].map(({ source }) => source);
+  }
+
+  /** A server that is as it was keeps its source. */
+  #sourcesFor({ servers, models }: ModelsConfig): Sources {
+    const before: readonly Named[] = [this.#ofStart, ...this.#known()];
+    const sourceOf = (name: string, server: ServerAddress): Named =>
+      before.find((one) => one.name === name && isDeepStrictEqual(one.server, server)) ?? {
+        name,
+        server,
+        source: this.#open(server, models),
+      };
+    const addresses = servers.map(({ name, ...server }) => ({ name, server }));
+    const named = addresses.map(({ name, server }) => sourceOf(name, { ...server, prefix: `${name}/` }));
+    const [first] = addresses;
+    const byDefault =
+      first === undefined || !this.#ofStart.source.isOffline
+        ? this.#ofStart
+        : sourceOf("", { ...first.server, prefix: "" });
+    return { byDefault, named };
+  }
+
+  #known(): readonly Named[] {
+    // Undefined in the constructor alone.
+    const sources: Sources | undefined = this.#sources;
+    return sources === undefined ? [] : [sources.byDefault, ...sources.named];
+  }
+}
+
+/** What cannot be read now is learned anew. */
+async function recall(source: ModelSource): Promise<void> {
+  await source.recallLearned().catch(() => undefined);
+}

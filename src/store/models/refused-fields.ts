@@ -1,0 +1,66 @@
+import type { Database } from "../database/database.ts";
+
+/** A row of `refused_fields`. */
+export interface RefusedFieldRow {
+  readonly model: string;
+  readonly refused: {
+    readonly field: string;
+    readonly value: string;
+    readonly status: number | null;
+    readonly code: string;
+  };
+}
+
+interface RawRefused {
+  model: string;
+  field: string;
+  value: string;
+  status: number | null;
+  code: string;
+}
+
+/** What models have refused, by a hash of their server's address. All daemons of the database share it. */
+export class RefusedFieldStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async load(server: string): Promise<RefusedFieldRow[]> {
+    const rows = await this.#db.query<RawRefused>(
+      {
+        name: "refused_fields_load",
+        text: "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
+      },
+      [server],
+    );
+    return rows.map(({ model, ...refused }) => ({ model, refused }));
+  }
+
+  async forget(server: string, model: string): Promise<void> {
+    await this.#db.query(
+      {
+        name: "refused_fields_forget",
+        text: "delete from refused_fields where server = $1 and model = $2",
+      },
+      [server, model],
+    );
+  }
+
+  /** The first refusal stands. */
+  async keep(
+    server: string,
+    model: string,
+    { field, value, status, code }: RefusedFieldRow["refused"],
+  ): Promise<void> {
+    await this.#db.query(
+      {
+        name: "refused_field_keep",
+        text: `insert into refused_fields (server, model, field, value, status, code)
+               values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+      },
+      [server, model, field, value, status, code],
+    );
+  }
+}
