@@ -105,8 +105,8 @@ export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "m
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
-  /** Never print their values. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Its server's. Never print their values. */
+  readonly serverHeaders: Readonly<Record<string, string>>;
 }
 
 /** 0 tokens: not said. */

@@ -113,7 +113,7 @@ export interface Models extends Omit<ModelSource, "configure"> {
   trying<Result>(config: ModelsConfig, work: () => Result): Result;
 }
 
-export interface OpenModelsOptions {
+export interface OpenModelsOptions extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
@@ -122,7 +122,6 @@ export interface OpenModelsOptions {
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
-  readonly onSilentCut?: Lessons["onSilentCut"];
   /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
   readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
@@ -234,7 +233,9 @@ class ServerModels extends KnownWindows implements ModelSource {
     this.#kept = lessons;
     this.#server = server;
     this.#url = new URL(server.baseUrl);
-    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, onSmallOllama);
+    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, (model, ...window) =>
+      onSmallOllama?.(`${server.prefix ?? ""}${model}`, ...window),
+    );
     const chat = createChatModel(server, lessons.refused);
     this.model = {
       answer: async (request, options) => {
@@ -336,7 +337,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   }
 
   protected override runningWindow(model: string): RunningWindow | undefined {
-    return this.#ollama.of(model);
+    return this.#ollama.of(nameAtServer(model, this.#server));
   }
 
   #listedOf(model: string): ListedModel | undefined {

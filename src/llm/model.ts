@@ -22,10 +22,10 @@ export interface ModelRequest {
    * begin with. Undefined: there will be none.
    */
   readonly stableEnds?: readonly TextEnd[];
-  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
-  readonly waits?: readonly number[];
   /** What the model has thought before calls that these messages show. Default: nothing. */
   readonly thoughts?: readonly Thoughts[];
+  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
+  readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -196,7 +196,9 @@ export class ModelError extends WeirError {
   }
 
   #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
-    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+    const { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize } = this;
+    const same = { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize };
+    return new ModelError(kind, this.model, message, { ...same, cause: this, ...changed });
   }
 }
 

@@ -7,6 +7,7 @@ import type { ModelRequest, Thoughts } from "./model.ts";
 export interface Wire {
   /**
    * The body of a streamed request.
+   * @param rule how the server caches this model's requests; default: nothing is marked
    * @param request its model is as the server calls it; its thoughts are this model's and this API's
    * @param rule how the model's requests are cached; undefined: none is marked
    */

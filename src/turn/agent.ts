@@ -9,10 +9,10 @@ import type { ModelPrice } from "../core/cost.ts";
 import type { TurnId } from "../core/ids.ts";
 import type { Pace } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
-import type { CacheRule } from "../llm/caches/rules.ts";
-import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { KnownWindow } from "../llm/catalog/known-windows.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
+import type { CacheRule } from "../llm/caches/rules.ts";
+import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { FailureKind } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 

@@ -418,8 +418,8 @@ class TurnRun {
         maxOutputTokens: Math.min(config.maxOutputTokens, budget.reserve),
         temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
-        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
         thoughts: this.#thoughts.of(fit.history),
+        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
       },
     };
   }

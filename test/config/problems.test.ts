@@ -244,7 +244,10 @@ suite("[models], of prices and windows,", () => {
     assert.deepEqual(configuredPrice(models, "free"), { input: 0, cached: 0, write: 0, output: 0 });
     assert.equal(configuredPrice(models, "another"), undefined);
     const told = describeConfig(configFrom(t, toml));
-    assert.match(told, /^model {2}n: \$3 in, \$0\.3 of the cache, \$3\.75 written to it, \$15 out for a million tokens$/m);
+    assert.match(
+      told,
+      /^model {2}n: \$3 in, \$0\.3 of the cache, \$3\.75 written to it, \$15 out for a million tokens$/m,
+    );
   });
 
   test("with half a price, or one that is none, is told with its line", (t) => {

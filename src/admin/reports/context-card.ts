@@ -14,6 +14,7 @@ import {
   describeReason,
   describeSummaries,
   describeUsage,
+  describeWindow,
   minute,
   percent,
 } from "./channel-format.ts";
@@ -49,7 +50,7 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
       })),
     },
     fields: [
-      ...windowFields(report),
+      ...windowFields(report, time),
       ...logFields(report),
       ...compactionFields(report),
       ...spentFields(report),
@@ -66,11 +67,12 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
   };
 }
 
-function windowFields({ window, reserve, spent }: ContextReport): Field[] {
+function windowFields(report: ContextReport, time: TimeFormat): Field[] {
+  const { spent } = report;
   return [
     {
       label: "Window",
-      value: `${formatNumber(window)}, of which ${formatNumber(reserve)} are kept for the answer`,
+      value: describeWindow(report, time),
     },
     {
       label: "Largest request so far",

@@ -83,7 +83,7 @@ const API_ABOUT =
 export const apiOption = startOption(api, "auto", API_ABOUT);
 
 /** The name of one of `[llm.servers]`. */
-export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
 /** One of `[llm.servers.NAME]`. */
 const serverSchema = z

@@ -138,8 +138,13 @@ export class AnswerAccumulator {
   }
 
   #append(chunk: ChatChunk): Visible {
-    const { text: piece, restarts } = this.#newText.push(chunk.text, chunk.isMessage);
-    this.#received += piece.length;
+    const { text: piece, restarts } = this.#newText.push(
+      chunk.text,
+      chunk.isMessage,
+      chunk.finish !== undefined,
+    );
+    // A server may repeat the same for ever.
+    this.#received += Math.max(piece.length, chunk.text === "" ? 0 : 1);
     if (restarts) this.#thinking = new ThinkingFilter();
     const { text, voided: isThinking } = this.#thinking.push(piece);
     const voided = isThinking || restarts;

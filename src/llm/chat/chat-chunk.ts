@@ -79,7 +79,10 @@ export function readChunk(event: unknown): ChatChunk {
     isAlive: isFilled(delta),
     isMessage,
     isCompletion: Array.isArray(listed) || isMessage || isFields(choice["delta"]),
-    finish: finishOf(choice["finish_reason"] ?? choice["finishReason"]),
+    // Ollama's own API has `done`.
+    finish:
+      finishOf(choice["finish_reason"] ?? choice["finishReason"]) ??
+      finishOf(fields["done"] === true ? (fields["done_reason"] ?? true) : undefined),
     usage: fields["usage"] == null ? undefined : reportedUsage.parse(fields["usage"]),
   };
 }

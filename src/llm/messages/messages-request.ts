@@ -8,7 +8,7 @@ import type {
 
 import type { ModelImage, ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
-import { type CacheMarks, cacheMarks, markedParts } from "../caches/marks.ts";
+import { cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
 import type { CacheRule } from "../caches/rules.ts";
 import { functionName, outputLimitOf } from "../chat/chat-request.ts";
 import type { Dialect } from "../dialect.ts";
@@ -26,10 +26,10 @@ export function messagesBody(
   rule?: CacheRule,
 ): MessageCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marks = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const { ends, ofPart } = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
   const blocks = request.messages.map((message, place) => {
-    const ends = marks.ends.filter((end) => end.message === place);
-    return blocksOf(message, request, { ...marks, ends });
+    const own = ends.filter((end) => end.message === place);
+    return blocksOf(message, request, own, ofPart);
   });
   const system = request.messages.flatMap(({ role }, place) =>
     role === "system" ? (blocks[place] ?? []) : [],
@@ -74,29 +74,38 @@ function inTurns(
   return turns;
 }
 
-/** @param marks of its text, and of the request */
+/**
+ * @param ends where its text is split into parts
+ * @param fields of a part that is marked
+ */
 function blocksOf(
   message: ModelMessage,
   request: ModelRequest,
-  { ends, ofPart }: CacheMarks,
+  ends: readonly PartEnd[],
+  fields: object,
 ): ContentBlockParam[] {
-  const parts = markedParts(message, ends);
   switch (message.role) {
     case "system":
     case "user":
-      return parts.flatMap((part): ContentBlockParam[] =>
-        "image" in part ? pictureOf(part.image) : textOf(part.text, part.isMarked ? ofPart : {}),
+      return markedParts(message, ends).flatMap((part): ContentBlockParam[] =>
+        "image" in part ? pictureOf(part.image) : textOf(part, fields),
       );
     case "tool": {
       const isMarked = ends.some((end) => end.isMarked);
-      const result = { type: "tool_result" as const, tool_use_id: idOf(message.callId) };
-      return [{ ...result, content: message.text, ...(isMarked && ofPart) }];
+      return [
+        {
+          type: "tool_result",
+          tool_use_id: idOf(message.callId),
+          content: message.text,
+          ...(isMarked && fields),
+        },
+      ];
     }
     case "assistant":
       return [
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
         ...(thoughtsBefore(message.calls, request) as ContentBlockParam[]),
-        ...textOf(message.text, {}),
+        ...textOf({ text: message.text, isMarked: false }, fields),
         ...message.calls.map(({ id, name, arguments: json }): ContentBlockParam => {
           return {
             type: "tool_use",
@@ -109,8 +118,8 @@ function blocksOf(
   }
 }
 
-function textOf(text: string, fields: object): TextBlockParam[] {
-  return text.trim() === "" ? [] : [{ type: "text", text, ...fields }];
+function textOf({ text, isMarked }: MarkedPart, fields: object): TextBlockParam[] {
+  return text.trim() === "" ? [] : [{ type: "text", text, ...(isMarked && fields) }];
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

@@ -10,9 +10,9 @@ import { imagesOf } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
-import { type CacheMarks, cacheMarks, markedParts } from "../caches/marks.ts";
-import type { CacheRule } from "../caches/rules.ts";
 import { functionName, outputLimitOf } from "../chat/chat-request.ts";
+import { cacheMarks, markedParts, type PartEnd } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
 import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
@@ -27,18 +27,20 @@ export function responsesBody(
   rule?: CacheRule,
 ): ResponseCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
+  const [first, ...rest] = request.messages;
   const marks = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
-  const items = request.messages.map((message, place) => {
-    const ends = marks.ends.filter((end) => end.message === place);
-    return itemsOf(message, request, { ...marks, ends });
-  });
-  const [first] = request.messages;
-  // The field takes no mark.
-  const isLed = first?.role === "system" && !marks.ends.some(({ message }) => message === 0);
+  const partsOf = (place: number): Parted => {
+    return { ends: marks.ends.filter(({ message }) => message === place), fields: marks.ofPart };
+  };
+  // Instructions take no mark.
+  const isLed = first?.role === "system" && partsOf(0).ends.length === 0;
   return {
     model: request.model,
     ...(isLed && { instructions: first.text }),
-    input: items.slice(isLed ? 1 : 0).flat(),
+    input: (isLed ? rest : request.messages).flatMap((message, index) =>
+      itemsOf(message, request, partsOf(isLed ? index + 1 : index)),
+    ),
+    ...marks.ofRequest,
     stream: true,
     store: false,
     include: ["reasoning.encrypted_content"],
@@ -46,7 +48,6 @@ export function responsesBody(
     ...(dialect.takesTemperature &&
       request.temperature !== undefined && { temperature: request.temperature }),
     ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
-    ...marks.ofRequest,
     ...(dialect.reasoning !== undefined && { reasoning: { effort: dialect.reasoning } }),
     ...(hasTools && {
       tools: request.tools.map(({ name, description, parameters }) => ({
@@ -61,18 +62,23 @@ export function responsesBody(
   };
 }
 
-/** @param marks of its text, and of the request */
-function itemsOf(
-  message: ModelMessage,
-  request: ModelRequest,
-  marks: CacheMarks,
-): readonly ResponseInputItem[] {
+type Part = ResponseInputText | ResponseInputImage;
+
+interface Parted {
+  /** Where the text is split into parts. */
+  readonly ends: readonly PartEnd[];
+  /** Of a part that is marked. */
+  readonly fields: object;
+}
+
+function itemsOf(message: ModelMessage, request: ModelRequest, parted: Parted): readonly ResponseInputItem[] {
   switch (message.role) {
     case "system":
+      return [said("system", contentOf(message, parted))];
     case "user":
-      return [said(message.role, contentOf(message, marks))];
+      return [said("user", contentOf(message, parted))];
     case "tool":
-      return [{ type: "function_call_output", call_id: message.callId, output: contentOf(message, marks) }];
+      return [{ type: "function_call_output", call_id: message.callId, output: contentOf(message, parted) }];
     case "assistant":
       return [
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
@@ -94,13 +100,11 @@ function said(role: EasyInputMessage["role"], content: EasyInputMessage["content
   return { role, content };
 }
 
-function contentOf(message: ModelMessage, { ends, ofPart }: CacheMarks): string | ResponseInputPart[] {
+function contentOf(message: ModelMessage, { ends, fields }: Parted): string | Part[] {
   if (ends.length === 0 && imagesOf(message).length === 0) return message.text;
-  return markedParts(message, ends).map((part): ResponseInputPart => {
-    if (!("image" in part)) return { type: "input_text", text: part.text, ...(part.isMarked && ofPart) };
+  return markedParts(message, ends).map((part): Part => {
+    if (!("image" in part)) return { type: "input_text", text: part.text, ...(part.isMarked && fields) };
     const { type, base64 } = part.image;
     return { type: "input_image", detail: "auto", image_url: `data:${type};base64,${base64}` };
   });
 }
-
-type ResponseInputPart = ResponseInputText | ResponseInputImage;

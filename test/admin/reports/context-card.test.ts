@@ -145,7 +145,7 @@ describe("a channel's report as a card", () => {
   test("has the costs by type, the compactions, the cache, the peak and the money", () => {
     const { fields, lists } = cardOf(FULL);
     assert.deepEqual(Object.fromEntries(fields.map(({ label, value }) => [label, value])), {
-      Window: "10,000, of which 2,000 are kept for the answer",
+      Window: "10,000 (as it is configured), of which 2,000 are kept for the answer",
       "Largest request so far": "7,100 tokens",
       Log: "500 entries, 2 waiting for an answer",
       Covered: "entries 1–40",

@@ -8,6 +8,8 @@ export const EMPTY_REPORT: ChannelReport = {
   agent: "main",
   model: "some-model",
   window: 10_000,
+  windowSource: "configured",
+  windowUntil: null,
   reserve: 2000,
   usable: 8000,
   tokens: 4000,

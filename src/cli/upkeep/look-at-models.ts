@@ -1,0 +1,201 @@
+import { performance } from "node:perf_hooks";
+import type { Agents, StaffedAgent } from "../../agents.ts";
+import { type Config, serverOf } from "../../config/config.ts";
+import { errorMessage, type Finding } from "../../core/errors.ts";
+import { type Models, openModels } from "../../llm/model-provider.ts";
+import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
+import { formatNumber } from "../../text/format.ts";
+import { counted } from "../../text/text.ts";
+import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
+import { createAgentsToLook, type Teller } from "../agents-to-look.ts";
+import { ASKS, summaryRequest, triedTool, turnRequest } from "./model-rehearsal.ts";
+import { measureWindow, MOST_WINDOW_CALLS } from "./window-search.ts";
+
+/** How long one call may take, ms: a server of one's own may have to load the model first. */
+const CALL_MS = 120_000;
+
+/** How much is asked of each model. `turn`: one answer, as for a first try. `window`: all, and how much of a request it reads. */
+export type Depth = "turn" | "work" | "window";
+
+/** A model with what it is there for. */
+export interface Part {
+  /** As it is configured. */
+  readonly name: string;
+  /** By whose prompts and tools it is tried. */
+  readonly staff: StaffedAgent;
+  readonly answers: boolean;
+  readonly summarises: boolean;
+}
+
+/** Each model that the agents name, once. */
+export function partsOf(agents: Agents): Part[] {
+  const parts = new Map<string, Part>();
+  for (const staff of agents.all()) {
+    const { config } = staff.agent;
+    const answering = [config.model, ...config.fallbacks, ...modelsOfSubagents(config)];
+    const summarising = staff.compactorAgent.modelNames();
+    for (const name of new Set([...answering, ...summarising])) {
+      const known = parts.get(name);
+      parts.set(name, {
+        name,
+        staff: known?.staff ?? staff,
+        answers: known?.answers === true || answering.includes(name),
+        summarises: known?.summarises === true || summarising.includes(name),
+      });
+    }
+  }
+  return [...parts.values()];
+}
+
+/** Calls of models that a look makes at most: an answer, a call of a tool, one with its result, a summary. */
+export function callsOf(parts: readonly Part[], depth: Depth): number {
+  if (depth === "turn") return parts.length;
+  const searching = depth === "window" ? MOST_WINDOW_CALLS : 0;
+  return parts.reduce(
+    (sum, { answers, summarises }) => sum + Number(answers) * 3 + Number(summarises) + searching,
+    0,
+  );
+}
+
+/**
+ * Has each model do what its agents will want of it.
+ * @param announce told before the first call what is asked of whom
+ */
+export async function lookAtModels(
+  io: Teller & { readonly shutdown?: AbortSignal },
+  config: Config,
+  depth: Depth = "turn",
+  announce: (text: string) => void = () => undefined,
+): Promise<readonly Finding[]> {
+  await using models = await openModels(config.llm);
+  if (models.isOffline) {
+    const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
+    return [
+      { what: "model", state: "unsure", detail: "none: answers come from the built-in stand-in", todo },
+    ];
+  }
+  await using agents = await createAgentsToLook(io, config, models);
+  const parts = partsOf(agents);
+  announce(
+    `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
+  );
+  return await Promise.all(
+    parts.map(async (part) => lookAtModel(models, part, depth, config.llm.servers, io.shutdown)),
+  );
+}
+
+async function lookAtModel(
+  models: Models,
+  part: Part,
+  depth: Depth,
+  servers: Config["llm"]["servers"],
+  shutdown: AbortSignal | undefined,
+): Promise<Finding> {
+  const what = `model ${part.name}`;
+  const trial = new Trial(models, part, shutdown);
+  try {
+    const can = await trial.run(depth);
+    const missing = can.filter((one) => one.startsWith("but "));
+    const detail = [...can, ...trial.learned()].join(", ");
+    return { what, state: missing.length > 0 ? "unsure" : "ok", detail };
+  } catch (error) {
+    const done = trial.done.length === 0 ? "" : `${trial.done.join(", ")}, but `;
+    const detail = `${done}${trial.doing} failed: ${errorMessage(error)}`;
+    const server = serverOf(part.name, servers);
+    const where = server === undefined ? "llm.base_url, OPENAI_API_KEY" : `[llm.servers.${server.name}]`;
+    return { what, state: "wrong", detail, todo: `see ${where} and the name of the model` };
+  }
+}
+
+class Trial {
+  readonly done: string[] = [];
+  /** What it is at, in words. */
+  doing = "finding the model";
+  readonly #models: Models;
+  readonly #part: Part;
+  readonly #shutdown: AbortSignal | undefined;
+  #model = "";
+  #measured: number | null = null;
+
+  constructor(models: Models, part: Part, shutdown: AbortSignal | undefined) {
+    this.#models = models;
+    this.#part = part;
+    this.#shutdown = shutdown;
+  }
+
+  /** @throws ModelError with the first thing that does not work */
+  async run(depth: Depth): Promise<readonly string[]> {
+    const { name, staff, answers, summarises } = this.#part;
+    this.#model = await this.#models.resolve(name, this.#signal());
+    const startedAt = performance.now();
+    if (answers || depth === "turn") {
+      await this.#turn();
+      this.done.push(`${this.#model} answers (${Math.round(performance.now() - startedAt)} ms)`);
+    }
+    if (depth === "turn") return this.done;
+    if (answers && triedTool(staff) !== undefined) this.done.push(await this.#call());
+    if (summarises) {
+      this.doing = "a summary";
+      const request = summaryRequest(staff, this.#model, this.#window(), new Date());
+      await this.#ask(request);
+      this.done.push("writes summaries");
+    }
+    if (depth === "window") {
+      this.doing = "the search for its window";
+      this.#measured = await measureWindow(
+        async (request) => this.#ask(request),
+        this.#model,
+        this.#window(),
+      );
+    }
+    return this.done;
+  }
+
+  /** What is known of it by now, as far as it is worth a word. */
+  learned(): readonly string[] {
+    const window = this.#window();
+    const measured = this.#measured;
+    const told = `with a window of ${formatNumber(window)} tokens`;
+    const price =
+      this.#models.priceOf(this.#model) === undefined ? ["its price is unknown ([models] says it)"] : [];
+    if (measured === null) return [told, ...price];
+    return [
+      measured >= window
+        ? `${told} (it reads all of it)`
+        : `${told}, of which it reads about ${formatNumber(measured)}`,
+      ...price,
+    ];
+  }
+
+  async #turn(): Promise<void> {
+    this.doing = "a turn as in a conversation";
+    await this.#ask(turnRequest(this.#part.staff, this.#model, ASKS.word, [], new Date()));
+  }
+
+  async #call(): Promise<string> {
+    const { staff } = this.#part;
+    const tool = triedTool(staff)?.name ?? "";
+    this.doing = "a call of a tool";
+    const words = ASKS.call(tool);
+    const { calls } = await this.#ask(turnRequest(staff, this.#model, words, [], new Date()));
+    if (calls.length === 0) return "but calls no tool when it is asked to";
+    this.doing = "the answer to a tool's result";
+    await this.#ask(turnRequest(staff, this.#model, words, calls, new Date()));
+    return "calls tools";
+  }
+
+  #window(): number {
+    const { name, staff } = this.#part;
+    const { config } = staff.agent;
+    return this.#models.windowOf(this.#model, name === config.model ? config.contextWindow : 0);
+  }
+
+  async #ask(request: ModelRequest): Promise<ModelAnswer> {
+    return this.#models.model.answer(request, { signal: this.#signal() });
+  }
+
+  #signal(): AbortSignal {
+    const late = AbortSignal.timeout(CALL_MS);
+    return this.#shutdown === undefined ? late : AbortSignal.any([late, this.#shutdown]);
+  }
+}
