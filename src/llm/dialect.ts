@@ -20,7 +20,7 @@ export interface Dialect {
   readonly takesTools: boolean;
   /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
   readonly takesCacheKey: boolean;
-  /** Takes `cache_control` on a part of a message's text. */
+  /** Takes the marks of its cache on a part of a message's text. */
   readonly takesCacheMarkers: boolean;
   /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
   readonly takesUserBehindTool: boolean;
