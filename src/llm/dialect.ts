@@ -215,22 +215,33 @@ const ALIASES: Readonly<Record<string, string>> = {
   prompt_cache_breakpoint: "cache_control",
 };
 /** Words of every day: a field is meant only where they stand in quotes. */
-const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking"]);
+const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking", "tools"]);
 
 /** The refusal names a field that was sent and that is not needed. */
 const namedFields: Rule = (refusal, sent, told) => {
   const { param, words } = refusal;
   const inWords = [...Object.keys(ALIASES), ...sent.fields].filter((name) => isNamed(name, words));
-  const names = [param, /^[a-z_]+/.exec(param)?.[0] ?? "", ...inWords];
+  const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
+  // A tool's schema that is refused is no reason to do without all tools.
+  const names = [param, ...(root === "tools" ? [] : [root]), ...inWords];
   const isSent = (field: string): boolean => sent.fields.includes(field) && !NEEDED.has(field);
   return names.flatMap((name) => {
     const field = ALIASES[name] ?? name;
     if (field === "limit") return ofLimit(refusal, sent, told);
     if (field === "reasoning") return ofReasoning(refusal, sent, told);
+    if (field === "tools") return UNKNOWN_FIELD.test(`${refusal.code} ${words}`) ? [[told("tools")]] : [];
     // It stands inside of messages.
     return field === "cache_control" || isSent(field) ? [[told(field)]] : [];
   });
 };
+
+/** The server names the field apart from its words, which may quote what a person wrote. Pure. */
+export function areNamedApart({ param }: Refusal, lessons: readonly Refused[]): boolean {
+  const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
+  const field = ALIASES[param] ?? ALIASES[root] ?? root;
+  const isLimit = (one: Refused): boolean => one.field === "output_cap" || ALIASES[one.field] === "limit";
+  return lessons.every((one) => one.field === field || (field === "limit" && isLimit(one)));
+}
 
 function isNamed(name: string, words: string): boolean {
   const at = words.indexOf(name);
@@ -256,7 +267,7 @@ const ofLimit: Rule = ({ words }, { dialect, limit }, told) => {
 
 /** The server does not know the field at all. */
 const UNKNOWN_FIELD =
-  /unknown|unrecogni[sz]ed|unsupported[ _]parameter|unexpected|extra (?:input|field)|not permitted/i;
+  /unknown|unrecogni[sz]ed|unsupported[ _]parameter|unexpected|extra (?:input|field)|extra_forbidden|not permitted/i;
 
 /**
  * "Supported values are: 'low', 'medium', 'high', and 'xhigh'.", "set reasoning_effort to 'none'" (OpenAI): what no refusal has named is not
@@ -273,7 +284,7 @@ const ofReasoning: Rule = ({ code, words }, { dialect, known }, told) => {
 };
 
 /** What a server says in a word, as far as it may be shown and kept; "": it is no word. */
-export function plainWord(text: string): string {
+function plainWord(text: string): string {
   return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
 }
 

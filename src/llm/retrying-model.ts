@@ -203,8 +203,10 @@ function waitBeforeNext(
   smaller: MadeRequest | "unchanged" | null,
   { retryOptions, until, hasFallback }: RetryRules,
 ): number | null {
+  // Where the server may only be down, a fallback is better than more attempts.
+  const isEnough = smaller === null || (failure.retryable && hasFallback);
   // A model that is being loaded answers soon: the time bounds the attempts alone.
-  if (smaller === null && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
+  if (isEnough && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
   const waitMs =
     smaller === null || failure.retryable
       ? waitBeforeRetry(failure, failures - 1, retryOptions, hasFallback)

@@ -186,7 +186,7 @@ export class ModelScript {
   #usage(request: ModelRequest): ModelAnswer["usage"] {
     if (this.#parts.ratio === null) return undefined;
     const promptTokens = Math.ceil(estimateRequest(request) * this.#ratioOf(request));
-    return { promptTokens, cachedTokens: 0, completionTokens: 10 };
+    return { promptTokens, cachedTokens: 0, writtenTokens: 0, completionTokens: 10 };
   }
 
   /** Real tokens per estimated one. */

@@ -52,6 +52,14 @@ describe("a refusal", () => {
     ["no field of ours", refusal("top_p is out of range", { param: "top_p" }), []],
     ["a field that is needed", refusal("Invalid 'messages'", { param: "messages[3].content" }), []],
     [
+      "tools, which it does not know",
+      refusal("Unsupported parameter: 'tools' is not supported with this model.", {
+        param: "tools",
+        code: "unsupported_parameter",
+      }),
+      ["tools"],
+    ],
+    [
       "a schema of a tool",
       refusal("Invalid schema for function 'x'", { param: "tools[0].function.parameters" }),
       [],

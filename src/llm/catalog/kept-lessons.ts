@@ -5,12 +5,11 @@ import { LearnedKeeper, type LearnedModels } from "./learned-models.ts";
 import { type LearnedRefusals, RefusedFields } from "./refused-fields.ts";
 
 /** Where it is kept what is learned; default: nowhere. */
-export interface LessonKeepers {
+export interface LessonKeepers extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
   readonly learned?: LearnedModels;
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
-  readonly onSilentCut?: Lessons["onSilentCut"];
 }
 
 /** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
@@ -20,7 +19,7 @@ export function lessonKey(baseUrl: string): string {
 
 /** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
-  const { learned, refusals, onNotKept, onSilentCut } = options;
+  const { learned, refusals, onNotKept, onSilentCut, onWindowLearned } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
   const server = lessonKey(at.baseUrl);
@@ -31,7 +30,8 @@ export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons
   const recallRefused = async (): Promise<void> => {
     for (const row of (await refusals?.load(server)) ?? []) refused.recall(row.model, row.refused);
   };
-  const kept = { refused, recallRefused, end, ...(onSilentCut !== undefined && { onSilentCut }) };
+  const told = { ...(onSilentCut && { onSilentCut }), ...(onWindowLearned && { onWindowLearned }) };
+  const kept = { refused, recallRefused, end, ...told };
   if (learned === undefined) return { ...NO_LESSONS, ...kept };
   return {
     ...kept,

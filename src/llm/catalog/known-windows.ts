@@ -40,6 +40,7 @@ export interface Lessons {
   load(): Promise<readonly LearnedModel[]>;
   keepWindow(model: string, window: LearnedWindow): void;
   keepFactor(model: string, factor: number): void;
+  readonly onWindowLearned?: (model: string, window: LearnedWindow) => void;
   /** Called once for each model whose server cuts its requests without a word. @param sent estimated tokens of one */
   readonly onSilentCut?: (model: string, window: number, sent: number) => void;
   readonly now: () => Date;
@@ -136,6 +137,7 @@ export abstract class KnownWindows {
     };
     this.#refused.set(model, window);
     this.#lessons.keepWindow(model, window);
+    notify(this.#lessons.onWindowLearned, model, window);
   }
 
   evidenceOf(model: string): WindowEvidence {

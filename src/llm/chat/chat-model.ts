@@ -14,6 +14,7 @@ import { whenSent } from "../http/node-fetch.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
+  areNamedApart,
   describeRefused,
   type Dialect,
   dialectFor,
@@ -28,11 +29,14 @@ import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, Toke
 import { messagesWire } from "../messages/messages-wire.ts";
 import { responsesWire } from "../responses/responses-wire.ts";
 import type { Wire, WireReader } from "../wire.ts";
+import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
 /** Corrections per call; a dialect has fewer things to correct. */
 const MAX_CORRECTIONS = 12;
+/** Characters of a refusal in which names of fields are looked for. */
+const READ_WORDS = 4000;
 
 /**
  * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
@@ -53,7 +57,10 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
         const dialect = dialectFor(base, known);
         const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
         const wire = wires[dialect.api];
-        const body = withoutFields(wire.body(sent, dialect), dialect.without);
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
         try {
           const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
           refused.learn(name, tried);
@@ -69,7 +76,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
           if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
-          if (refusal.param !== "") refused.learn(name, lessons);
+          if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
           tried.push(...lessons);
         }
       }
@@ -111,14 +118,29 @@ function refusalIn(failure: ModelError): Refusal | undefined {
   let cause: unknown = failure.cause;
   while (cause instanceof ModelError) cause = cause.cause;
   if (!(cause instanceof APIError)) return undefined;
-  const { message } = refusedBody.safeParse(cause.error).data ?? {};
+  const { message, metadata } = refusedBody.safeParse(cause.error).data ?? {};
   const words = message ?? cause.message.replace(/^\d{3} /, "");
   if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
   const { code, type, param } = cause;
-  return { status: status ?? null, code: code ?? "", type: type ?? "", param: param ?? "", words };
+  return {
+    status: status ?? null,
+    code: wordOf(code) === String(status) ? "" : wordOf(code),
+    type: wordOf(type),
+    param: wordOf(param),
+    // What OpenRouter was told by the server behind it.
+    words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
+  };
 }
 
-const refusedBody = z.object({ message: z.string() });
+const refusedBody = z.object({
+  message: z.string(),
+  metadata: z.object({ raw: z.string() }).optional().catch(undefined),
+});
+
+/** Some servers have numbers there. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
 
 /** A refusal, with what was tried before it. */
 function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {

@@ -168,7 +168,9 @@ export class ThinkingFilter {
         if (hidden === 0) text += this.#let(length);
         else this.#drop(hidden);
       } else if (closing === undefined) {
-        if (this.#sawThinking && !this.#place.isCode) this.#drop(length);
+        const isCode = this.#isCode(this.#held.slice(length, length + LONGEST_MARK), isEnd);
+        if (isCode === undefined) return { text, voided: false };
+        if (this.#sawThinking && !isCode) this.#drop(length);
         else text += this.#let(length);
       } else {
         const isMention = this.#isMention(mark[0], this.#held.slice(length, length + LONGEST_MARK), isEnd);
@@ -212,8 +214,9 @@ export class ThinkingFilter {
    * @returns 0: the mark is only mentioned; undefined: nobody can tell yet
    */
   #lengthOfThoughts(opening: number, isEnd: boolean): number | undefined {
-    const { isCode, isLineStart, tail } = this.#place;
-    if (isCode) return 0;
+    const { isLineStart, tail } = this.#place;
+    const isCode = this.#isCode(this.#held.slice(opening, opening + LONGEST_MARK), isEnd);
+    if (isCode !== false) return isCode === true ? 0 : undefined;
     if (!QUOTE_BEFORE.test(tail)) {
       const from = Math.max(opening, this.#searched);
       const closing = CLOSING.exec(this.#held.slice(from));
@@ -236,10 +239,23 @@ export class ThinkingFilter {
     return 0;
   }
 
+  /**
+   * In a block of code, or in a span of it that ends in the same line: a backtick alone is none.
+   * @returns undefined: nobody can tell yet
+   */
+  #isCode(behind: string, isEnd: boolean): boolean | undefined {
+    const { isFenced, openSpan } = this.#place;
+    if (isFenced || openSpan === "") return isFenced;
+    const [line = "", next] = behind.split("\n", 2);
+    if (line.includes(openSpan)) return true;
+    return isEnd || next !== undefined || line.length >= LONGEST_MARK ? false : undefined;
+  }
+
   /** @returns undefined: nobody can tell yet */
   #isMention(mark: string, behind: string, isEnd: boolean): boolean | undefined {
-    const { isCode, isQuotedLine, tail } = this.#place;
-    if (isCode || isQuotedLine) return true;
+    const { isQuotedLine, tail } = this.#place;
+    const isCode = this.#isCode(behind, isEnd);
+    if (isCode !== false || isQuotedLine) return isQuotedLine ? true : isCode;
     if (this.#mentioned > 0) {
       this.#mentioned--;
       return true;

@@ -40,7 +40,7 @@ export interface ServerSays {
 export interface Verdict {
   readonly reason: FailureReason;
   readonly kind: ModelErrorKind;
-  readonly then: Consequence;
+  readonly effect: Consequence;
 }
 
 interface Row extends Verdict {
@@ -69,7 +69,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "moderation",
     kind: "rejected",
-    then: "other_model",
+    effect: "other_model",
     statuses: [400, 403, 422, 429, 451, 500, 0],
     codes:
       /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
@@ -79,7 +79,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "rate",
     kind: "rate_limited",
-    then: "retry",
+    effect: "retry",
     statuses: [429, 0],
     // Gemini says the words of a spent quota of each minute's limit, too; "limit: 0" is a quota that the account does not have.
     words: /exceeded your current quota.{0,380}(?:retry in \d|rate-limits)/is,
@@ -88,7 +88,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "quota",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [402],
     codes:
       /^(?:insufficient_(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
@@ -98,7 +98,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "key",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [401],
     codes: /^(?:invalid_api_key|authentication_error|invalid_authentication(?:_error)?|api_key_invalid)$/i,
     words: /api key not valid|(?:incorrect|invalid) api key|authentication fails/i,
@@ -106,7 +106,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "region",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 451],
     codes: /^unsupported_country_region_territory$/,
     words: /country, region|location is not supported|not available in your (?:country|region)/i,
@@ -114,7 +114,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "permission",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [403],
     statuses: [400, 404],
     codes: /^permission_(?:error|denied)$/i,
@@ -126,7 +126,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "tool_attempt_failed",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     statuses: [400, 422, 500, 0],
     codes: /^(?:tool_use_failed|malformed_function_call)$/i,
     words:
@@ -135,7 +135,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "no_tools",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: REFUSALS,
     words:
       /tools param requires|does not support (?:tools?|tool use|tool calling|function call)|support tool use|enable-auto-tool-choice|(?:tools?|tool (?:use|calling|calls?)|function[ -]?calling) (?:is|are) not (?:supported|enabled)/i,
@@ -143,14 +143,14 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "other_api",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 404, 405],
     words: /v1\/responses|v1\/messages|responses api|messages api|not a chat model|v1\/completions endpoint/i,
   },
   {
     reason: "field",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 422],
     codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
     words:
@@ -159,7 +159,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "deprecated",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 404, 410],
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
@@ -168,7 +168,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "loading",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
     codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
     words:
@@ -178,7 +178,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "cannot_load",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 404, 500, 503, 0],
     words:
       /requires more (?:system|gpu) memory|insufficient system resources|(?:failed|unable) to load model|error loading model/i,
@@ -186,7 +186,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "unknown_model",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 404, 422, 0],
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
@@ -195,7 +195,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "roles",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 422, 500],
     words:
       /roles? must alternate|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
@@ -203,7 +203,7 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "overloaded",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     always: [503, 529],
     statuses: [429, 500, 502, 503, 0],
     codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
@@ -212,13 +212,13 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "rate",
     kind: "rate_limited",
-    then: "retry",
+    effect: "retry",
     always: [429],
     codes: /^rate_limit(?:_error|_exceeded|ed)?$|^too_many_requests$|^resource_exhausted$/i,
   },
 ];
 
-const WINDOW: Verdict = { reason: "window", kind: "context_length", then: "shrink" };
+const WINDOW: Verdict = { reason: "window", kind: "context_length", effect: "shrink" };
 
 /**
  * Why a server has not answered, and what happens then. Pure.

@@ -39,6 +39,27 @@ const bad: readonly [what: string, behaviour: Behaviour, kind: string][] = [
 ];
 
 suite("a summary of a range", () => {
+  test("holds nothing of what the model has thought, streamed or not", async () => {
+    const thoughts = "The user wants a summary. zxqthought.";
+    const message = { role: "assistant", content: `${thoughts}</think>\n${GOOD}` };
+    const behaviours = [
+      text([thoughts, "</thi", `nk>${GOOD}`]),
+      text([
+        "<|channel|>analysis<|message|>",
+        thoughts,
+        `<|end|><|start|>assistant<|channel|>final<|message|>${GOOD}`,
+      ]),
+      text([`[THINK]${thoughts}`, `[/THINK]${GOOD}`]),
+      status(200, { choices: [{ message, finish_reason: "stop" }] }),
+    ];
+    await using server = await startModelServer();
+    server.reply(...behaviours);
+    for (const _ of behaviours) {
+      const { outcome } = await attempt(server, leaf());
+      assert.equal(outcome.kind === "finished" ? outcome.result.summary?.text : outcome.kind, GOOD);
+    }
+  });
+
   test("is asked for with the agent's own prompt, the background, the transcript alone, and the task", async () => {
     await using server = await startModelServer();
     server.reply(text(GOOD));

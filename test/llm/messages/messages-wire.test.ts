@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import { openModels } from "../../../src/llm/model-provider.ts";
@@ -26,7 +27,9 @@ function modelOf(server: WireServer, takesCacheMarkers = false): Model {
     isOpenAi: false,
     isAnthropic: true,
     takesCacheKey: false,
-    takesCacheMarkers: () => takesCacheMarkers,
+    ...(takesCacheMarkers && {
+      cacheRule: (model, api) => cacheRuleOf({ hostname: "", model, api, said: "auto" }),
+    }),
     timeouts,
   });
 }
