@@ -19,11 +19,6 @@ const PENDING: readonly (readonly [
     ["DeepSeek"],
     ["two parallel calls", "a summary with memories", "a subagent", "nothing is refused twice for its form"],
   ],
-  [
-    "marks for caches that look at marked places alone",
-    ["OpenAI from 5.6", "Responses", "Copilot", "Anthropic"],
-    ["a landing"],
-  ],
 ];
 
 /** Why a cell does not have to pass; undefined: it has to. */
