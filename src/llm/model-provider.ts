@@ -8,12 +8,7 @@ import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
 import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
-import {
-  type BelievedWindow,
-  type KnownWindow,
-  KnownWindows,
-  type Lessons,
-} from "./catalog/known-windows.ts";
+import { type BelievedWindow, type KnownWindow, KnownWindows } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedRefusals } from "./catalog/refused-fields.ts";
 import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
