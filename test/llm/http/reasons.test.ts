@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { isPaidFailure } from "../../../src/llm/http/model-failure.ts";
 import { type FailureReason, reasonOf } from "../../../src/llm/http/reasons.ts";
-import { ModelError } from "../../../src/llm/model.ts";
+import type { ModelError } from "../../../src/llm/model.ts";
 import { createRetryingModel } from "../../../src/llm/retrying-model.ts";
 import { rawStream, status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
