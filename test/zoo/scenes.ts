@@ -325,6 +325,39 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
       assert.ok(dear < 0.6, `the turns cost ${dear.toFixed(2)} of their full price`);
     assertBooked(habitat);
   },
+
+  async "calls of another model in the past"({ weir, species }) {
+    if (species.tools === false) return;
+    const call = {
+      id: "call_AbC123def456GHI789jkl012",
+      name: "search_history",
+      arguments: '{"query":"mill"}',
+    };
+    const tool = {
+      name: "search_history",
+      description: "Looks.",
+      parameters: { type: "object", properties: {} },
+    };
+    const answer = await weir.daemon.models.model.answer(
+      {
+        model: species.model,
+        messages: [
+          { role: "system", text: "You are Weir." },
+          { role: "user", text: "What of the mill?" },
+          { role: "assistant", text: "", calls: [call] },
+          { role: "tool", callId: call.id, text: "Nothing was found." },
+          { role: "assistant", text: "Nothing.", calls: [] },
+          { role: "user", text: 'say "Nothing at all."' },
+        ],
+        tools: [tool],
+        toolChoice: "auto",
+        maxOutputTokens: 200,
+        temperature: undefined,
+      },
+      { signal: AbortSignal.timeout(60_000) },
+    );
+    assert.equal(answer.text, "Nothing at all.");
+  },
 };
 
 /** Where messages come in an unusual order: played at those who check it. */

@@ -3,6 +3,7 @@ import type { Agents, StaffedAgent } from "../../agents.ts";
 import { type Config, serverOf } from "../../config/config.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
+import type { CacheRule } from "../../llm/caches/rules.ts";
 import type { KnownWindow, WindowSource } from "../../llm/catalog/known-windows.ts";
 import { describeRefused } from "../../llm/dialect.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
@@ -25,6 +26,13 @@ const SOURCES: Readonly<Record<WindowSource, string>> = {
   guessed: "by what it refuses",
   table: "by the table of known models",
   assumed: "nobody says it: set context_window",
+};
+
+/** How its provider caches the beginning of requests. */
+const CACHES: Readonly<Record<CacheRule["marks"], string>> = {
+  none: "cached by any common beginning, if at all",
+  breakpoints: "cached up to breakpoints",
+  cache_control: "cached up to marks of cache_control",
 };
 
 /** How much is asked of each model. `turn`: one answer, as for a first try. `window`: all, and how much of a request it reads. */
@@ -186,6 +194,7 @@ class Trial {
     const price = this.#models.priceOf(this.model);
     return [
       `with a window of ${formatNumber(tokens)} tokens (${SOURCES[source]}${read}${whole})`,
+      CACHES[this.#models.cacheRule(this.model)?.marks ?? "none"],
       ...(price === undefined ? ["its price is unknown ([models] says it)"] : []),
     ];
   }
