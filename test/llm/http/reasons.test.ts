@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { isPaidFailure } from "../../../src/llm/http/model-failure.ts";
 import { type FailureReason, reasonOf } from "../../../src/llm/http/reasons.ts";
-import type { ModelError } from "../../../src/llm/model.ts";
+import { ModelError } from "../../../src/llm/model.ts";
 import { createRetryingModel } from "../../../src/llm/retrying-model.ts";
 import { rawStream, status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
@@ -736,8 +736,12 @@ describe("what has no known reason", () => {
         "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day",
       ],
     ];
-    for (const [reason, code, message, told = ""] of more)
-      assert.equal(reasonOf({ status: code, codes: [told], message }, false)?.reason, reason, message);
+    for (const [reason, code, message, told = ""] of more) {
+      const verdict = reasonOf({ status: code, codes: [told], message }, false);
+      assert.equal(verdict?.reason, reason, message);
+      // The kind says to whoever asks again what the table says.
+      assert.equal(new ModelError(verdict.kind, "m", "").retryable, verdict.effect === "retry", message);
+    }
   });
 
   test("words of a reason count with the statuses of refusals alone, and only where the server's own words stand", () => {
