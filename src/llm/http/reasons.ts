@@ -81,7 +81,7 @@ const BEFORE_WINDOW: readonly Row[] = [
     codes:
       /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
     words:
-      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked by .{0,40}(?:content|safety) filter|敏感内容/i,
+      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked (?:by|due to|because of|for) .{0,40}(?:content|safety|moderation)|request was flagged|敏感内容/i,
   },
   {
     reason: "rate",
@@ -98,9 +98,9 @@ const BEFORE_WINDOW: readonly Row[] = [
     effect: "tell_operator",
     always: [402],
     codes:
-      /^(?:insufficient_(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
+      /^(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
     words:
-      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reached|exceeded) (?:its|your) .{0,30}(?:spending|usage|spend|billing) limit|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|欠费/i,
+      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key|credit) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reach|exceed)(?:ed|ing) (?:its|your|the) .{0,30}(?:spending|usage|spend|billing|credit) limit|credits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|payment required|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|额度不足|额度已用尽|欠费/i,
   },
   {
     reason: "key",
@@ -135,9 +135,9 @@ const BEHIND_WINDOW: readonly Row[] = [
     kind: "unavailable",
     effect: "retry",
     statuses: [400, 422, 500, 0],
-    codes: /^(?:tool_use_failed|malformed_function_call)$/i,
+    codes: /^(?:tool_use_failed|output_parse_failed|json_validate_failed|malformed_function_call)$/i,
     words:
-      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)/i,
+      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)|HarmonyError/i,
   },
   {
     reason: "no_tools",
@@ -171,7 +171,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 403, 404, 410],
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
-      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|shut ?down|end of life|no longer (?:supported|available|offered))\b/i,
+      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|removed|shut ?down|end[- ]of[- ]life|no longer (?:supported|available|offered))\b/i,
     unless: OF_SIZE,
   },
   {
@@ -181,7 +181,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
     codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
     words:
-      /\bloading (?:the )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
+      /\bloading (?:the |a )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?(?:down)?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
     unless: /failed to load|error loading|unable to load/i,
   },
   {
@@ -199,7 +199,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 403, 404, 422, 0],
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
-      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no|not found the) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
     unless: OF_SIZE,
   },
   {
