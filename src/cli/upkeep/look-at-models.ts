@@ -2,6 +2,9 @@ import { performance } from "node:perf_hooks";
 import type { Agents, StaffedAgent } from "../../agents.ts";
 import { type Config, serverOf } from "../../config/config.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
+import { describeKnown } from "../../admin/reports/channel-format.ts";
+import type { KnownWindow } from "../../llm/catalog/known-windows.ts";
+import type { LearnedModels } from "../../llm/catalog/learned-models.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
 import { formatNumber } from "../../text/format.ts";
@@ -60,14 +63,16 @@ export function callsOf(parts: readonly Part[], depth: Depth): number {
 /**
  * Has each model do what its agents will want of it.
  * @param announce told before the first call what is asked of whom
+ * @param learned what a daemon has learned of them; default: nothing
  */
 export async function lookAtModels(
   io: Teller & { readonly shutdown?: AbortSignal },
   config: Config,
   depth: Depth = "turn",
   announce: (text: string) => void = () => undefined,
+  learned?: LearnedModels,
 ): Promise<readonly Finding[]> {
-  await using models = await openModels(config.llm);
+  await using models = await openModels(config.llm, learned === undefined ? {} : { learned });
   if (models.isOffline) {
     const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
     return [
@@ -75,6 +80,7 @@ export async function lookAtModels(
     ];
   }
   await using agents = await createAgentsToLook(io, config, models);
+  await models.recallLearned().catch(() => undefined);
   const parts = partsOf(agents);
   announce(
     `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
@@ -97,7 +103,9 @@ async function lookAtModel(
     const can = await trial.run(depth);
     const missing = can.filter((one) => one.startsWith("but "));
     const detail = [...can, ...trial.learned()].join(", ");
-    return { what, state: missing.length > 0 ? "unsure" : "ok", detail };
+    const todo = trial.advice();
+    const state = missing.length > 0 || todo !== null ? "unsure" : "ok";
+    return { what, state, detail, ...(todo !== null && { todo }) };
   } catch (error) {
     const done = trial.done.length === 0 ? "" : `${trial.done.join(", ")}, but `;
     const detail = `${done}${trial.doing} failed: ${errorMessage(error)}`;
@@ -153,9 +161,10 @@ class Trial {
 
   /** What is known of it by now, as far as it is worth a word. */
   learned(): readonly string[] {
-    const window = this.#window();
+    const { tokens: window, source, until } = this.#known();
     const measured = this.#measured;
-    const told = `with a window of ${formatNumber(window)} tokens`;
+    const known = describeKnown(source, until, this.#part.staff.agent.time);
+    const told = `with a window of ${formatNumber(window)} tokens, ${known}`;
     const price =
       this.#models.priceOf(this.#model) === undefined ? ["its price is unknown ([models] says it)"] : [];
     if (measured === null) return [told, ...price];
@@ -165,6 +174,14 @@ class Trial {
         : `${told}, of which it reads about ${formatNumber(measured)}`,
       ...price,
     ];
+  }
+
+  /** What the operator may do for it. */
+  advice(): string | null {
+    const { tokens, most = 0 } = this.#known();
+    if (most <= tokens) return null;
+    const [given, all] = [formatNumber(tokens), formatNumber(most)];
+    return `Ollama gives it ${given} of its ${all} tokens: set OLLAMA_CONTEXT_LENGTH where Ollama runs, as far as its memory allows`;
   }
 
   async #turn(): Promise<void> {
@@ -185,9 +202,13 @@ class Trial {
   }
 
   #window(): number {
+    return this.#known().tokens;
+  }
+
+  #known(): KnownWindow {
     const { name, staff } = this.#part;
     const { config } = staff.agent;
-    return this.#models.windowOf(this.#model, name === config.model ? config.contextWindow : 0);
+    return this.#models.knownWindow(this.#model, name === config.model ? config.contextWindow : 0);
   }
 
   async #ask(request: ModelRequest): Promise<ModelAnswer> {
