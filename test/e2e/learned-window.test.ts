@@ -84,7 +84,7 @@ test("a window that a refusal has told is known to the next daemon, and to who l
   const doctor = (await home.run("doctor")).out.join("\n");
   assert.match(
     doctor,
-    /model narrow: .*with a window of 9,000 tokens, which a refusal has told, believed until/,
+    /model narrow: .*with a window of 9,000 tokens \(which a refusal has told, believed until/,
   );
 
   const next = home.start("start");

@@ -3,19 +3,28 @@ import type { Agents, StaffedAgent } from "../../agents.ts";
 import { type Config, serverOf } from "../../config/config.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
 import { describeKnown } from "../../admin/reports/channel-format.ts";
-import type { KnownWindow } from "../../llm/catalog/known-windows.ts";
 import type { LearnedModels } from "../../llm/catalog/learned-models.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
+import type { CacheRule } from "../../llm/caches/rules.ts";
+import type { KnownWindow } from "../../llm/catalog/known-windows.ts";
+import { describeRefused } from "../../llm/dialect.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
 import { createAgentsToLook, type Teller } from "../agents-to-look.ts";
 import { ASKS, summaryRequest, triedTool, turnRequest } from "./model-rehearsal.ts";
-import { measureWindow, MOST_WINDOW_CALLS } from "./window-search.ts";
+import { measureWindow, MOST_WINDOW_CALLS } from "./needle-search.ts";
 
 /** How long one call may take, ms: a server of one's own may have to load the model first. */
 const CALL_MS = 120_000;
+
+/** How its provider caches the beginning of requests. */
+const CACHES: Readonly<Record<CacheRule["marks"], string>> = {
+  none: "cached by any common beginning, if at all",
+  breakpoints: "cached up to breakpoints",
+  cache_control: "cached up to marks of cache_control",
+};
 
 /** How much is asked of each model. `turn`: one answer, as for a first try. `window`: all, and how much of a request it reads. */
 export type Depth = "turn" | "work" | "window";
@@ -72,7 +81,17 @@ export async function lookAtModels(
   announce: (text: string) => void = () => undefined,
   learned?: LearnedModels,
 ): Promise<readonly Finding[]> {
-  await using models = await openModels(config.llm, learned === undefined ? {} : { learned });
+  const refused = new Map<string, string[]>();
+  await using models = await openModels(config.llm, {
+    ...(learned !== undefined && { learned }),
+    refusals: {
+      load: async () => [],
+      // A program that only looks keeps nothing; the daemon learns it again.
+      keep: async (_, model, one) => {
+        refused.set(model, [...(refused.get(model) ?? []), describeRefused(one)]);
+      },
+    },
+  });
   if (models.isOffline) {
     const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
     return [
@@ -86,12 +105,13 @@ export async function lookAtModels(
     `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
   );
   return await Promise.all(
-    parts.map(async (part) => lookAtModel(models, part, depth, config.llm.servers, io.shutdown)),
+    parts.map(async (part) => lookAtModel(models, refused, part, depth, config.llm.servers, io.shutdown)),
   );
 }
 
 async function lookAtModel(
   models: Models,
+  refused: ReadonlyMap<string, readonly string[]>,
   part: Part,
   depth: Depth,
   servers: Config["llm"]["servers"],
@@ -102,7 +122,9 @@ async function lookAtModel(
   try {
     const can = await trial.run(depth);
     const missing = can.filter((one) => one.startsWith("but "));
-    const detail = [...can, ...trial.learned()].join(", ");
+    const server = serverOf(part.name, servers);
+    const atServer = server === undefined ? trial.model : trial.model.slice(server.name.length + 1);
+    const detail = [...can, ...(refused.get(atServer) ?? []), ...trial.learned()].join(", ");
     const todo = trial.advice();
     const state = missing.length > 0 || todo !== null ? "unsure" : "ok";
     return { what, state, detail, ...(todo !== null && { todo }) };
@@ -122,7 +144,8 @@ class Trial {
   readonly #models: Models;
   readonly #part: Part;
   readonly #shutdown: AbortSignal | undefined;
-  #model = "";
+  /** Its full name. */
+  model = "";
   #measured: number | null = null;
 
   constructor(models: Models, part: Part, shutdown: AbortSignal | undefined) {
@@ -134,17 +157,17 @@ class Trial {
   /** @throws ModelError with the first thing that does not work */
   async run(depth: Depth): Promise<readonly string[]> {
     const { name, staff, answers, summarises } = this.#part;
-    this.#model = await this.#models.resolve(name, this.#signal());
+    this.model = await this.#models.resolve(name, this.#signal());
     const startedAt = performance.now();
     if (answers || depth === "turn") {
       await this.#turn();
-      this.done.push(`${this.#model} answers (${Math.round(performance.now() - startedAt)} ms)`);
+      this.done.push(`${this.model} answers (${Math.round(performance.now() - startedAt)} ms)`);
     }
     if (depth === "turn") return this.done;
     if (answers && triedTool(staff) !== undefined) this.done.push(await this.#call());
     if (summarises) {
       this.doing = "a summary";
-      const request = summaryRequest(staff, this.#model, this.#window(), new Date());
+      const request = summaryRequest(staff, this.model, this.#known().tokens, new Date());
       await this.#ask(request);
       this.done.push("writes summaries");
     }
@@ -152,27 +175,25 @@ class Trial {
       this.doing = "the search for its window";
       this.#measured = await measureWindow(
         async (request) => this.#ask(request),
-        this.#model,
-        this.#window(),
+        this.model,
+        this.#known().tokens,
       );
     }
     return this.done;
   }
 
-  /** What is known of it by now, as far as it is worth a word. */
+  /** What is known of it by now. */
   learned(): readonly string[] {
-    const { tokens: window, source, until } = this.#known();
-    const measured = this.#measured;
+    const { tokens, source, until } = this.#known();
     const known = describeKnown(source, until, this.#part.staff.agent.time);
-    const told = `with a window of ${formatNumber(window)} tokens, ${known}`;
-    const price =
-      this.#models.priceOf(this.#model) === undefined ? ["its price is unknown ([models] says it)"] : [];
-    if (measured === null) return [told, ...price];
+    const measured = this.#measured;
+    const read = measured === null || measured >= tokens ? "" : `; it reads about ${formatNumber(measured)}`;
+    const whole = measured !== null && read === "" ? "; it reads all of it" : "";
+    const price = this.#models.priceOf(this.model);
     return [
-      measured >= window
-        ? `${told} (it reads all of it)`
-        : `${told}, of which it reads about ${formatNumber(measured)}`,
-      ...price,
+      `with a window of ${formatNumber(tokens)} tokens (${known}${read}${whole})`,
+      CACHES[this.#models.cacheRule(this.model)?.marks ?? "none"],
+      ...(price === undefined ? ["its price is unknown ([models] says it)"] : []),
     ];
   }
 
@@ -186,7 +207,7 @@ class Trial {
 
   async #turn(): Promise<void> {
     this.doing = "a turn as in a conversation";
-    await this.#ask(turnRequest(this.#part.staff, this.#model, ASKS.word, [], new Date()));
+    await this.#ask(turnRequest(this.#part.staff, this.model, ASKS.word, [], new Date()));
   }
 
   async #call(): Promise<string> {
@@ -194,21 +215,19 @@ class Trial {
     const tool = triedTool(staff)?.name ?? "";
     this.doing = "a call of a tool";
     const words = ASKS.call(tool);
-    const { calls } = await this.#ask(turnRequest(staff, this.#model, words, [], new Date()));
+    const now = new Date();
+    const { calls, thoughts } = await this.#ask(turnRequest(staff, this.model, words, [], now));
     if (calls.length === 0) return "but calls no tool when it is asked to";
     this.doing = "the answer to a tool's result";
-    await this.#ask(turnRequest(staff, this.#model, words, calls, new Date()));
+    const request = turnRequest(staff, this.model, words, calls, now);
+    await this.#ask({ ...request, ...(thoughts !== undefined && { thoughts: [thoughts] }) });
     return "calls tools";
-  }
-
-  #window(): number {
-    return this.#known().tokens;
   }
 
   #known(): KnownWindow {
     const { name, staff } = this.#part;
     const { config } = staff.agent;
-    return this.#models.knownWindow(this.#model, name === config.model ? config.contextWindow : 0);
+    return this.#models.knownWindow(this.model, name === config.model ? config.contextWindow : 0);
   }
 
   async #ask(request: ModelRequest): Promise<ModelAnswer> {

@@ -51,7 +51,7 @@ interface Row extends Verdict {
   /** Codes and types that say it. */
   readonly codes?: RegExp;
   readonly words?: RegExp;
-  /** Words that say that it is something else. */
+  /** Words with which the others do not count. */
   readonly unless?: RegExp;
 }
 
@@ -60,6 +60,13 @@ const MAX_READ = 600;
 
 /** Statuses with which a server turns a request away, or says that it cannot do what is asked. */
 const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
+
+/**
+ * A refusal that speaks of a size may be one of the request's size, in words that nobody knows: whoever looks for the window must not be
+ * told that the reason is known.
+ */
+const OF_SIZE =
+  /\d{3,8} ?(?:input |prompt |total )?tokens?\b|(?:context|input|prompt|sequence) (?:length|window|size|limit)|too (?:long|large|many tokens)|token (?:count|limit)/i;
 
 /**
  * Of the rows, the first that fits holds. Codes and wordings as quoted in the documentation of the providers and in the issues of
@@ -155,6 +162,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
     words:
       /unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|field|name)|extra (?:inputs|fields) (?:are )?not permitted|(?:property|parameter|field) .{0,60}(?:unsupported|not supported|not permitted|not allowed)|does not support parameters|deprecated for this model/i,
+    unless: OF_SIZE,
   },
   {
     reason: "deprecated",
@@ -164,6 +172,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
       /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|shut ?down|end of life|no longer (?:supported|available|offered))\b/i,
+    unless: OF_SIZE,
   },
   {
     reason: "loading",
@@ -191,6 +200,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
       /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+    unless: OF_SIZE,
   },
   {
     reason: "roles",
@@ -198,7 +208,8 @@ const BEHIND_WINDOW: readonly Row[] = [
     effect: "correct",
     statuses: [400, 422, 500],
     words:
-      /roles? must alternate|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+      /roles? must alternate|invalid content type|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+    unless: OF_SIZE,
   },
   {
     reason: "overloaded",
@@ -208,6 +219,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [429, 500, 502, 503, 0],
     codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
     words: /overloaded|(?:at|over|no|out of) capacity|high (?:demand|load|traffic)|server (?:is )?busy/i,
+    unless: OF_SIZE,
   },
   {
     reason: "rate",
@@ -233,9 +245,9 @@ function rowOf(rows: readonly Row[], says: ServerSays): Verdict | undefined {
   const status = says.status ?? 0;
   const read = says.message.slice(0, MAX_READ);
   return rows.find(({ statuses, always, codes, words, unless }) => {
-    if (unless?.test(read) === true) return false;
     if (always?.includes(status) === true) return true;
     if (codes !== undefined && says.codes.some((code) => codes.test(code))) return true;
-    return words?.test(read) === true && statuses?.includes(status) !== false;
+    const isSaid = words?.test(read) === true && unless?.test(read) !== true;
+    return isSaid && statuses?.includes(status) !== false;
   });
 }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { isPaidFailure } from "../../../src/llm/http/model-failure.ts";
 import { type FailureReason, reasonOf } from "../../../src/llm/http/reasons.ts";
-import { ModelError } from "../../../src/llm/model.ts";
+import type { ModelError } from "../../../src/llm/model.ts";
 import { createRetryingModel } from "../../../src/llm/retrying-model.ts";
 import { rawStream, status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
@@ -690,6 +690,19 @@ describe("what has no known reason", () => {
     test(`is said to have none: ${name}`, async () => {
       assert.equal((await failureOf(status(code, body))).reason, undefined);
     });
+
+  test("is said to have none where the words may be about the request's size", () => {
+    const words = [
+      "Invalid value for field messages: 9000 tokens are not supported by this model",
+      "The model house-model does not exist with a context window of 9001",
+      "system prompt must be shorter: the prompt length is 9000",
+      "Request over capacity: 9001 tokens",
+      "Input for this model is too long, not valid",
+    ];
+    for (const message of words)
+      for (const code of [400, 422, 500])
+        assert.equal(reasonOf({ status: code, codes: [], message }, false), undefined, message);
+  });
 
   test("words of a reason count with the statuses of refusals alone, and only where the server's own words stand", () => {
     const says = (code: number, message: string) => reasonOf({ status: code, codes: [], message }, false);
