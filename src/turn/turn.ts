@@ -14,7 +14,6 @@ import type { Pace } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
-import { sliceWhole } from "../text/text.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import { type Agent, budgetOf, cacheOf, forFallback } from "./agent.ts";
@@ -149,13 +148,11 @@ export async function runTurn(
     const { kind, reason, model, status, brief, message } = error;
     const refusal = brief ?? (status === undefined ? "" : `HTTP ${status}`);
     const why = `${reason ?? kind} (${model}${refusal === "" ? "" : `, ${refusal}`})`;
-    const said = brief === undefined ? { told: message } : { logged: sliceWhole(message, 0, MOST_SAID) };
+    const said = brief === undefined ? { told: message } : { logged: message };
     return { outcome: { kind: "failed", failure: failureKind(error), why, ...said }, modelMs: run.modelMs };
   }
 }
 
-/** Characters of a server's sentences that the log gets. */
-const MOST_SAID = 200;
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
