@@ -9,6 +9,7 @@ export interface Wire {
    * The body of a streamed request.
    * @param rule how the server caches this model's requests; default: nothing is marked
    * @param request its model is as the server calls it; its thoughts are this model's and this API's
+   * @param rule how the model's requests are cached; undefined: none is marked
    */
   body(request: ModelRequest, dialect: Dialect, rule?: CacheRule): object;
   /**

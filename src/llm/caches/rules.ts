@@ -1,3 +1,5 @@
+import type { Api } from "../dialect.ts";
+
 /** How long an entry of a cache lives, and what it costs to write one. */
 export interface CacheLife {
   /** ms since its last use. */
@@ -87,7 +89,7 @@ export interface CachedModel {
   readonly model: string;
   readonly said: SaidOfCache;
   /** The API by which it is asked. */
-  readonly api: "chat" | "responses" | "messages";
+  readonly api: Api;
 }
 
 /**

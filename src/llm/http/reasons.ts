@@ -208,7 +208,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     effect: "correct",
     statuses: [400, 422, 500],
     words:
-      /roles? must alternate|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+      /roles? must alternate|invalid content type|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
     unless: OF_SIZE,
   },
   {
