@@ -83,9 +83,12 @@ export class ThinkingFilter {
 
   /** @returns the text that this piece has made visible */
   push(piece: string): Visible {
-    if (this.#state === "visible" && this.#held === "" && !MARK_LETTERS.test(piece)) {
-      this.#place.pass(piece);
-      return { text: piece, voided: false };
+    if (this.#held === "" && !MARK_LETTERS.test(piece)) {
+      if (this.#state === "thinking") return { text: "", voided: false };
+      if (this.#state === "visible") {
+        this.#place.pass(piece);
+        return { text: piece, voided: false };
+      }
     }
     this.#held += piece;
     return this.#advance(false);
@@ -144,8 +147,14 @@ export class ThinkingFilter {
 
   #skip(): void {
     const closing = CLOSING.exec(this.#held);
-    if (closing === null) this.#held = this.#held.slice(-LONGEST_MARK);
-    else this.#hide("opening", closing.index + closing[0].length);
+    if (closing !== null) {
+      this.#hide("opening", closing.index + closing[0].length);
+      return;
+    }
+    // Thoughts are long: only what may begin a mark is looked at again.
+    const tail = this.#held.slice(-LONGEST_MARK);
+    const begun = tail.search(MARK_LETTERS);
+    this.#held = begun === -1 ? "" : tail.slice(begun);
   }
 
   #skipBare(): void {
