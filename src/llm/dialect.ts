@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
 export const APIS = ["chat", "responses", "messages"] as const;
@@ -23,6 +24,9 @@ export interface Dialect {
   readonly takesCacheMarkers: boolean;
   /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
   readonly takesUserBehindTool: boolean;
+  /** Takes the role `tool`, and calls beside it; strict chat templates raise on it. */
+  readonly takesToolRole: boolean;
+  readonly takesSystemRole: boolean;
   /** How much the model is asked to think; undefined: the server's default. */
   readonly reasoning: Effort | undefined;
   /** Other top fields of a body that are left out, by name. */
@@ -31,7 +35,7 @@ export interface Dialect {
 
 /** A value of a field that a server has refused for a model, and why. */
 export interface Refused {
-  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`. */
+  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`, `tool_role`, `system_role`. */
   readonly field: string;
   /** "": any; "absent": the server wants the field to be there. */
   readonly value: string;
@@ -43,6 +47,8 @@ export interface Refused {
 
 /** What a server has said when it refused a request. */
 export interface Refusal {
+  /** Undefined: nobody knows it. */
+  readonly reason: FailureReason | undefined;
   readonly status: number | null;
   /** "": it told none. */
   readonly code: string;
@@ -62,6 +68,8 @@ export interface SentForm {
   readonly fields: readonly string[];
   /** The output limit that it had, in tokens. */
   readonly limit: number;
+  /** It shows results of tools. */
+  readonly hasResults: boolean;
   /** The configuration leaves the API open. */
   readonly mayChangeApi: boolean;
 }
@@ -79,6 +87,8 @@ const FLAGS = {
   prompt_cache_key: "takesCacheKey",
   cache_control: "takesCacheMarkers",
   user_behind_tool: "takesUserBehindTool",
+  tool_role: "takesToolRole",
+  system_role: "takesSystemRole",
 } as const satisfies Record<string, keyof Dialect>;
 /** Fields that a dialect has a place of their own for. */
 const PLACED: ReadonlySet<string> = new Set([
@@ -121,7 +131,8 @@ export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect 
  * something else, or nothing is left to change
  */
 export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] {
-  const { status, code, type } = refusal;
+  const { reason, status, code, type } = refusal;
+  if (reason !== undefined && !OF_FORM.has(reason)) return [];
   const told: Told = (field, value = "") => ({
     field,
     value,
@@ -141,6 +152,9 @@ export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] 
   }
   return [];
 }
+
+/** Reasons for which another form of the same request helps. */
+const OF_FORM: ReadonlySet<FailureReason> = new Set(["field", "other_api", "no_tools", "roles"]);
 
 /** Of a field that has to have some value, each was refused. */
 function isRefusedForm({ api, reasoning }: Dialect, refused: readonly Refused[]): boolean {
@@ -174,20 +188,24 @@ const otherApi: Rule = ({ status, code, words }, { dialect: { api }, mayChangeAp
   return isUnknownPlace && api !== "chat" && !/model/i.test(`${code} ${words}`) ? [[told("api", api)]] : [];
 };
 
-/** Ollama; OpenRouter; vLLM started without a tool parser; llama.cpp without its templates; others. */
-const NO_TOOLS =
-  /does not support tools|support tool use|enable-auto-tool-choice|tools param requires --jinja|(?:tools?|function calling) (?:is|are) not supported/i;
+/** What a chat template says of roles that it does not have. */
+const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(?:role:?|got) ['"`]?system/i;
+/**
+ * Chat templates of Gemma, Llama and Mistral at vLLM and llama.cpp, mistral-common, others: "Conversation roles must alternate
+ * user/assistant/…", "Only user and assistant roles are supported!", "Unexpected role 'tool' after role 'user'", "Invalid content type" (of
+ * an assistant that only calls); read in November 2026.
+ */
+const STRICT_ROLES =
+  /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type/i;
 
-/** The server, as it runs this model, has no tools. @param words of a refusal or a failure */
-export function refusesTools(words: string): boolean {
-  return NO_TOOLS.test(words);
-}
-
-const formOfMessages: Rule = ({ words }, _, told) => [
+const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
-  ...(refusesTools(words) ? [[told("tools")]] : []),
+  ...(reason === "no_tools" ? [[told("tools")]] : []),
+  ...(NO_SYSTEM.test(words) ? [[told("system_role")]] : []),
+  ...(hasResults && STRICT_ROLES.test(words) ? [[told("tool_role")]] : []),
+  ...(STRICT_ROLES.test(words) ? [[told("system_role")]] : []),
 ];
 
 /** Without these there is no request. */

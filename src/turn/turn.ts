@@ -408,6 +408,7 @@ class TurnRun {
     this.#channel.onRequest(name, fit.context, { history: fit.history, budget, isForOneCall });
     return {
       estimated: fit.context.tokens,
+      teachesFactor: true,
       window: budget.window,
       reserve: budget.reserve,
       request: {

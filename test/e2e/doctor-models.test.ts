@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/look-at-models.ts, src/cli/upkeep/model-rehearsal.ts, src/cli/upkeep/window-search.ts
+// proves: src/cli/upkeep/look-at-models.ts, src/cli/upkeep/model-rehearsal.ts, src/cli/upkeep/needle-search.ts
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -77,7 +77,7 @@ test("a model answers, calls a tool, reads its result and writes a summary; befo
 
 test("--window finds that a server cuts silently; --no-models asks nobody", async () => {
   const cut = await doctor(EASY, EASY.narrow, "--window");
-  const read = Number(/of which it reads about ([\d,]+)/.exec(cut.text)?.[1]?.replaceAll(",", ""));
+  const read = Number(/it reads about ([\d,]+)/.exec(cut.text)?.[1]?.replaceAll(",", ""));
   assert.ok(read > EASY.window.tokens * 0.6 && read < EASY.window.tokens * 1.4, cut.text);
   const whole = await doctor(EASY, EASY.model, "--window");
   assert.match(whole.text, /it reads all of it/);

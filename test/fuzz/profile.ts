@@ -284,8 +284,9 @@ function modelsOf(profile: Profile, model: Model): Models {
       suspicion: null,
       suspect: () => undefined,
       learn: (tokens) => learnWindow(name, tokens),
-      noteAnswer({ estimated }, usage) {
-        if (usage !== undefined) factors.learn(name, { estimated, reported: usage.promptTokens });
+      noteAnswer({ estimated, teachesFactor }, usage) {
+        if (usage !== undefined && teachesFactor)
+          factors.learn(name, { estimated, reported: usage.promptTokens });
       },
     }),
     factorOf: (name) => factors.of(name),

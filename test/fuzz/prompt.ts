@@ -1,6 +1,6 @@
 import { estimateMessage } from "../../src/context/render.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
-import { estimateTokens } from "../../src/text/tokens.ts";
+import { estimateTokens, LINE_BREAK_TOKENS } from "../../src/text/tokens.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { piecesOf } from "../../src/llm/offline/pieces.ts";
 import { formFaults } from "../support/request-form.ts";
@@ -128,7 +128,13 @@ export function estimateRequest(request: Pick<ModelRequest, "messages" | "tools"
   const known = estimates.get(messages);
   if (known !== undefined) return known;
   const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)) + tools.length * 8;
-  const tokens = messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
+  let tokens = toolTokens;
+  for (const message of messages) {
+    // Each piece is rounded up, and joins the one before it by a line break.
+    const [first, ...rest] = piecesOf([message]);
+    tokens += estimateMessage(first ?? message);
+    for (const { text } of rest) tokens += estimateTokens(text) + LINE_BREAK_TOKENS;
+  }
   estimates.set(messages, tokens);
   return tokens;
 }

@@ -7,8 +7,8 @@ export type Role = "system" | "user" | "assistant" | "tool";
 /** A piece of a message's text. */
 export interface Piece {
   readonly text: string;
-  /** A cache may end behind it. */
-  readonly isMarked: boolean;
+  /** A cache is asked to end behind it, for so long ("": no time is said); null: it is not. */
+  readonly mark: string | null;
 }
 
 /** One message. Results of tools of Anthropic's API are `tool`, as those of the others. */
@@ -49,6 +49,7 @@ const block = z.looseObject({
   content: z.unknown().optional(),
 });
 type Block = z.infer<typeof block>;
+const ttl = z.looseObject({ ttl: z.string().optional() });
 const content = z.union([z.string(), z.array(block)]).nullish();
 const tool = z.looseObject({
   name: z.string().optional(),
@@ -160,7 +161,7 @@ const READERS: Record<Api, (body: unknown) => Turn[]> = {
       ];
       return [
         ...results.map((one) =>
-          turn("tool", [{ text: wordsOf(one.content), isMarked: isMarked(one) }], {
+          turn("tool", [{ text: wordsOf(one.content), mark: markOf(one) }], {
             callId: one.tool_use_id ?? null,
           }),
         ),
@@ -182,17 +183,18 @@ function turn(
 }
 
 function plain(text: string): Piece {
-  return { text, isMarked: false };
+  return { text, mark: null };
 }
 
 function piecesOf(told: z.infer<typeof content>): Piece[] {
   if (told === undefined || told === null) return [];
   if (typeof told === "string") return [plain(told)];
-  return told.flatMap((one) => (one.text === undefined ? [] : [{ text: one.text, isMarked: isMarked(one) }]));
+  return told.flatMap((one) => (one.text === undefined ? [] : [{ text: one.text, mark: markOf(one) }]));
 }
 
-function isMarked(one: Block): boolean {
-  return one.cache_control !== undefined || one.prompt_cache_breakpoint !== undefined;
+function markOf({ cache_control: own, prompt_cache_breakpoint: breakpoint }: Block): string | null {
+  const told = own ?? breakpoint;
+  return told === undefined ? null : (ttl.safeParse(told).data?.ttl ?? "");
 }
 
 function imagesOf(told: z.infer<typeof content>): number {
@@ -217,12 +219,15 @@ export function promptText({ toolText, turns }: Pick<Asked, "toolText" | "turns"
 export const CHARACTERS_PER_TOKEN = 4;
 const IMAGE_TOKENS = 800;
 
+export function imageTokens({ turns }: Pick<Asked, "turns">): number {
+  return turns.reduce((sum, one) => sum + one.images, 0) * IMAGE_TOKENS;
+}
+
 /** Tokens as the servers of the zoo count them. */
 export function countTokens(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
 
 export function promptTokens(asked: Pick<Asked, "toolText" | "turns">): number {
-  const images = asked.turns.reduce((sum, one) => sum + one.images, 0);
-  return countTokens(promptText(asked).length) + images * IMAGE_TOKENS;
+  return countTokens(promptText(asked).length) + imageTokens(asked);
 }

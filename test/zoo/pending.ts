@@ -7,7 +7,13 @@ const PENDING: readonly (readonly [
   [
     "calls and results as text, where a template has no role for results",
     ["vLLM, a template like Gemma's", "llama.cpp with --jinja"],
-    ["two parallel calls", "a summary with memories", "a subagent", "nothing is refused twice for its form"],
+    [
+      "two parallel calls",
+      "a summary with memories",
+      "calls of another model in the past",
+      "a subagent",
+      "nothing is refused twice for its form",
+    ],
   ],
   [
     "the system's text in the first message, where a template has no role for it",
@@ -17,13 +23,15 @@ const PENDING: readonly (readonly [
   [
     "what was thought beside calls, in each of the messages that hold them",
     ["DeepSeek"],
-    ["two parallel calls", "a summary with memories", "a subagent", "nothing is refused twice for its form"],
+    [
+      "two parallel calls",
+      "a summary with memories",
+      "calls of another model in the past",
+      "a subagent",
+      "nothing is refused twice for its form",
+    ],
   ],
-  [
-    "marks for caches that look at marked places alone",
-    ["OpenAI from 5.6", "Responses", "Copilot", "Anthropic"],
-    ["a landing"],
-  ],
+  ["ids of calls in the form that a server takes", ["Mistral"], ["calls of another model in the past"]],
 ];
 
 /** Why a cell does not have to pass; undefined: it has to. */

@@ -7,6 +7,7 @@ import { agentId } from "../../src/core/ids.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { fullPrice } from "../support/provider-caches.ts";
 import { startWeir, type TestWeir } from "../support/weir.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { promptTokens, textOf } from "./asked.ts";
@@ -318,13 +319,44 @@ export const SCENES: Readonly<Record<string, (habitat: Habitat) => Promise<void>
         ?.asked.turns.some((one) => textOf(one).includes(SUMMARY)),
     );
     const paid = turns.slice(1).flatMap(({ visits }) => visits.flatMap((visit) => visit.paid ?? []));
-    const sum = (of: (one: (typeof paid)[number]) => number): number =>
-      paid.reduce((total, one) => total + of(one), 0);
-    const all = sum(({ plain, read, written }) => plain + read + written);
-    const dear = sum(({ plain, read, written }) => plain + 1.25 * written + 0.1 * read) / all;
+    const all = paid.reduce((sum, { plain, read, written }) => sum + plain + read + written, 0);
+    const dear = paid.reduce((sum, one) => sum + fullPrice(one), 0) / all;
     if (species.cache !== null)
       assert.ok(dear < 0.6, `the turns cost ${dear.toFixed(2)} of their full price`);
     assertBooked(habitat);
+  },
+
+  async "calls of another model in the past"({ weir, species }) {
+    if (species.tools === false) return;
+    const call = {
+      id: "call_AbC123def456GHI789jkl012",
+      name: "search_history",
+      arguments: '{"query":"mill"}',
+    };
+    const tool = {
+      name: "search_history",
+      description: "Looks.",
+      parameters: { type: "object", properties: {} },
+    };
+    const answer = await weir.daemon.models.model.answer(
+      {
+        model: species.model,
+        messages: [
+          { role: "system", text: "You are Weir." },
+          { role: "user", text: "What of the mill?" },
+          { role: "assistant", text: "", calls: [call] },
+          { role: "tool", callId: call.id, text: "Nothing was found." },
+          { role: "assistant", text: "Nothing.", calls: [] },
+          { role: "user", text: 'say "Nothing at all."' },
+        ],
+        tools: [tool],
+        toolChoice: "auto",
+        maxOutputTokens: 200,
+        temperature: undefined,
+      },
+      { signal: AbortSignal.timeout(60_000) },
+    );
+    assert.equal(answer.text, "Nothing at all.");
   },
 };
 

@@ -1,6 +1,6 @@
 /** What is known of a family of model servers, as data. A new fact is a line of a species. */
 import type { Api, Asked, Turn } from "./asked.ts";
-import type { CacheRule } from "./caches.ts";
+import type { CacheSpecies } from "../support/provider-caches.ts";
 
 /** How a request is turned away. */
 export interface Refusal {
@@ -70,7 +70,7 @@ export interface Species {
   readonly rules: readonly Rule[];
   readonly form: ChatForm;
   readonly window: Window;
-  readonly cache: CacheRule | null;
+  readonly cache: CacheSpecies | null;
   /** What is refused the first time, and works the next. */
   readonly once?: Rule;
   readonly side: SideApi;

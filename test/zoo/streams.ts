@@ -1,7 +1,7 @@
 /** What a model has said, as the bytes of each API. */
 import type { Api, Asked } from "./asked.ts";
 import { countTokens } from "./asked.ts";
-import type { Paid } from "./caches.ts";
+import type { CacheUse } from "../support/provider-caches.ts";
 import type { Said } from "./mind.ts";
 import type { ChatForm } from "./species.ts";
 
@@ -11,7 +11,7 @@ export type Ending = "whole" | "no_room";
 export interface Told {
   readonly asked: Asked;
   readonly said: Said;
-  readonly paid: Paid;
+  readonly paid: CacheUse;
   readonly ending: Ending;
   readonly form: ChatForm;
   /** Counts all answers of a server: for ids. */

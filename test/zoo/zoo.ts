@@ -7,8 +7,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { type Api, type Asked, CHARACTERS_PER_TOKEN, promptTokens, readAsked, textOf } from "./asked.ts";
-import { Cache, type Paid } from "./caches.ts";
+import {
+  type Api,
+  type Asked,
+  CHARACTERS_PER_TOKEN,
+  imageTokens,
+  promptTokens,
+  readAsked,
+  textOf,
+} from "./asked.ts";
+import { type CacheUse, ProviderCache, RefusedMarks } from "../support/provider-caches.ts";
 import { think } from "./mind.ts";
 import { openAiError, type Refusal, type Species } from "./species.ts";
 import { type Ending, written } from "./streams.ts";
@@ -24,7 +32,7 @@ export interface Visit {
   /** What was refused is a form that the server never takes. */
   readonly isForm: boolean;
   /** Null: it was turned away. */
-  readonly paid: Paid | null;
+  readonly paid: CacheUse | null;
   readonly headers: IncomingMessage["headers"];
   /** The client went away before the end. */
   isAborted: boolean;
@@ -82,14 +90,14 @@ class Keeper {
   readonly visits: Visit[] = [];
   readonly closing = new AbortController();
   readonly #species: Species;
-  readonly #cache: Cache;
+  /** By model. */
+  readonly #caches = new Map<string, ProviderCache>();
   readonly #seen = new Set<string>();
   readonly #waiting = new Set<() => void>();
   #number = 0;
 
   constructor(species: Species) {
     this.#species = species;
-    this.#cache = new Cache(species.cache);
   }
 
   async visited(count: number): Promise<void> {
@@ -115,8 +123,10 @@ class Keeper {
     const asked = readAsked(api, JSON.parse(body));
     const seen = this.#through(asked);
     const refusedForm = this.#formRefusal(asked);
-    const refused = refusedForm ?? this.#refusalOf(asked) ?? seen.refused;
-    const paid = refused === null ? (seen.paid ?? this.#cache.pay(asked)) : null;
+    const turnedAway = refusedForm ?? this.#refusalOf(asked) ?? seen.refused;
+    const bill = turnedAway ?? seen.paid ?? this.#pay(asked);
+    const refused = "status" in bill ? bill : null;
+    const paid = "status" in bill ? null : bill;
     const isForm = refusedForm !== null;
     const visit: Visit = { asked, refused, isForm, paid, headers: request.headers, isAborted: false };
     this.visits.push(visit);
@@ -131,6 +141,28 @@ class Keeper {
     const { form } = this.#species;
     const told = { asked, said, paid, ending: seen.ending, form, number: this.#number++ };
     await this.#write(response, written(told), said.isHeld);
+  }
+
+  /** What a request costs that is taken; a refusal of its marks. */
+  #pay(asked: Asked): CacheUse | Refusal {
+    const { cache: kind } = this.#species;
+    const cost = allPlain(promptTokens(asked));
+    if (kind === null) return cost;
+    const cache = this.#caches.get(asked.model) ?? new ProviderCache(kind);
+    this.#caches.set(asked.model, cache);
+    const said = asked.turns.flatMap(({ role, pieces }) => pieces.map((piece) => ({ role, ...piece })));
+    const parts = [{ role: "tools", text: asked.toolText, mark: null }, ...said];
+    const last = parts.at(-1);
+    // By itself OpenAI marks the latest message.
+    const isImplicit = kind.kind === "breakpoints" && !isExplicit(asked);
+    const marked = isImplicit && last !== undefined ? [...parts.slice(0, -1), { ...last, mark: "" }] : parts;
+    try {
+      const use = cache.use(marked, performance.now());
+      return { ...use, plain: use.plain + imageTokens(asked) };
+    } catch (error) {
+      if (error instanceof RefusedMarks) return openAiError(400, error.message);
+      throw error;
+    }
   }
 
   #formRefusal(asked: Asked): Refusal | null {
@@ -204,11 +236,15 @@ interface Seen {
   readonly ending: Ending;
   readonly refused: Refusal | null;
   /** Null: as the cache has it. */
-  readonly paid: Paid | null;
+  readonly paid: CacheUse | null;
 }
 
-function allPlain(tokens: number): Paid {
-  return { plain: tokens, read: 0, written: 0 };
+function isExplicit({ body }: Asked): boolean {
+  return JSON.stringify(body["prompt_cache_options"] ?? "").includes("explicit");
+}
+
+function allPlain(tokens: number): CacheUse {
+  return { plain: tokens, read: 0, written: 0, write: 1 };
 }
 
 /** The system prompt and the end of the rest: what is left where a server cuts from the front. */
@@ -219,7 +255,7 @@ function cut(asked: Asked, tokens: number): Asked {
   const over = Math.max(0, promptTokens({ ...asked, turns }) - tokens) * CHARACTERS_PER_TOKEN;
   const last = turns[first];
   if (over > 0 && last !== undefined)
-    turns[first] = { ...last, pieces: [{ text: textOf(last).slice(over), isMarked: false }] };
+    turns[first] = { ...last, pieces: [{ text: textOf(last).slice(over), mark: null }] };
   return { ...asked, turns };
 }
 

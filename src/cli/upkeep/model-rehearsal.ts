@@ -137,7 +137,7 @@ function conversation(
     })),
   ];
   const earlier =
-    tool === undefined ? [] : [{ id: "call_check1", name: tool, arguments: '{"query":"parcel"}' }];
+    tool === undefined ? [] : [{ id: "check0001", name: tool, arguments: '{"query":"parcel"}' }];
   const entries: Entry[] = [
     said(3, "Ann", "I have put the parcel on the shelf by the door."),
     said(4, "Ben", "Thanks, I will take it along."),

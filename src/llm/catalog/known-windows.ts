@@ -178,8 +178,9 @@ export abstract class KnownWindows {
       return;
     }
     // A count that stands still may be a cut: it says nothing of what a token is worth.
-    if (before?.reported === usage.promptTokens && estimated > before.estimated) return;
-    this.learnFactor(model, { estimated, reported: usage.promptTokens });
+    const mayBeCut = before?.reported === usage.promptTokens && estimated > before.estimated;
+    if (request.teachesFactor && !mayBeCut)
+      this.learnFactor(model, { estimated, reported: usage.promptTokens });
   }
 
   #learnCut(model: string, window: number, sent: number): void {

@@ -33,6 +33,8 @@ export interface SentSize {
   readonly estimated: number;
   /** What they count is the provider's secret. */
   readonly hasImages: boolean;
+  /** What it counts tells what a token of our estimates is worth. */
+  readonly teachesFactor: boolean;
 }
 
 /** An answered request, as its server has counted it. */
@@ -55,7 +57,7 @@ const LEAST_READING = 1024;
  * @returns null: nothing, for it leaves out what was cached, or counts pictures
  */
 export function readingOf(
-  { estimated, hasImages }: SentSize,
+  { estimated, hasImages }: Pick<SentSize, "estimated" | "hasImages">,
   usage: TokenUsage | undefined,
   factor: number,
 ): Reading | null {

@@ -21,7 +21,6 @@ import {
   lessonsOf,
   type Refusal,
   type Refused,
-  refusesTools,
 } from "../dialect.ts";
 import { ModelError } from "../model.ts";
 import type { AttemptProgress } from "../http/model-failure.ts";
@@ -73,7 +72,8 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
           const fields = Object.keys(body);
-          const lessons = lessonsOf(refusal, { base, known, fields, limit, mayChangeApi });
+          const hasResults = request.messages.some(({ role }) => role === "tool");
+          const lessons = lessonsOf(refusal, { base, known, fields, limit, hasResults, mayChangeApi });
           if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
           if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
@@ -114,15 +114,16 @@ function withoutFields(body: object, fields: readonly string[]): object {
 
 /** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
 function refusalIn(failure: ModelError): Refusal | undefined {
-  const { kind, status } = failure;
+  const { kind, reason, status } = failure;
+  if (kind !== "rejected") return undefined;
   let cause: unknown = failure.cause;
   while (cause instanceof ModelError) cause = cause.cause;
   if (!(cause instanceof APIError)) return undefined;
   const { message, metadata } = refusedBody.safeParse(cause.error).data ?? {};
   const words = message ?? cause.message.replace(/^\d{3} /, "");
-  if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
   const { code, type, param } = cause;
   return {
+    reason,
     status: status ?? null,
     code: wordOf(code) === String(status) ? "" : wordOf(code),
     type: wordOf(type),
@@ -144,7 +145,7 @@ function wordOf(value: unknown): string {
 
 /** A refusal, with what was tried before it. */
 function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
-  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  if (tried.length === 0) return failure;
   const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
   return failure.withMessage(failure.message, brief);
 }

@@ -73,6 +73,8 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
     takesCacheKey: server.takesCacheKey || marks === "breakpoints",
     takesCacheMarkers: marks !== "none",
     takesUserBehindTool: true,
+    takesToolRole: true,
+    takesSystemRole: true,
     reasoning: effortFor(model, api, isThinking),
     without: [],
   };

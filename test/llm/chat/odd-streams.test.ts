@@ -245,27 +245,6 @@ describe("what repeats the text so far is no piece of it", () => {
       assert.equal(await textOf(says(...pieces) + STOP), pieces.join(""));
     });
 
-  test("the same for ever is cut off", () => {
-    const endless = [
-      choice({ delta: { content: "once only" } }),
-      choice({
-        delta: {
-          tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: '{"a":"x' } }],
-        },
-      }),
-      choice({
-        delta: { tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: "{}" } }] },
-      }),
-    ];
-    for (const event of endless) {
-      const answer = new AnswerAccumulator({ ...REQUEST, maxOutputTokens: 50 });
-      for (const text of ["once", " only"]) answer.add(readChunk(choice({ delta: { content: text } })));
-      let events = 0;
-      for (; !answer.isOverlong && events < 10_000; events++) answer.add(readChunk(event));
-      assert.ok(events <= 801, `${events} events`);
-    }
-  });
-
   test("pieces that come as messages are pieces", async () => {
     const body = ["Hel", "lo, ", "you"].map((content) => data(choice({ message: { content } }))).join("");
     assert.equal(await textOf(body + STOP), "Hello, you");
@@ -439,6 +418,27 @@ const two: readonly (readonly [name: string, body: string])[] = [
       piece({ index: 1, id: "b", name: B[0], arguments: B[1] }),
   ],
 ];
+
+test("the same for ever is cut off", () => {
+  const endless = [
+    choice({ delta: { content: "once only" } }),
+    choice({
+      delta: {
+        tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: '{"a":"x' } }],
+      },
+    }),
+    choice({
+      delta: { tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: "{}" } }] },
+    }),
+  ];
+  for (const event of endless) {
+    const answer = new AnswerAccumulator({ ...REQUEST, maxOutputTokens: 50 });
+    for (const text of ["once", " only"]) answer.add(readChunk(choice({ delta: { content: text } })));
+    let events = 0;
+    for (; !answer.isOverlong && events < 10_000; events++) answer.add(readChunk(event));
+    assert.ok(events <= 801, `${events} events`);
+  }
+});
 
 describe("two calls", () => {
   for (const [name, body] of two)

@@ -13,6 +13,7 @@ import {
   type Species,
   type Window,
 } from "../species.ts";
+import { BLOCK_CACHE, BREAKPOINT_CACHE, PREFIX_CACHE } from "../../support/provider-caches.ts";
 
 const unsupported = (field: string, instead = ""): Rule =>
   refusesField(field, () =>
@@ -94,7 +95,7 @@ const openAi: Species = {
   ],
   form: PLAIN_FORM,
   window: refusing(8192, maximumLength),
-  cache: { rule: "prefix", from: 1024, step: 128 },
+  cache: PREFIX_CACHE,
   side: listsNames,
 };
 
@@ -110,7 +111,7 @@ const openAiNew: Species = {
   narrow: "gpt-5.6-terra-narrow",
   rules: [noMaxTokens, noTemperature, unknownField("cache_control"), toolsWantResponses, openAiPairs],
   window: refusing(8192, tooLongForOpenAi),
-  cache: { rule: "breakpoints", from: 1024, step: 1 },
+  cache: BREAKPOINT_CACHE,
 };
 
 const responses: Species = {
@@ -172,10 +173,6 @@ const anthropic: Species = {
       ),
     ),
     ({ body }) => (body["max_tokens"] === undefined ? anthropicError("max_tokens: Field required") : null),
-    ({ body }) =>
-      (JSON.stringify(body).match(/"cache_control"/g)?.length ?? 0) > 4
-        ? anthropicError("A maximum of 4 blocks with cache_control may be provided. Found 5.")
-        : null,
     ({ turns }) =>
       turns.some(({ pieces }) => pieces.some(({ text }) => text.trim() === ""))
         ? anthropicError("messages: text content blocks must contain non-whitespace text")
@@ -184,7 +181,7 @@ const anthropic: Species = {
   window: refusing(8192, (prompt, window) =>
     anthropicError(`prompt is too long: ${prompt} tokens > ${window} maximum`),
   ),
-  cache: { rule: "marks", from: 1024, step: 1 },
+  cache: BLOCK_CACHE,
 };
 
 function anthropicError(message: string): Refusal {
@@ -219,7 +216,7 @@ const openRouter: Species = {
       },
     },
   })),
-  cache: { rule: "marks", from: 1024, step: 1 },
+  cache: BLOCK_CACHE,
   side: lists((id, window) => ({
     id,
     context_length: window === null ? 200_000 : 128_000,
@@ -255,7 +252,7 @@ const gemini: Species = {
       `The input token count (${prompt}) exceeds the maximum number of tokens allowed (${window}).`,
     ),
   ),
-  cache: { rule: "prefix", from: 1024, step: 128 },
+  cache: PREFIX_CACHE,
 };
 
 function googleError(message: string): Refusal {
@@ -411,7 +408,7 @@ const deepSeek: Species = {
       ),
     true,
   ),
-  cache: { rule: "prefix", from: 64, step: 64 },
+  cache: { ...PREFIX_CACHE, least: 64, step: 64 },
 };
 
 /** A gateway that knows the other API alone for its newest models, and says so. */
@@ -437,7 +434,8 @@ const copilot: Species = {
       },
     },
   })),
-  cache: { rule: "breakpoints", from: 1024, step: 1 },
+  // Requests are paid, and not tokens.
+  cache: null,
 };
 
 export const HOSTED: readonly Species[] = [

@@ -10,6 +10,7 @@ import {
   type SideApi,
   type Species,
 } from "../species.ts";
+import { PREFIX_CACHE } from "../../support/provider-caches.ts";
 
 const TOKENS = 8192;
 
@@ -40,7 +41,7 @@ const vllm: Species = {
         `You passed ${prompt} input tokens and requested ${output} output tokens. However, the model's context length is only ${window} tokens, resulting in a maximum input length of ${window - output} tokens. Please reduce the length of the input prompt.`,
       ),
   },
-  cache: { rule: "prefix", from: 16, step: 16 },
+  cache: { ...PREFIX_CACHE, least: 16, step: 16 },
   // It serves one model, whose window stands in the listing; the narrow one is behind a router that names no windows.
   side: lists((id, window) => ({ id, object: "model", ...(window === null && { max_model_len: 40_960 }) })),
 };
