@@ -30,7 +30,7 @@ function modelOf(cache: Cache): string {
 }
 
 function summariserOf(cache: Cache): string {
-  return `summary-${SUMMARY_MS}+of-${cache}`;
+  return `summary-${SUMMARY_MS}+${cache}`;
 }
 
 interface Workload {
@@ -55,7 +55,7 @@ interface Spent {
   readonly prompts: readonly PromptPrefix[];
   /** By a provider with the cache; none for the plain ways. */
   readonly billed: readonly NonNullable<ServedRequest["billed"]>[];
-  readonly summariser: { readonly input: number; readonly output: number };
+  readonly summariser: { readonly input: number; readonly output: number; readonly billed: Spent["billed"] };
   readonly emergencies: number;
   /** Turns that waited for a summary. */
   readonly blocked: number;
@@ -92,15 +92,21 @@ function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser
   const row = (what: string, value: number, bar?: Row["bar"]): Row => {
     return { what: `${name}, ${cache}: ${what}`, value, unit: "tokens", ...(bar !== undefined && { bar }) };
   };
-  const of = (part: "read" | "written" | "plain"): number => sum(billed.map(({ use }) => use[part]));
-  const atFull = sum(billed.map(({ use }) => fullPrice(use))) + summariser.input;
+  // A summariser's requests begin with the same instructions.
+  const all = [...billed, ...summariser.billed];
+  const of = (part: "read" | "written" | "plain"): number => sum(all.map(({ use }) => use[part]));
+  const atFull = sum(all.map(({ use }) => fullPrice(use)));
   const rows = [
     row("read", of("read")),
     row("written", of("written")),
-    row("plain, with the summariser's", of("plain") + summariser.input),
+    row("plain", of("plain")),
+    row(
+      "of all that the summariser's, at full price",
+      sum(summariser.billed.map(({ use }) => fullPrice(use))),
+    ),
     row("at full price", atFull, { atMost: bars.fullPrice * (cache === "prefix" ? 1 : OVER_PREFIX) }),
   ];
-  const unmarked = sum(billed.map(({ implicit }) => fullPrice(implicit))) + summariser.input;
+  const unmarked = sum(all.map(({ implicit }) => fullPrice(implicit)));
   return cache === "prefix" ? rows : [...rows, row("without marks of its own", unmarked)];
 }
 
@@ -119,9 +125,7 @@ async function holdByWeir(
   await using model = await startBenchModel();
   await using weir = await startBenchDaemon({
     modelUrl: model.url,
-    models: CACHES.map((cache) => `[models."${modelOf(cache)}"]\ncache_markers = ${MARKERS[cache]}`).join(
-      "\n",
-    ),
+    models: CACHES.map((cache) => tablesOf(cache)).join("\n"),
     agents: CACHES.map((cache) => {
       return { id: cache, model: modelOf(cache), summariser: summariserOf(cache), window };
     }),
@@ -154,14 +158,27 @@ async function holdByWeir(
     const own = served.filter((one) => one.model === modelOf(cache));
     return {
       prompts: own.flatMap(({ prefix }) => (prefix === null ? [] : [prefix])),
-      billed: own.flatMap((one) => (one.billed === null ? [] : [one.billed])),
-      summariser: { input: inputOf(summaries), output: sum(summaries.map((one) => one.completionTokens)) },
+      billed: billsOf(own),
+      summariser: {
+        input: inputOf(summaries),
+        output: sum(summaries.map((one) => one.completionTokens)),
+        billed: billsOf(summaries),
+      },
       emergencies: emergencies.get(cache) ?? 0,
       blocked: blocked.get(cache) ?? 0,
       lost: lost.get(cache) ?? 0,
     };
   };
   return { prefix: spent("prefix"), breakpoints: spent("breakpoints"), blocks: spent("blocks") };
+}
+
+function tablesOf(cache: Cache): string {
+  const names = [modelOf(cache), summariserOf(cache)];
+  return names.map((name) => `[models."${name}"]\ncache_markers = ${MARKERS[cache]}`).join("\n");
+}
+
+function billsOf(served: readonly ServedRequest[]): Spent["billed"] {
+  return served.flatMap(({ billed }) => (billed === null ? [] : [billed]));
 }
 
 function inputOf(served: readonly ServedRequest[]): number {
@@ -198,7 +215,7 @@ function holdByLast({ window }: Workload, lines: readonly string[]): Spent {
     said.add(history.slice(forgotten));
     history.push({ role: "assistant", content: answer(TEXT_BYTES) });
   }
-  const nothing = { input: 0, output: 0 };
+  const nothing = { input: 0, output: 0, billed: [] };
   return {
     prompts: said.prompts,
     billed: [],
@@ -232,7 +249,7 @@ function holdByWaiting({ window }: Workload, lines: readonly string[]): Spent {
   return {
     prompts: said.prompts,
     billed: [],
-    summariser: { input, output },
+    summariser: { input, output, billed: [] },
     emergencies: 0,
     blocked,
     lost: 0,

@@ -66,6 +66,9 @@ async function openLearningModels(
     learned: learnedModels,
     refusals: refusedFields,
     onNotKept,
+    // An agent without its tools is another one.
+    onRefused: (model, { field, value, status, code }) =>
+      log[field === "tools" ? "warn" : "info"]({ model, field, value, status, code }, "field_refused"),
     onWindowLearned: (model, { tokens, source, until }) =>
       log.info({ model, tokens, source, until }, "window_learned"),
     onSilentCut: (model, tokens, sent) => log.warn({ model, tokens, sent }, "requests_cut_silently"),

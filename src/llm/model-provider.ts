@@ -8,15 +8,10 @@ import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
 import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
-import {
-  type BelievedWindow,
-  type KnownWindow,
-  KnownWindows,
-  type Lessons,
-} from "./catalog/known-windows.ts";
+import { type BelievedWindow, type KnownWindow, KnownWindows } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedRefusals } from "./catalog/refused-fields.ts";
-import { type KeptLessons, lessonKey, openLessons } from "./catalog/kept-lessons.ts";
+import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
@@ -113,7 +108,10 @@ export interface Models extends Omit<ModelSource, "configure"> {
   trying<Result>(config: ModelsConfig, work: () => Result): Result;
 }
 
-export interface OpenModelsOptions extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
+export interface OpenModelsOptions extends Pick<
+  LessonKeepers,
+  "onWindowLearned" | "onSilentCut" | "onRefused"
+> {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */

@@ -143,11 +143,28 @@ export class RequestChecks {
     );
   }
 
+  /**
+   * A message that was edited before a turn began that shows it, by the log: the turn's first request may still have had the former text.
+   * What was edited later is told by a note, and stays as it was.
+   */
+  async #isEditedUnread(channel: number, was: string, is: string): Promise<boolean> {
+    const mark = /\] (?:[^:\n]{1,80}: )?(g\d+)e /.exec(is)?.[1];
+    if (mark === undefined || !was.includes(`${mark} `)) return false;
+    const [row] = await this.#sql.rows<{ count: number }>(
+      "select count(*) as count from revisions where channel_id = $1 and seq = $2 and noted_seq is null",
+      [channel, this.#log.seqs.get(mark)?.seq ?? 0],
+    );
+    return (row?.count ?? 0) > 0;
+  }
+
   async #brokenPrefix(before: TurnRequest, now: TurnRequest): Promise<string[]> {
     const old = [...before.summaries, ...before.raw];
     const fresh = [...now.summaries, ...now.raw];
     const isRestart = before.session !== now.session;
-    const place = old.findIndex((message, index) => fresh[index] !== message);
+    const id = this.#log.channelIds.get(now.channel) ?? 0;
+    let place = old.findIndex((message, index) => fresh[index] !== message);
+    while (place >= 0 && (await this.#isEditedUnread(id, old[place] ?? "", fresh[place] ?? "")))
+      place = old.findIndex((message, index) => index > place && fresh[index] !== message);
     if (place < 0) {
       if (isRestart) this.kept++;
       return [];
@@ -156,7 +173,6 @@ export class RequestChecks {
     const [was = "", is = ""] = [old[place], fresh[place]];
     // A step of the pruning, or items that were too long for the window.
     if (PRUNED.test(was) || PRUNED.test(is) || [...before.lines, ...now.lines].some(isCut)) return [];
-    const id = this.#log.channelIds.get(now.channel) ?? 0;
     const [changes] = await this.#sql.rows<{ count: number }>(
       "select count(*) as count from chaos.views where channel_id = $1 and at between $2 and $3",
       [id, this.#changesFrom(before), new Date(now.at)],

@@ -1,4 +1,4 @@
-// proves: src/llm/catalog/model-listing.ts
+// proves: src/llm/catalog/model-listing.ts, src/llm/catalog/ollama.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 

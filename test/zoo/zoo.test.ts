@@ -1,4 +1,4 @@
-// proves: src/llm/model-provider.ts, src/llm/chat/chat-model.ts, src/llm/http/model-failure.ts, src/turn/window-retry.ts
+// proves: src/llm/model-provider.ts, src/llm/chat/chat-model.ts, src/llm/http/model-failure.ts, src/llm/window-search.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { useProxies } from "../../src/network/use-proxies.ts";

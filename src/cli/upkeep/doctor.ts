@@ -22,7 +22,7 @@ import { lookAtModels } from "./look-at-models.ts";
 import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
-import { openLog } from "../open.ts";
+import { onlyLooking, openLog } from "../open.ts";
 
 /** How long one look may take, ms. */
 const PATIENCE_MS = 20_000;
@@ -186,7 +186,11 @@ async function lookAtWork(
   { models = true, window = false }: DoctorOptions,
 ): Promise<readonly Finding[]> {
   if (!models) return [{ what: "models", state: "off", detail: "not asked: --no-models" }];
-  return lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`));
+  // What a daemon has learned of them is known where the database can be read.
+  const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  await using opened = await opening.catch(() => null);
+  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
+  return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
 }
 
 /** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */

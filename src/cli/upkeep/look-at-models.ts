@@ -2,9 +2,11 @@ import { performance } from "node:perf_hooks";
 import type { Agents, StaffedAgent } from "../../agents.ts";
 import { type Config, serverOf } from "../../config/config.ts";
 import { errorMessage, type Finding } from "../../core/errors.ts";
+import { describeKnown } from "../../admin/reports/channel-format.ts";
+import type { LearnedModels } from "../../llm/catalog/learned-models.ts";
 import { type Models, openModels } from "../../llm/model-provider.ts";
 import type { CacheRule } from "../../llm/caches/rules.ts";
-import type { KnownWindow, WindowSource } from "../../llm/catalog/known-windows.ts";
+import type { KnownWindow } from "../../llm/catalog/known-windows.ts";
 import { describeRefused } from "../../llm/dialect.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
 import { formatNumber } from "../../text/format.ts";
@@ -16,17 +18,6 @@ import { measureWindow, MOST_WINDOW_CALLS } from "./needle-search.ts";
 
 /** How long one call may take, ms: a server of one's own may have to load the model first. */
 const CALL_MS = 120_000;
-
-/** How a window is known. */
-const SOURCES: Readonly<Record<WindowSource, string>> = {
-  configured: "as configured",
-  listed: "as its server lists it",
-  told: "as its server told",
-  measured: "by what its server counts",
-  guessed: "by what it refuses",
-  table: "by the table of known models",
-  assumed: "nobody says it: set context_window",
-};
 
 /** How its provider caches the beginning of requests. */
 const CACHES: Readonly<Record<CacheRule["marks"], string>> = {
@@ -81,15 +72,18 @@ export function callsOf(parts: readonly Part[], depth: Depth): number {
 /**
  * Has each model do what its agents will want of it.
  * @param announce told before the first call what is asked of whom
+ * @param learned what a daemon has learned of them; default: nothing
  */
 export async function lookAtModels(
   io: Teller & { readonly shutdown?: AbortSignal },
   config: Config,
   depth: Depth = "turn",
   announce: (text: string) => void = () => undefined,
+  learned?: LearnedModels,
 ): Promise<readonly Finding[]> {
   const refused = new Map<string, string[]>();
   await using models = await openModels(config.llm, {
+    ...(learned !== undefined && { learned }),
     refusals: {
       load: async () => [],
       // A program that only looks keeps nothing; the daemon learns it again.
@@ -105,6 +99,7 @@ export async function lookAtModels(
     ];
   }
   await using agents = await createAgentsToLook(io, config, models);
+  await models.recallLearned().catch(() => undefined);
   const parts = partsOf(agents);
   announce(
     `models: ${counted(parts.length, "model")}, at most ${counted(callsOf(parts, depth), "call")} in all (--no-models asks none)`,
@@ -130,7 +125,9 @@ async function lookAtModel(
     const server = serverOf(part.name, servers);
     const atServer = server === undefined ? trial.model : trial.model.slice(server.name.length + 1);
     const detail = [...can, ...(refused.get(atServer) ?? []), ...trial.learned()].join(", ");
-    return { what, state: missing.length > 0 ? "unsure" : "ok", detail };
+    const todo = trial.advice();
+    const state = missing.length > 0 || todo !== null ? "unsure" : "ok";
+    return { what, state, detail, ...(todo !== null && { todo }) };
   } catch (error) {
     const done = trial.done.length === 0 ? "" : `${trial.done.join(", ")}, but `;
     const detail = `${done}${trial.doing} failed: ${errorMessage(error)}`;
@@ -187,16 +184,25 @@ class Trial {
 
   /** What is known of it by now. */
   learned(): readonly string[] {
-    const { tokens, source } = this.#known();
+    const { tokens, source, until } = this.#known();
+    const known = describeKnown(source, until, this.#part.staff.agent.time);
     const measured = this.#measured;
     const read = measured === null || measured >= tokens ? "" : `; it reads about ${formatNumber(measured)}`;
     const whole = measured !== null && read === "" ? "; it reads all of it" : "";
     const price = this.#models.priceOf(this.model);
     return [
-      `with a window of ${formatNumber(tokens)} tokens (${SOURCES[source]}${read}${whole})`,
+      `with a window of ${formatNumber(tokens)} tokens (${known}${read}${whole})`,
       CACHES[this.#models.cacheRule(this.model)?.marks ?? "none"],
       ...(price === undefined ? ["its price is unknown ([models] says it)"] : []),
     ];
+  }
+
+  /** What the operator may do for it. */
+  advice(): string | null {
+    const { tokens, most = 0 } = this.#known();
+    if (most <= tokens) return null;
+    const [given, all] = [formatNumber(tokens), formatNumber(most)];
+    return `Ollama gives it ${given} of its ${all} tokens: set OLLAMA_CONTEXT_LENGTH where Ollama runs, as far as its memory allows`;
   }
 
   async #turn(): Promise<void> {

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Refused } from "../dialect.ts";
+import { notify } from "../notify.ts";
 import { type ChatServer, nameAtServer } from "../chat/chat-request.ts";
 import { type Lessons, NO_LESSONS } from "./known-windows.ts";
 import { LearnedKeeper, type LearnedModels } from "./learned-models.ts";
@@ -10,6 +12,8 @@ export interface LessonKeepers extends Pick<Lessons, "onWindowLearned" | "onSile
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
+  /** Told once of each thing that a model has refused, and is not sent any more. */
+  readonly onRefused?: (model: string, refused: Refused) => void;
 }
 
 /** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
@@ -19,11 +23,12 @@ export function lessonKey(baseUrl: string): string {
 
 /** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
-  const { learned, refusals, onNotKept, onSilentCut, onWindowLearned } = options;
+  const { learned, refusals, onNotKept, onRefused, onSilentCut, onWindowLearned } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
   const server = lessonKey(at.baseUrl);
   const refused = new RefusedFields((model, one) => {
+    notify(onRefused, `${at.prefix ?? ""}${model}`, one);
     if (refusals !== undefined)
       keeper.keep(`${one.field} ${one.value} of ${model}`, async () => refusals.keep(server, model, one));
   });

@@ -131,7 +131,7 @@ function indexOf(value: unknown): number | undefined {
 const LENGTH = /^(?:length|max_?tokens|max_output_tokens|model_length|max_length)$/;
 /** OpenAI, Gemini, Zhipu, Anthropic through gateways. */
 const FILTERED =
-  /^(?:content_?filter(?:ed)?|safety|recitation|prohibited_content|blocklist|spii|sensitive|refusal)$/;
+  /^content_?filter|^(?:safety|recitation|prohibited_content|blocklist|spii|sensitive|refusal)$/;
 /** OpenRouter, Zhipu, DeepSeek, SGLang, Gemini. */
 const BROKEN_OFF =
   /^(?:error|network_error|insufficient_system_resource|abort(?:ed)?|cancell?ed|malformed_function_call)$/;

@@ -51,7 +51,7 @@ interface Row extends Verdict {
   /** Codes and types that say it. */
   readonly codes?: RegExp;
   readonly words?: RegExp;
-  /** Words that say that it is something else. */
+  /** Words with which the others do not count. */
   readonly unless?: RegExp;
 }
 
@@ -60,6 +60,13 @@ const MAX_READ = 600;
 
 /** Statuses with which a server turns a request away, or says that it cannot do what is asked. */
 const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
+
+/**
+ * A refusal that speaks of a size may be one of the request's size, in words that nobody knows: whoever looks for the window must not be
+ * told that the reason is known.
+ */
+const OF_SIZE =
+  /\d{3,8} ?(?:input |prompt |total )?tokens?\b|(?:context|input|prompt|sequence) (?:length|window|size|limit)|too (?:long|large|many tokens)|token (?:count|limit)/i;
 
 /**
  * Of the rows, the first that fits holds. Codes and wordings as quoted in the documentation of the providers and in the issues of
@@ -74,7 +81,7 @@ const BEFORE_WINDOW: readonly Row[] = [
     codes:
       /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
     words:
-      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked by .{0,40}(?:content|safety) filter|敏感内容/i,
+      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked (?:by|due to|because of|for) .{0,40}(?:content|safety|moderation)|request was flagged|敏感内容/i,
   },
   {
     reason: "rate",
@@ -91,9 +98,9 @@ const BEFORE_WINDOW: readonly Row[] = [
     effect: "tell_operator",
     always: [402],
     codes:
-      /^(?:insufficient_(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
+      /^(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
     words:
-      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reached|exceeded) (?:its|your) .{0,30}(?:spending|usage|spend|billing) limit|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|欠费/i,
+      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key|credit) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reach|exceed)(?:ed|ing) (?:its|your|the) .{0,30}(?:spending|usage|spend|billing|credit) limit|credits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|payment required|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|额度不足|额度已用尽|欠费/i,
   },
   {
     reason: "key",
@@ -128,9 +135,9 @@ const BEHIND_WINDOW: readonly Row[] = [
     kind: "unavailable",
     effect: "retry",
     statuses: [400, 422, 500, 0],
-    codes: /^(?:tool_use_failed|malformed_function_call)$/i,
+    codes: /^(?:tool_use_failed|output_parse_failed|json_validate_failed|malformed_function_call)$/i,
     words:
-      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)/i,
+      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)|HarmonyError/i,
   },
   {
     reason: "no_tools",
@@ -155,6 +162,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
     words:
       /unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|field|name)|extra (?:inputs|fields) (?:are )?not permitted|(?:property|parameter|field) .{0,60}(?:unsupported|not supported|not permitted|not allowed)|does not support parameters|deprecated for this model/i,
+    unless: OF_SIZE,
   },
   {
     reason: "deprecated",
@@ -163,7 +171,8 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 403, 404, 410],
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
-      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|shut ?down|end of life|no longer (?:supported|available|offered))\b/i,
+      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|removed|shut ?down|end[- ]of[- ]life|no longer (?:supported|available|offered))\b/i,
+    unless: OF_SIZE,
   },
   {
     reason: "loading",
@@ -172,7 +181,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
     codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
     words:
-      /\bloading (?:the )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
+      /\bloading (?:the |a )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?(?:down)?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
     unless: /failed to load|error loading|unable to load/i,
   },
   {
@@ -190,7 +199,8 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 403, 404, 422, 0],
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
-      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no|not found the) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+    unless: OF_SIZE,
   },
   {
     reason: "roles",
@@ -199,6 +209,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [400, 422, 500],
     words:
       /roles? must alternate|invalid content type|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+    unless: OF_SIZE,
   },
   {
     reason: "overloaded",
@@ -208,6 +219,7 @@ const BEHIND_WINDOW: readonly Row[] = [
     statuses: [429, 500, 502, 503, 0],
     codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
     words: /overloaded|(?:at|over|no|out of) capacity|high (?:demand|load|traffic)|server (?:is )?busy/i,
+    unless: OF_SIZE,
   },
   {
     reason: "rate",
@@ -233,9 +245,9 @@ function rowOf(rows: readonly Row[], says: ServerSays): Verdict | undefined {
   const status = says.status ?? 0;
   const read = says.message.slice(0, MAX_READ);
   return rows.find(({ statuses, always, codes, words, unless }) => {
-    if (unless?.test(read) === true) return false;
     if (always?.includes(status) === true) return true;
     if (codes !== undefined && says.codes.some((code) => codes.test(code))) return true;
-    return words?.test(read) === true && statuses?.includes(status) !== false;
+    const isSaid = words?.test(read) === true && unless?.test(read) !== true;
+    return isSaid && statuses?.includes(status) !== false;
   });
 }

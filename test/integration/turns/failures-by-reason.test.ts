@@ -73,7 +73,7 @@ test("a spent quota: one request, a plain sentence, and the operator reads what 
     /the account's quota is spent \(test-model, HTTP 429, insufficient_quota\)\. Look at the billing page/,
   );
   assert.equal(outage, "the last 3 calls for answers failed (the account's quota is spent)");
-  const [line = ""] = lines.filter((one) => one.includes("turn_settled"));
+  const line = lines.find((one) => one.includes("turn_settled")) ?? "";
   assert.ok(line.includes(SECRET), "the log has the provider's words");
   assert.ok(line.length < 800, "cut");
   assert.ok(!`${shown}${why}`.includes(SECRET), "and nobody else");
@@ -95,6 +95,33 @@ test("a model that its provider does not offer any more: the operator reads whic
     why,
     /does not offer the model any more \(test-model, HTTP 400, model_decommissioned\)\. Name another/,
   );
+});
+
+test("a model without tools answers without them, and the log says so once", async () => {
+  await using server = await startModelServer();
+  const lines: string[] = [];
+  await using weir = await startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    onLog: (line) => lines.push(line),
+  });
+  const refusal = {
+    error: { code: 500, message: "tools param requires --jinja flag", type: "server_error" },
+  };
+  server.respond(({ tools = [] }) => (tools.length > 0 ? status(500, refusal) : text("hello")));
+  for (const id of ["one", "two"]) {
+    await weir.say("hello?", { room: "toolless", id });
+    const { outcome } = await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    assert.equal(outcome, "answered");
+  }
+  assert.deepEqual(
+    server.requests.map(({ body }) => (body.tools ?? []).length > 0),
+    [true, false, false],
+  );
+  const told = lines.filter((line) => line.includes("field_refused"));
+  assert.equal(told.length, 1, told.join(""));
+  assert.match(told[0] ?? "", /"model":"test-model","field":"tools"/);
 });
 
 test("thoughts that end with a mark alone are in no answer and in no row", async () => {
