@@ -34,7 +34,8 @@ export function think(asked: Asked): Said {
 }
 
 export function isOfSummariser({ turns }: Asked): boolean {
-  return turns.some((turn) => turn.role === "system" && SUMMARISER.test(textOf(turn)));
+  // Where a template has no role for it, the system's text stands at the head of the first message.
+  return turns.slice(0, 1).some((turn) => SUMMARISER.test(textOf(turn)));
 }
 
 function answer({ turns, mayCall }: Asked): Said {

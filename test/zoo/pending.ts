@@ -5,22 +5,6 @@ const PENDING: readonly (readonly [
   scenes: readonly string[] | "all",
 ])[] = [
   [
-    "calls and results as text, where a template has no role for results",
-    ["vLLM, a template like Gemma's", "llama.cpp with --jinja"],
-    [
-      "two parallel calls",
-      "a summary with memories",
-      "calls of another model in the past",
-      "a subagent",
-      "nothing is refused twice for its form",
-    ],
-  ],
-  [
-    "the system's text in the first message, where a template has no role for it",
-    ["vLLM, a template without a system's message"],
-    "all",
-  ],
-  [
     "what was thought beside calls, in each of the messages that hold them",
     ["DeepSeek"],
     [
