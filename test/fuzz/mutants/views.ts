@@ -12,8 +12,9 @@ function isLine({ role, text }: ModelMessage): boolean {
   return role === "user" && LINE.test(text);
 }
 
+/** Roles take turns all the same. */
 function withoutAnswers(messages: Messages): Messages {
-  return messages.filter((message) => message.role !== "assistant" || message.calls.length > 0);
+  return messages.map((message) => (isAnswer(message) ? { ...message, text: "…" } : message));
 }
 
 /** Shows the oldest message, or the oldest answer, behind itself once more. */
