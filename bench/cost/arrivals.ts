@@ -38,7 +38,7 @@ const BLOCKS = cacheRuleOf({ hostname: "", model: "claude-sonnet-5", said: "auto
 const [SHORT, LONG = SHORT] = BLOCKS.lives;
 const SONNET = { model: "claude-sonnet-5", price: { input: 2, cached: 0.2, write: 2.5, output: 10 } };
 
-export const PRICED_CACHES: readonly PricedCache[] = [
+const PRICED_CACHES: readonly PricedCache[] = [
   {
     name: "prefix",
     rule: cacheRuleOf({ hostname: "api.openai.com", model: "gpt-5.5", said: "auto", api: "chat" }),

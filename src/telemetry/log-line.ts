@@ -98,8 +98,8 @@ function told(record: LogRecord): { readonly name: string; readonly detail: stri
 
 function ended(record: LogRecord): string {
   const { outcome, reason, said, turnMs } = record;
-  const told = [reason, said].filter((words) => words !== null && words !== undefined);
-  return joined(`${text(outcome)} ${seconds(turnMs)}`, told.map((words) => text(words)).join(": "));
+  const words = [reason, said].filter((one) => one !== null && one !== undefined);
+  return joined(`${text(outcome)} ${seconds(turnMs)}`, words.map((one) => text(one)).join(": "));
 }
 
 function rest(record: LogRecord): string {

@@ -210,6 +210,23 @@ describe("a model's window", () => {
     assert.equal(models.windowOf("nobody-knows-it", 0), 32_768);
   });
 
+  test("does not keep a named model from being used where the server lists nothing", async () => {
+    await using server = await startModelServer();
+    server.models = undefined;
+    server.respond(() => text("hello"));
+    await using models = await openModels(llm({ baseUrl: server.url }));
+    await ask(models.model, { model: "named" });
+    await ask(models.model, { model: "named" });
+    assert.deepEqual(server.otherRequests.toSorted(), [
+      "GET /api/tags",
+      "GET /api/version",
+      "GET /v1/models",
+    ]);
+    assert.equal(server.requests.length, 2);
+  });
+});
+
+describe("a model's window at an Ollama", () => {
   test("is the one that Ollama has loaded the model with, which it cuts prompts to without an error", async () => {
     await using server = await startModelServer();
     server.routes["GET /api/tags"] = { models: [{ name: "llama3.1:latest" }] };
@@ -297,21 +314,6 @@ describe("a model's window", () => {
       "GET /api/version",
       "GET /v1/models",
     ]);
-  });
-
-  test("does not keep a named model from being used where the server lists nothing", async () => {
-    await using server = await startModelServer();
-    server.models = undefined;
-    server.respond(() => text("hello"));
-    await using models = await openModels(llm({ baseUrl: server.url }));
-    await ask(models.model, { model: "named" });
-    await ask(models.model, { model: "named" });
-    assert.deepEqual(server.otherRequests.toSorted(), [
-      "GET /api/tags",
-      "GET /api/version",
-      "GET /v1/models",
-    ]);
-    assert.equal(server.requests.length, 2);
   });
 });
 

@@ -40,7 +40,7 @@ export interface Part {
 }
 
 /** Each model that the agents name, once. */
-export function partsOf(agents: Agents): Part[] {
+function partsOf(agents: Agents): Part[] {
   const parts = new Map<string, Part>();
   for (const staff of agents.all()) {
     const { config } = staff.agent;
@@ -60,7 +60,7 @@ export function partsOf(agents: Agents): Part[] {
 }
 
 /** Calls of models that a look makes at most: an answer, a call of a tool, one with its result, a summary. */
-export function callsOf(parts: readonly Part[], depth: Depth): number {
+function callsOf(parts: readonly Part[], depth: Depth): number {
   if (depth === "turn") return parts.length;
   const searching = depth === "window" ? MOST_WINDOW_CALLS : 0;
   return parts.reduce(

@@ -101,7 +101,7 @@ export function summaryRequest(
 const SUMMARY_TOKENS = 200;
 
 /** Estimated tokens of a request. */
-export function tokensOfRequest({ messages, tools }: ModelRequest): number {
+function tokensOfRequest({ messages, tools }: ModelRequest): number {
   return estimateRequest(messages, tools);
 }
 

@@ -47,7 +47,9 @@ describe("the settlement of a turn", () => {
     assert.equal(toSettlement({ kind: "stopped", text: "Supercali" }, failureText).entry, null);
     assert.equal(toSettlement({ kind: "stopped", text: "\n " }, failureText).entry, null);
   });
+});
 
+describe("the settlement of a turn that did not end as usual", () => {
   test("that was stopped behind a run without an end takes no longer than its length", () => {
     const said = (length: number): number =>
       cpuMs(() => toSettlement({ kind: "stopped", text: `${"a".repeat(length)} b` }, failureText));

@@ -226,7 +226,9 @@ suite("a model that fails", () => {
     assert.equal(server.requests.length, 2);
     assert.equal(models.windowOf("test-model", 32_768), 32_768);
   });
+});
 
+suite("a model that cannot write it", () => {
   test("leaves what it was to write to a fallback, in pieces that fit its smaller window", async () => {
     await using server = await startModelServer();
     server.respond((request) =>

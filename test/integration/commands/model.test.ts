@@ -75,7 +75,10 @@ test("it says which model answers, why, and which others may be chosen; only own
   await using weir = await start(server);
   assert.equal(await ask(weir, server, "told"), "own-model");
   const before = await typed(weir, "told", "/model");
-  assert.match(before, /^This channel is answered with own-model \(a window of 16,384 tokens, as it is configured\)\.\n/);
+  assert.match(
+    before,
+    /^This channel is answered with own-model \(a window of 16,384 tokens, as it is configured\)\.\n/,
+  );
   assert.match(before, /It is the model of the agent main\./);
   assert.match(before, /Others that may be chosen: spare-model, large-model, tiny-model, plain-model\./);
   const stranger = { id: "u-ann", name: "Ann", roles: [] };

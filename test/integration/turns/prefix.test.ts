@@ -43,11 +43,11 @@ function stablePart(request: ChatRequest): string {
 
 /** Where a request does not begin as the one before it did: a piece of both; null: it does. */
 function breakOf(before: ChatRequest, now: ChatRequest): string | null {
-  const [stable, text] = [stablePart(before), templateText(now)];
-  if (text.startsWith(stable)) return null;
+  const [stable, whole] = [stablePart(before), templateText(now)];
+  if (whole.startsWith(stable)) return null;
   let at = 0;
-  while (stable[at] === text[at]) at++;
-  return `${stable.slice(at - 20, at + 80)} became ${text.slice(at - 20, at + 80)}`;
+  while (stable[at] === whole[at]) at++;
+  return `${stable.slice(at - 20, at + 80)} became ${whole.slice(at - 20, at + 80)}`;
 }
 
 function checkPairs({ messages }: ChatRequest): void {

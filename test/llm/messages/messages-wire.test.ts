@@ -315,15 +315,15 @@ test("Messages marks what stays: parts of a text, results of a loop, and no assi
   await using server = await startWireServer({
     [PATH]: () => events(start, ...said("ok"), ...end("end_turn")),
   });
-  const call = (id: string): ModelMessage => {
+  const called = (id: string): ModelMessage => {
     return { role: "assistant", text: "", calls: [{ id, name: "search_history", arguments: "{}" }] };
   };
   const messages: ModelMessage[] = [
     { role: "system", text: "You are Weir." },
     { role: "user", text: "summary\none\nnow" },
-    call("a"),
+    called("a"),
     { role: "tool", callId: "a", text: "nothing" },
-    call("b"),
+    called("b"),
     { role: "tool", callId: "b", text: "less" },
   ];
   const stableEnds = [
