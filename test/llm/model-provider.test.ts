@@ -278,7 +278,9 @@ describe("a model's window at an Ollama", () => {
       assert.deepEqual(small, []);
     }
   });
+});
 
+describe("a small window at an Ollama", () => {
   test("is told with what the model could have, where Ollama gives it less", async () => {
     await using server = await startModelServer();
     Object.assign(server.routes, {

@@ -100,11 +100,6 @@ export function summaryRequest(
 
 const SUMMARY_TOKENS = 200;
 
-/** Estimated tokens of a request. */
-function tokensOfRequest({ messages, tools }: ModelRequest): number {
-  return estimateRequest(messages, tools);
-}
-
 function conversation(
   words: string,
   tool: string | undefined,

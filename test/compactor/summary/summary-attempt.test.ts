@@ -168,6 +168,15 @@ suite("a summary", () => {
   });
 });
 
+/** What is learned of models, from nothing on. */
+function learning() {
+  const models = new OfflineModels([], false);
+  return { models, evidenceOf: (model: string) => models.evidenceOf(model) };
+}
+
+const tooLong = status(400, { error: { message: "The sequence does not go into the cache." } });
+const isLong = (request: ChatRequest): boolean => estimateTokens(JSON.stringify(request.messages)) > 3300;
+
 suite("a model that fails", () => {
   test("by its window is asked again in smaller pieces, once", async () => {
     await using server = await startModelServer();
@@ -189,15 +198,6 @@ suite("a model that fails", () => {
     assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
     assert.equal(never.requests.length, 2);
   });
-
-  /** What is learned of models, from nothing on. */
-  function learning() {
-    const models = new OfflineModels([], false);
-    return { models, evidenceOf: (model: string) => models.evidenceOf(model) };
-  }
-
-  const tooLong = status(400, { error: { message: "The sequence does not go into the cache." } });
-  const isLong = (request: ChatRequest): boolean => estimateTokens(JSON.stringify(request.messages)) > 3300;
 
   test("for a reason that nobody knows is asked for less, and its window is learned once that is so again", async () => {
     await using server = await startModelServer();
