@@ -192,7 +192,7 @@ class Turns {
 }
 
 /** What providers count for a picture of usual size, at most; tokens. */
-export const IMAGE_TOKENS = 1600;
+const IMAGE_TOKENS = 1600;
 
 function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Counted[] {
   if (images.length === 0) return shown;
