@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { fullPrice } from "../test/support/provider-caches.ts";
+import { arrivalRows } from "./cost/arrivals.ts";
 import { createTalk } from "./support/conversation.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
 import { type Bench, type Figure, type Row, sum } from "./support/figure.ts";
@@ -14,7 +16,22 @@ const TEXT_BYTES = 1020;
 const BYTES_A_TOKEN = 4;
 /** Output and reserve that Weir keeps free by default. */
 const RESERVE = 6144;
-const MODEL = `reply-0-${TEXT_BYTES / 6}+prefix`;
+const CACHES = ["prefix", "breakpoints", "blocks"] as const;
+type Cache = (typeof CACHES)[number];
+/** `cache_markers` of a model with such a cache. */
+const MARKERS: Readonly<Record<Cache, string>> = {
+  prefix: "false",
+  breakpoints: '"breakpoints"',
+  blocks: "true",
+};
+
+function modelOf(cache: Cache): string {
+  return `reply-0-${TEXT_BYTES / 6}+${cache}`;
+}
+
+function summariserOf(cache: Cache): string {
+  return `summary-${SUMMARY_MS}+${cache}`;
+}
 
 interface Workload {
   readonly name: string;
@@ -30,13 +47,15 @@ const WORKLOADS: readonly Workload[] = [
     window: 32_768,
     bars: { fullPrice: 400_000, summariserInput: 90_000 },
   },
-  { name: "128k, 500 turns", turns: 500, window: 131_072, bars: { fullPrice: 1_700_000 } },
+  { name: "128k, 500 turns", turns: 500, window: 131_072, bars: { fullPrice: 1_500_000 } },
 ];
 
 /** What one way of holding a conversation has cost; tokens as the server counts them. */
 interface Spent {
   readonly prompts: readonly PromptPrefix[];
-  readonly summariser: { readonly input: number; readonly output: number };
+  /** By a provider with the cache; none for the plain ways. */
+  readonly billed: readonly NonNullable<ServedRequest["billed"]>[];
+  readonly summariser: { readonly input: number; readonly output: number; readonly billed: Spent["billed"] };
   readonly emergencies: number;
   /** Turns that waited for a summary. */
   readonly blocked: number;
@@ -47,19 +66,49 @@ interface Spent {
 /** Tokens that a long conversation is paid for, beside two plain ways of holding it. */
 export const cost: Figure = {
   name: "cost",
-  about: "tokens of a long conversation (510 a turn, a summariser of five turns), beside two plain ways",
+  about:
+    "tokens of a long conversation (510 a turn, a summariser of five turns) under three caches, beside two plain ways; with --data, of recorded channels",
   async run(bench: Bench): Promise<Row[]> {
     const rows: Row[] = [];
     for (const workload of WORKLOADS) {
       const run = bench.isQuick ? { ...workload, turns: 60 } : workload;
       const lines = conversation(run.turns);
-      rows.push(...rowsOf(run, "Weir", await holdByWeir(bench, run, lines), run.bars));
+      const held = await holdByWeir(bench, run, lines);
+      rows.push(...rowsOf(run, "Weir", held.prefix, run.bars));
+      for (const cache of CACHES) rows.push(...billedRows(run, cache, held[cache]));
       rows.push(...rowsOf(run, "send the last N", holdByLast(run, lines)));
       rows.push(...rowsOf(run, "summarise at 80 %, and wait", holdByWaiting(run, lines)));
     }
+    if (bench.recordings !== null) rows.push(...arrivalRows(bench, bench.recordings));
     return rows;
   },
 };
+
+/** Under breakpoints and blocks a conversation may cost so much of what it may under a cache of prefixes. */
+const OVER_PREFIX = 1.3;
+
+/** What a provider with this cache takes, with marks of Weir, and with its own at the latest message alone. */
+function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser }: Spent): Row[] {
+  const row = (what: string, value: number, bar?: Row["bar"]): Row => {
+    return { what: `${name}, ${cache}: ${what}`, value, unit: "tokens", ...(bar !== undefined && { bar }) };
+  };
+  // A summariser's requests begin with the same instructions.
+  const all = [...billed, ...summariser.billed];
+  const of = (part: "read" | "written" | "plain"): number => sum(all.map(({ use }) => use[part]));
+  const atFull = sum(all.map(({ use }) => fullPrice(use)));
+  const rows = [
+    row("read", of("read")),
+    row("written", of("written")),
+    row("plain", of("plain")),
+    row(
+      "the summariser's part of it, at full price",
+      sum(summariser.billed.map(({ use }) => fullPrice(use))),
+    ),
+    row("at full price", atFull, { atMost: bars.fullPrice * (cache === "prefix" ? 1 : OVER_PREFIX) }),
+  ];
+  const unmarked = sum(all.map(({ implicit }) => fullPrice(implicit)));
+  return cache === "prefix" ? rows : [...rows, row("without marks of its own", unmarked)];
+}
 
 /** The messages of people: the answers come from the server. */
 function conversation(turns: number): string[] {
@@ -67,39 +116,69 @@ function conversation(turns: number): string[] {
   return Array.from({ length: turns }, () => talk(TEXT_BYTES));
 }
 
+/** The same conversation in a channel for each cache, at the same time. */
 async function holdByWeir(
   bench: Bench,
   { name, window }: Workload,
   lines: readonly string[],
-): Promise<Spent> {
+): Promise<Readonly<Record<Cache, Spent>>> {
   await using model = await startBenchModel();
   await using weir = await startBenchDaemon({
     modelUrl: model.url,
-    agents: [{ id: "main", model: MODEL, summariser: `summary-${SUMMARY_MS}`, window }],
+    models: CACHES.map((cache) => tablesOf(cache)).join("\n"),
+    agents: CACHES.map((cache) => {
+      return { id: cache, model: modelOf(cache), summariser: summariserOf(cache), window };
+    }),
   });
-  let emergencies = 0;
-  weir.daemon.events.on((event) => void (emergencies += Number(event.type === "emergency")));
-  let blocked = 0;
-  let lost = 0;
+  const emergencies = new Map<string, number>();
+  weir.daemon.events.on((event) => {
+    if (event.type !== "emergency") return;
+    const [cache = ""] = event.channel.split(":");
+    emergencies.set(cache, (emergencies.get(cache) ?? 0) + 1);
+  });
+  const [blocked, lost] = [new Map<Cache, number>(), new Map<Cache, number>()];
   let next = performance.now();
   for (const [index, line] of lines.entries()) {
-    const { handedInAt, answeredAt, isAnswer } = await weir.platform.ask("room", line);
-    // A summariser's answer is the only thing that takes as long.
-    if (answeredAt - handedInAt > SUMMARY_MS / 2) blocked++;
-    if (!isAnswer) lost++;
+    const ask = async (cache: Cache): Promise<void> => {
+      const asked = await weir.platforms.get(cache)?.ask("room", line);
+      if (asked === undefined) throw new Error(`no platform for ${cache}`);
+      // A summariser's answer is the only thing that takes as long.
+      if (asked.answeredAt - asked.handedInAt > SUMMARY_MS / 2)
+        blocked.set(cache, (blocked.get(cache) ?? 0) + 1);
+      if (!asked.isAnswer) lost.set(cache, (lost.get(cache) ?? 0) + 1);
+    };
+    await Promise.all(CACHES.map(ask));
     next += TURN_MS;
     await delay(Math.max(0, next - performance.now()));
     if (index % 50 === 49) bench.progress(`${name}: ${index + 1} of ${lines.length} turns`);
   }
   const served = await model.served();
-  const summaries = served.filter((one) => one.model.startsWith("summary"));
-  return {
-    prompts: served.flatMap((one) => (one.model === MODEL && one.prefix !== null ? [one.prefix] : [])),
-    summariser: { input: inputOf(summaries), output: sum(summaries.map((one) => one.completionTokens)) },
-    emergencies,
-    blocked,
-    lost,
+  const spent = (cache: Cache): Spent => {
+    const summaries = served.filter((one) => one.model === summariserOf(cache));
+    const own = served.filter((one) => one.model === modelOf(cache));
+    return {
+      prompts: own.flatMap(({ prefix }) => (prefix === null ? [] : [prefix])),
+      billed: billsOf(own),
+      summariser: {
+        input: inputOf(summaries),
+        output: sum(summaries.map((one) => one.completionTokens)),
+        billed: billsOf(summaries),
+      },
+      emergencies: emergencies.get(cache) ?? 0,
+      blocked: blocked.get(cache) ?? 0,
+      lost: lost.get(cache) ?? 0,
+    };
   };
+  return { prefix: spent("prefix"), breakpoints: spent("breakpoints"), blocks: spent("blocks") };
+}
+
+function tablesOf(cache: Cache): string {
+  const names = [modelOf(cache), summariserOf(cache)];
+  return names.map((name) => `[models."${name}"]\ncache_markers = ${MARKERS[cache]}`).join("\n");
+}
+
+function billsOf(served: readonly ServedRequest[]): Spent["billed"] {
+  return served.flatMap(({ billed }) => (billed === null ? [] : [billed]));
 }
 
 function inputOf(served: readonly ServedRequest[]): number {
@@ -136,9 +215,10 @@ function holdByLast({ window }: Workload, lines: readonly string[]): Spent {
     said.add(history.slice(forgotten));
     history.push({ role: "assistant", content: answer(TEXT_BYTES) });
   }
-  const nothing = { input: 0, output: 0 };
+  const nothing = { input: 0, output: 0, billed: [] };
   return {
     prompts: said.prompts,
+    billed: [],
     summariser: nothing,
     emergencies: 0,
     blocked: 0,
@@ -166,7 +246,14 @@ function holdByWaiting({ window }: Workload, lines: readonly string[]): Spent {
     said.add(history);
     history.push({ role: "assistant", content: answer(TEXT_BYTES) });
   }
-  return { prompts: said.prompts, summariser: { input, output }, emergencies: 0, blocked, lost: 0 };
+  return {
+    prompts: said.prompts,
+    billed: [],
+    summariser: { input, output, billed: [] },
+    emergencies: 0,
+    blocked,
+    lost: 0,
+  };
 }
 
 function rowsOf(
@@ -185,7 +272,7 @@ function rowsOf(
   // The first request has nothing before it.
   const resets = sizes.slice(1).filter((one) => one.fresh > one.total / 2);
   const ordinary = sizes.slice(1).filter((one) => one.fresh <= one.total / 2);
-  const fullPrice = (cached: number): number => fresh + cached * (input - fresh) + summariser.input;
+  const atRate = (cached: number): number => fresh + cached * (input - fresh) + summariser.input;
   const row = (what: string, value: number, unit = "tokens", bar?: Row["bar"]): Row => ({
     what: `${name}, ${way}: ${what}`,
     value,
@@ -205,8 +292,8 @@ function rowsOf(
     ),
     row("summariser's input", summariser.input, "tokens", atMost(bars.summariserInput)),
     row("summariser's output", summariser.output),
-    row("at full price, cached at 10 %", fullPrice(0.1), "tokens", atMost(bars.fullPrice)),
-    row("at full price, cached at 50 %", fullPrice(0.5)),
+    row("at full price, cached at 10 %", atRate(0.1)),
+    row("at full price, cached at 50 %", atRate(0.5)),
     row("emergencies", emergencies, "", none),
     row("requests with a hole", prompts.filter(({ hasHole }) => hasHole).length, "", none),
     row("turns blocked by a summary", blocked, "", none),

@@ -365,6 +365,7 @@ function modelsOf(
     learnFactor: (name, report) => models.learnFactor(name, report),
     seesImages: (name) => models.seesImages(name),
     priceOf: (name) => models.priceOf(name),
+    cacheRule: (name) => models.cacheRule(name),
   };
 }
 

@@ -48,6 +48,7 @@ export async function judge(
         uncounted: usage === undefined ? 1 : 0,
         promptTokens: usage?.promptTokens ?? 0,
         cachedTokens: usage?.cachedTokens ?? 0,
+        writtenTokens: usage?.writtenTokens ?? 0,
         completionTokens: usage?.completionTokens ?? 0,
       },
     ],

@@ -68,6 +68,7 @@ export function spentSince(now: readonly ModelSpending[], before: readonly Model
       uncounted: (sum?.uncounted ?? 0) + sign * one.uncounted,
       promptTokens: (sum?.promptTokens ?? 0) + sign * one.promptTokens,
       cachedTokens: (sum?.cachedTokens ?? 0) + sign * one.cachedTokens,
+      writtenTokens: (sum?.writtenTokens ?? 0) + sign * one.writtenTokens,
       completionTokens: (sum?.completionTokens ?? 0) + sign * one.completionTokens,
     });
   };

@@ -40,6 +40,8 @@ export interface BenchDaemonOptions {
   readonly agents: readonly BenchAgent[];
   /** Lines of `[daemon]`. */
   readonly daemon?: string;
+  /** Tables of `[models]`. */
+  readonly models?: string;
   /** Texts of files under `agents/`, by their paths; default: none. */
   readonly agentFiles?: Readonly<Record<string, string>>;
 }
@@ -102,7 +104,7 @@ export async function untilIndexed({ daemon }: BenchDaemon, lookEveryMs: number)
   while ((await daemon.store.search.behind()).length > 0) await delay(lookEveryMs);
 }
 
-function configText({ agents, daemon = "" }: BenchDaemonOptions): string {
+function configText({ agents, daemon = "", models = "" }: BenchDaemonOptions): string {
   const texts = agents.map(
     ({ id, model, summariser = model, window = 131_072, compaction = "" }) => `
 [[agents]]
@@ -115,5 +117,5 @@ context_window = ${window}
 ${compaction}
 `,
   );
-  return `[daemon]\n${daemon}\n${texts.join("")}`;
+  return `[daemon]\n${daemon}\n${models}\n${texts.join("")}`;
 }

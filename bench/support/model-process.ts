@@ -2,12 +2,21 @@
  * The scripted model server, in a process of its own: real HTTP, streamed, and as little work as it can do. A model's
  * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `told-DELAY` writes a summary as long as it
  * is told; `failing-DELAY` so, and fails three times in ten; `empty-DELAY` says nothing; `search-DELAY-COUNT` asks for so many
- * searches at once before it replies; `+prefix` measures the prefix.
+ * searches at once before it replies; `+prefix`, `+breakpoints` and `+blocks` measure the prefix, and what a provider with such a cache bills.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createMixedTalk, createTalk } from "./conversation.ts";
+import {
+  BLOCK_CACHE,
+  BREAKPOINT_CACHE,
+  type CacheSpecies,
+  chatPrompt,
+  implicitlyMarked,
+  PREFIX_CACHE,
+  ProviderCache,
+} from "../../test/support/provider-caches.ts";
 import { machineNow } from "./figure.ts";
 import type { PromptPrefix, ServedRequest } from "./model.ts";
 import { promptBytes, sharedBytes } from "./prompt-bytes.ts";
@@ -15,6 +24,15 @@ import { promptBytes, sharedBytes } from "./prompt-bytes.ts";
 const served: ServedRequest[] = [];
 const talk = createTalk(7);
 const mixedTalk = createMixedTalk(8);
+const CACHES: Readonly<Record<string, CacheSpecies>> = {
+  prefix: PREFIX_CACHE,
+  breakpoints: BREAKPOINT_CACHE,
+  blocks: BLOCK_CACHE,
+};
+/** Of each model that is billed. */
+const caches = new Map<string, { readonly own: ProviderCache; readonly implicit: ProviderCache }>();
+/** The conversations of `bench -- cost` go ten times as fast as people. */
+const HASTE = 10;
 /** The prompt before, of each model whose prefix is measured. */
 const prompts = new Map<string, Buffer>();
 
@@ -34,8 +52,11 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   // The client writes the model first; reading all of a large body would be our time, and not a model's.
   const model = /"model":"([^"]+)"/.exec(body.subarray(0, 400).toString("latin1"))?.[1] ?? "";
   const [kind, wait, words] = model.split(/[-+]/);
-  const prefix = model.endsWith("+prefix") ? measurePrefix(model, body) : null;
-  const record = { model, arrivedAt, endedAt: 0, bytes: body.length, completionTokens: 0, prefix };
+  const [, cache = ""] = model.split("+");
+  const species = CACHES[cache];
+  const prefix = species === undefined || kind === "summary" ? null : measurePrefix(model, body);
+  const billed = species === undefined ? null : bill(model, body, species, arrivedAt);
+  const record = { model, arrivedAt, endedAt: 0, bytes: body.length, completionTokens: 0, prefix, billed };
   served.push(record);
   if (wait === "never") return;
   if (Number(wait) > 0) await delay(Number(wait));
@@ -103,6 +124,17 @@ function measurePrefix(model: string, body: Buffer): PromptPrefix {
   const shared = sharedBytes(prompt, prompts.get(model));
   prompts.set(model, prompt);
   return { shared, total: prompt.length, hasHole: prompt.includes("older messages were truncated") };
+}
+
+function bill(model: string, body: Buffer, species: CacheSpecies, at: number): ServedRequest["billed"] {
+  const cache = caches.get(model) ?? {
+    own: new ProviderCache(species),
+    implicit: new ProviderCache(species),
+  };
+  caches.set(model, cache);
+  const parts = chatPrompt(JSON.parse(body.toString()));
+  const now = at * HASTE;
+  return { use: cache.own.use(parts, now), implicit: cache.implicit.use(implicitlyMarked(parts), now) };
 }
 
 process.on("message", () => process.send?.(served.splice(0)));

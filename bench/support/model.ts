@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
+import type { CacheUse } from "../../test/support/provider-caches.ts";
 
 /** One request as the server saw it; times in ms by `machineNow`. */
 export interface ServedRequest {
@@ -13,6 +14,8 @@ export interface ServedRequest {
   readonly completionTokens: number;
   /** Bytes of the prompt, and of them those with which the prompt before began. */
   readonly prefix: PromptPrefix | null;
+  /** How a provider with the cache that the model's name asks for would bill it, and one that sets its own mark at the latest message. */
+  readonly billed: { readonly use: CacheUse; readonly implicit: CacheUse } | null;
 }
 
 export interface PromptPrefix {

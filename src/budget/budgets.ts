@@ -45,6 +45,7 @@ export interface SpentCall extends Omit<Spender, "person"> {
   readonly model: string;
   readonly promptTokens: number;
   readonly cachedTokens: number;
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 

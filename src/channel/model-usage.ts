@@ -2,6 +2,7 @@ import type { SpentCall } from "../budget/budgets.ts";
 import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Context } from "../core/context.ts";
+import { Pace, type TurnTime } from "../core/pace.ts";
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type JobId, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
@@ -38,13 +39,21 @@ export class LastRequest {
   /** Tokens of its dynamic part: what will be recalled is not known between turns. */
   dynamicTokens = 0;
 
-  /** @param model as it is configured */
-  constructor(model: string) {
+  /** How often the channel's agent is asked. */
+  readonly pace: Pace;
+
+  /**
+   * @param model as it is configured
+   * @param turns what the log knows of an earlier run
+   */
+  constructor(model: string, turns: readonly TurnTime[] = []) {
     this.model = model;
+    this.pace = new Pace(turns);
   }
 
-  note(model: string, context: Context): void {
+  note(model: string, context: Context, turn: TurnTime): void {
     this.model = model;
+    this.pace.note(turn.id, turn.at);
     this.dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
   }
 }
@@ -74,6 +83,7 @@ export class CallMeter {
         model,
         promptTokens,
         cachedTokens: 0,
+        writtenTokens: 0,
         completionTokens: 0,
       }) ?? this.#release;
   }
@@ -92,6 +102,7 @@ export class CallMeter {
     const tokens = {
       promptTokens: usage?.promptTokens ?? null,
       cachedTokens: usage?.cachedTokens ?? null,
+      writtenTokens: usage?.writtenTokens ?? null,
       completionTokens: usage?.completionTokens ?? null,
       ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
     };
@@ -103,6 +114,7 @@ export class CallMeter {
       model,
       promptTokens: (tokens.promptTokens ?? 0) + tokens.assumedPromptTokens,
       cachedTokens: tokens.cachedTokens ?? 0,
+      writtenTokens: tokens.writtenTokens ?? 0,
       completionTokens: (tokens.completionTokens ?? 0) + tokens.assumedCompletionTokens,
     });
     this.#release();

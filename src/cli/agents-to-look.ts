@@ -4,10 +4,14 @@ import { OperatorError } from "../core/errors.ts";
 import type { Models } from "../llm/model-provider.ts";
 import { loadPrompts, type Prompts, promptSources } from "../prompts/load.ts";
 import { displayableLine } from "../text/displayable.ts";
-import type { Io } from "./io.ts";
+
+/** Where it is told what is passed over. */
+export interface Teller {
+  readonly stderr: { write(text: string): unknown };
+}
 
 /** The templates for a command that only looks: Weir's own in place of ones that cannot be used. */
-function readPromptsToLook({ stderr }: Io, config: Config): Prompts {
+function readPromptsToLook({ stderr }: Teller, config: Config): Prompts {
   try {
     return loadPrompts(promptSources(config));
   } catch (error) {
@@ -24,7 +28,7 @@ function readPromptsToLook({ stderr }: Io, config: Config): Prompts {
  * @throws OperatorError where an agent's prompt leaves no room in its model's window either
  */
 export async function createAgentsToLook(
-  io: Io,
+  io: Teller,
   config: Config,
   models: Models,
   events?: AgentEvents,
@@ -47,7 +51,7 @@ export async function createAgentsToLook(
 }
 
 async function passingOver<Result>(
-  { stderr }: Io,
+  { stderr }: Teller,
   work: () => Result | Promise<Result>,
   instead: () => Result,
 ): Promise<Result> {

@@ -62,7 +62,18 @@ async function openLearningModels(
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
   };
-  const models = await openModels(config.llm, { learned: learnedModels, refusals: refusedFields, onNotKept });
+  const models = await openModels(config.llm, {
+    learned: learnedModels,
+    refusals: refusedFields,
+    onNotKept,
+    // An agent without its tools is another one.
+    onRefused: (model, { field, value, status, code }) =>
+      log[field === "tools" ? "warn" : "info"]({ model, field, value, status, code }, "field_refused"),
+    onWindowLearned: (model, { tokens, source, until }) =>
+      log.info({ model, tokens, source, until }, "window_learned"),
+    onSilentCut: (model, tokens, sent) => log.warn({ model, tokens, sent }, "requests_cut_silently"),
+    onSmallOllama: (model, tokens, most) => log.warn({ model, tokens, most }, "ollama_window_small"),
+  });
   log.info({ models: models.describe() }, "models_open");
   return models;
 }
@@ -71,7 +82,11 @@ async function openLearningModels(
 async function beginAgents({ agents }: Setup, models: Models, log: Logger): Promise<void> {
   // Only now: a window that was learned to be small is no reason not to start.
   for (const { model, window } of await whileStarting(async () => models.recallLearned()))
-    if (window !== null) log.info({ model, tokens: window.tokens, since: window.at }, "learned_window");
+    if (window !== null)
+      log.info(
+        { model, tokens: window.tokens, source: window.source, since: window.at, until: window.until },
+        "learned_window",
+      );
   // Last: where the start fails, none is left behind.
   agents.startServers();
 }

@@ -17,6 +17,9 @@ export interface Changes {
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
+  // Of the embedding model: what its server calls it, and what it wants beside a key.
+  sentAs: [".model"],
+  serverHeaders: [".base_url"],
   // Those of a platform once more, as a list: each is an option of its own.
   secrets: [],
   ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries(row.madeOf ?? {}))),

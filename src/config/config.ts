@@ -105,8 +105,8 @@ export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "m
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
-  /** Never print their values. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Its server's. Never print their values. */
+  readonly serverHeaders: Readonly<Record<string, string>>;
 }
 
 /** 0 tokens: not said. */
@@ -154,9 +154,10 @@ export function answeringWith(agent: AgentConfig, model: string): AgentConfig {
 export function configuredPrice(models: readonly ModelConfig[], model: string): ModelPrice | undefined {
   const said = models.find(({ name }) => name === model);
   if (said === undefined) return undefined;
-  const { priceIn, priceOut, priceCached } = said;
+  const { priceIn, priceOut, priceCached, writePrice } = said;
   if (priceIn === "unknown" || priceOut === "unknown") return undefined;
-  return { input: priceIn, output: priceOut, cached: priceCached === "price_in" ? priceIn : priceCached };
+  const orInput = (price: number | "price_in"): number => (price === "price_in" ? priceIn : price);
+  return { input: priceIn, output: priceOut, cached: orInput(priceCached), write: orInput(writePrice) };
 }
 
 export interface HttpConfig {

@@ -117,7 +117,9 @@ function describeModel(model: ModelConfig): string {
     ...(maxOutputTokens === 0 ? [] : [`answers of ${maxOutputTokens} at most`]),
     ...(price === undefined
       ? []
-      : [`$${price.input} in, $${price.cached} of the cache, $${price.output} out for a million tokens`]),
+      : [
+          `$${price.input} in, $${price.cached} of the cache, $${price.write} written to it, $${price.output} out for a million tokens`,
+        ]),
     ...(seesImages ? [] : ["sent no pictures"]),
     ...(cacheMarkers === "auto" ? [] : [`requests ${cacheMarkers ? "with" : "without"} cache markers`]),
   ];

@@ -89,14 +89,14 @@ function resolveEmbeddings(
 ): EmbeddingsConfig | null {
   const name = model.trim();
   if (name === "") return null;
-  const of = { model: name, sentAs: name, dimensions, headers: {} };
+  const of = { model: name, sentAs: name, dimensions, serverHeaders: {} };
   if (embeddingsUrl !== null || embeddingsKey !== null)
     return { ...of, baseUrl: embeddingsUrl, apiKey: embeddingsKey };
   const named = serverOf(name, servers);
   const server = named ?? (baseUrl === null && apiKey === null ? servers[0] : undefined);
   if (server === undefined) return { ...of, baseUrl, apiKey };
   const sentAs = named === undefined ? name : name.slice(named.name.length + 1);
-  return { ...of, sentAs, baseUrl: server.baseUrl, apiKey: server.apiKey, headers: server.headers };
+  return { ...of, sentAs, baseUrl: server.baseUrl, apiKey: server.apiKey, serverHeaders: server.headers };
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {

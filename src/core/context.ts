@@ -157,7 +157,7 @@ export function contextPieces(context: Context): ModelMessage[] {
 export interface ContextRequest {
   readonly messages: readonly ModelMessage[];
   /**
-   * Where what stays the same ends, rising: the system prompt, the summaries, and all that the next turn's request will begin with.
+   * Where what stays the same ends, rising: the system prompt, each summary, and all that the next turn's request will begin with.
    * Pictures are shown once: it ends before the first of them.
    */
   readonly stableEnds: readonly TextEnd[];
@@ -181,9 +181,11 @@ export function contextRequest(context: Context): ContextRequest {
       if (place !== null) end = endOf(place, piece);
       isPictured = piece.role === "user" && piece.images !== undefined;
       if (isPictured) break;
+      // A landing puts another one behind it, and leaves those before.
+      if (segment.key === "summaries") note();
     }
     if (isPictured) break;
-    if (segment.key === "system" || segment.key === "summaries") note();
+    if (segment.key === "system") note();
   }
   note();
   return { messages, stableEnds: ends };

@@ -3,6 +3,8 @@ export interface ModelPrice {
   readonly input: number;
   /** Of the input, what the provider had in its cache. */
   readonly cached: number;
+  /** Of the input, what the provider wrote to its cache. */
+  readonly write: number;
   readonly output: number;
 }
 
@@ -13,8 +15,9 @@ export interface ModelSpending {
   /** Calls of which tokens are estimated: the provider reported nothing of them. */
   readonly uncounted: number;
   readonly promptTokens: number;
-  /** Part of `promptTokens`. */
+  /** Parts of `promptTokens`: what a cache had, and what was written to it. */
   readonly cachedTokens: number;
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 
@@ -30,7 +33,7 @@ export interface Cost {
 
 const MILLION = 1_000_000;
 
-/** Puts prices to tokens. What a provider takes for writing its cache is not reported, and not counted. */
+/** Puts prices to tokens. */
 export function costOf(
   spendings: readonly ModelSpending[],
   priceOf: (model: string) => ModelPrice | undefined,
@@ -49,12 +52,14 @@ export function costOf(
 }
 
 function dollarsOf(
-  { promptTokens, cachedTokens, completionTokens }: ModelSpending,
-  { input, cached, output }: ModelPrice,
+  { promptTokens, cachedTokens, writtenTokens, completionTokens }: ModelSpending,
+  { input, cached, write, output }: ModelPrice,
 ): number {
   // Nobody has more in a cache than was sent.
   const fromCache = Math.min(cachedTokens, promptTokens);
-  return ((promptTokens - fromCache) * input + fromCache * cached + completionTokens * output) / MILLION;
+  const written = Math.min(writtenTokens, promptTokens - fromCache);
+  const plain = promptTokens - fromCache - written;
+  return (plain * input + fromCache * cached + written * write + completionTokens * output) / MILLION;
 }
 
 /** The sum of spendings of whatever models. */
@@ -66,6 +71,7 @@ export function totalSpending(spendings: readonly ModelSpending[]): Omit<ModelSp
     uncounted: sum(({ uncounted }) => uncounted),
     promptTokens: sum(({ promptTokens }) => promptTokens),
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+    writtenTokens: sum(({ writtenTokens }) => writtenTokens),
     completionTokens: sum(({ completionTokens }) => completionTokens),
   };
 }

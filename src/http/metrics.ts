@@ -145,7 +145,7 @@ export class Metrics {
     }
   }
 
-  #noteCall({ purpose, outcome, cachedTokens, ...call }: ModelCall): void {
+  #noteCall({ purpose, outcome, cachedTokens, writtenTokens, ...call }: ModelCall): void {
     const { calls, callSeconds, tokens, dollars } = this.#counted;
     const model = this.#modelLabel(call.model);
     calls.inc({ purpose, model, outcome });
@@ -156,10 +156,12 @@ export class Metrics {
       uncounted: 0,
       promptTokens: (call.promptTokens ?? 0) + (call.assumedPromptTokens ?? 0),
       cachedTokens: cachedTokens ?? 0,
+      writtenTokens: writtenTokens ?? 0,
       completionTokens: (call.completionTokens ?? 0) + (call.assumedCompletionTokens ?? 0),
     };
     tokens.inc({ purpose, model, kind: "in" }, spent.promptTokens);
     tokens.inc({ purpose, model, kind: "cached" }, spent.cachedTokens);
+    tokens.inc({ purpose, model, kind: "written" }, spent.writtenTokens);
     tokens.inc({ purpose, model, kind: "out" }, spent.completionTokens);
     const cost = costOf([spent], (name) => this.#daemon?.models.priceOf(name));
     // A model without a price has no number, and not the number 0.

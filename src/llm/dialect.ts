@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { FailureReason } from "./http/reasons.ts";
 
 /** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
 export const APIS = ["chat", "responses", "messages"] as const;
@@ -19,7 +20,7 @@ export interface Dialect {
   readonly takesTools: boolean;
   /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
   readonly takesCacheKey: boolean;
-  /** Takes `cache_control` on a part of a message's text. */
+  /** Takes the marks of its cache on a part of a message's text. */
   readonly takesCacheMarkers: boolean;
   /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
   readonly takesUserBehindTool: boolean;
@@ -46,6 +47,8 @@ export interface Refused {
 
 /** What a server has said when it refused a request. */
 export interface Refusal {
+  /** Undefined: nobody knows it. */
+  readonly reason: FailureReason | undefined;
   readonly status: number | null;
   /** "": it told none. */
   readonly code: string;
@@ -128,7 +131,8 @@ export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect 
  * something else, or nothing is left to change
  */
 export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] {
-  const { status, code, type } = refusal;
+  const { reason, status, code, type } = refusal;
+  if (reason !== undefined && !OF_FORM.has(reason)) return [];
   const told: Told = (field, value = "") => ({
     field,
     value,
@@ -148,6 +152,9 @@ export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] 
   }
   return [];
 }
+
+/** Reasons for which another form of the same request helps. */
+const OF_FORM: ReadonlySet<FailureReason> = new Set(["field", "other_api", "no_tools", "roles"]);
 
 /** Of a field that has to have some value, each was refused. */
 function isRefusedForm({ api, reasoning }: Dialect, refused: readonly Refused[]): boolean {
@@ -181,15 +188,6 @@ const otherApi: Rule = ({ status, code, words }, { dialect: { api }, mayChangeAp
   return isUnknownPlace && api !== "chat" && !/model/i.test(`${code} ${words}`) ? [[told("api", api)]] : [];
 };
 
-/** Ollama; OpenRouter; vLLM started without a tool parser; llama.cpp without its templates; others. */
-const NO_TOOLS =
-  /does not support tools|support tool use|enable-auto-tool-choice|tools param requires --jinja|(?:tools?|function calling) (?:is|are) not supported/i;
-
-/** The server, as it runs this model, has no tools. @param words of a refusal or a failure */
-export function refusesTools(words: string): boolean {
-  return NO_TOOLS.test(words);
-}
-
 /** What a chat template says of roles that it does not have. */
 const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(?:role:?|got) ['"`]?system/i;
 /**
@@ -200,11 +198,11 @@ const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(
 const STRICT_ROLES =
   /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type/i;
 
-const formOfMessages: Rule = ({ words }, { hasResults }, told) => [
+const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
-  ...(refusesTools(words) ? [[told("tools")]] : []),
+  ...(reason === "no_tools" ? [[told("tools")]] : []),
   ...(NO_SYSTEM.test(words) ? [[told("system_role")]] : []),
   ...(hasResults && STRICT_ROLES.test(words) ? [[told("tool_role")]] : []),
   ...(STRICT_ROLES.test(words) ? [[told("system_role")]] : []),
@@ -235,22 +233,33 @@ const ALIASES: Readonly<Record<string, string>> = {
   prompt_cache_breakpoint: "cache_control",
 };
 /** Words of every day: a field is meant only where they stand in quotes. */
-const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking"]);
+const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking", "tools"]);
 
 /** The refusal names a field that was sent and that is not needed. */
 const namedFields: Rule = (refusal, sent, told) => {
   const { param, words } = refusal;
   const inWords = [...Object.keys(ALIASES), ...sent.fields].filter((name) => isNamed(name, words));
-  const names = [param, /^[a-z_]+/.exec(param)?.[0] ?? "", ...inWords];
+  const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
+  // A tool's schema that is refused is no reason to do without all tools.
+  const names = [param, ...(root === "tools" ? [] : [root]), ...inWords];
   const isSent = (field: string): boolean => sent.fields.includes(field) && !NEEDED.has(field);
   return names.flatMap((name) => {
     const field = ALIASES[name] ?? name;
     if (field === "limit") return ofLimit(refusal, sent, told);
     if (field === "reasoning") return ofReasoning(refusal, sent, told);
+    if (field === "tools") return UNKNOWN_FIELD.test(`${refusal.code} ${words}`) ? [[told("tools")]] : [];
     // It stands inside of messages.
     return field === "cache_control" || isSent(field) ? [[told(field)]] : [];
   });
 };
+
+/** The server names the field apart from its words, which may quote what a person wrote. Pure. */
+export function areNamedApart({ param }: Refusal, lessons: readonly Refused[]): boolean {
+  const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
+  const field = ALIASES[param] ?? ALIASES[root] ?? root;
+  const isLimit = (one: Refused): boolean => one.field === "output_cap" || ALIASES[one.field] === "limit";
+  return lessons.every((one) => one.field === field || (field === "limit" && isLimit(one)));
+}
 
 function isNamed(name: string, words: string): boolean {
   const at = words.indexOf(name);
@@ -276,7 +285,7 @@ const ofLimit: Rule = ({ words }, { dialect, limit }, told) => {
 
 /** The server does not know the field at all. */
 const UNKNOWN_FIELD =
-  /unknown|unrecogni[sz]ed|unsupported[ _]parameter|unexpected|extra (?:input|field)|not permitted/i;
+  /unknown|unrecogni[sz]ed|unsupported[ _]parameter|unexpected|extra (?:input|field)|extra_forbidden|not permitted/i;
 
 /**
  * "Supported values are: 'low', 'medium', 'high', and 'xhigh'.", "set reasoning_effort to 'none'" (OpenAI): what no refusal has named is not
@@ -293,7 +302,7 @@ const ofReasoning: Rule = ({ code, words }, { dialect, known }, told) => {
 };
 
 /** What a server says in a word, as far as it may be shown and kept; "": it is no word. */
-export function plainWord(text: string): string {
+function plainWord(text: string): string {
   return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
 }
 

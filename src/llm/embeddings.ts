@@ -67,9 +67,9 @@ export function createEmbeddings({
   baseUrl,
   apiKey,
   dimensions,
-  headers = {},
-}: Omit<EmbeddingsConfig, "sentAs" | "headers"> &
-  Partial<Pick<EmbeddingsConfig, "sentAs" | "headers">>): Embeddings {
+  serverHeaders = {},
+}: Omit<EmbeddingsConfig, "sentAs" | "serverHeaders"> &
+  Partial<Pick<EmbeddingsConfig, "sentAs" | "serverHeaders">>): Embeddings {
   const url = baseUrl ?? OPENAI_URL;
   const client = new OpenAI({
     baseURL: url,
@@ -80,7 +80,7 @@ export function createEmbeddings({
     maxRetries: 0,
     timeout: ATTEMPT_MS,
     logLevel: "off",
-    defaultHeaders: headers,
+    defaultHeaders: serverHeaders,
     fetch: chatFetch,
   });
   return {

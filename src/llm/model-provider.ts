@@ -6,16 +6,12 @@ import type { ModelMessage } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
 import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
-import { type ChatServer, nameAtServer } from "./chat/chat-request.ts";
-import {
-  type BelievedWindow,
-  type KnownWindow,
-  KnownWindows,
-  type Lessons,
-} from "./catalog/known-windows.ts";
+import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
+import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
+import { type BelievedWindow, type KnownWindow, KnownWindows } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedRefusals } from "./catalog/refused-fields.ts";
-import { type KeptLessons, lessonKey, openLessons } from "./catalog/kept-lessons.ts";
+import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels } from "./catalog/model-listing.ts";
@@ -98,6 +94,8 @@ export interface ModelSource extends AsyncDisposable {
   seesImages(model: string): boolean;
   /** A model's price: configured, else listed by the server, else from the table; undefined: nobody knows it. */
   priceOf(model: string): ModelPrice | undefined;
+  /** How a model's requests are cached; undefined: nothing is. */
+  cacheRule(model: string): CacheRule | undefined;
   /** Has the server list its models, and so their prices, if it has not yet. Never throws before `signal` ends. */
   askPrices(signal: AbortSignal): Promise<void>;
 }
@@ -110,7 +108,10 @@ export interface Models extends Omit<ModelSource, "configure"> {
   trying<Result>(config: ModelsConfig, work: () => Result): Result;
 }
 
-export interface OpenModelsOptions {
+export interface OpenModelsOptions extends Pick<
+  LessonKeepers,
+  "onWindowLearned" | "onSilentCut" | "onRefused"
+> {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
@@ -119,7 +120,6 @@ export interface OpenModelsOptions {
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
-  readonly onSilentCut?: Lessons["onSilentCut"];
   /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
   readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
@@ -149,7 +149,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       isAnthropic: isAnthropicAt(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
-      takesCacheMarkers: cacheMarkersAt(url.hostname, server, said),
+      cacheRule: cacheRulesAt(url.hostname, server.prefix, said),
       timeouts,
     };
     const lessons = openLessons(chatServer, options);
@@ -169,21 +169,15 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
   return new SeveralModels(config, open, open(server, models, true));
 }
 
-/**
- * Which models are told with `cache_control` how far a request may be cached. OpenRouter passes it on to Anthropic's
- * models, which cache nothing without it (its guide to prompt caching, read in November 2026); what stands behind other
- * gateways only their operator knows.
- */
-function cacheMarkersAt(
+/** How a server caches the requests of each model, by what is configured of it and known of the server. */
+function cacheRulesAt(
   hostname: string,
-  { prefix, api }: Pick<ServerAddress, "prefix" | "api">,
+  prefix: string,
   models: readonly ModelConfig[],
-): (model: string) => boolean {
-  const isMessages = api === "messages" || (api === "auto" && isAnthropicAt(hostname));
-  const isOpenRouter = /(?:^|\.)openrouter\.ai$/.test(hostname);
-  return (model) => {
+): NonNullable<ChatServer["cacheRule"]> {
+  return (model, api) => {
     const said = models.find(({ name }) => name === `${prefix}${model}`)?.cacheMarkers ?? "auto";
-    return said === "auto" ? isMessages || (isOpenRouter && /^~?anthropic\//.test(model)) : said;
+    return cacheRuleOf({ hostname, model, said, api });
   };
 }
 
@@ -237,7 +231,9 @@ class ServerModels extends KnownWindows implements ModelSource {
     this.#kept = lessons;
     this.#server = server;
     this.#url = new URL(server.baseUrl);
-    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, onSmallOllama);
+    this.#ollama = new OllamaWindows(this.#url, isOllama, server.timeouts.firstTokenMs, (model, ...window) =>
+      onSmallOllama?.(`${server.prefix ?? ""}${model}`, ...window),
+    );
     const chat = createChatModel(server, lessons.refused);
     this.model = {
       answer: async (request, options) => {
@@ -316,6 +312,11 @@ class ServerModels extends KnownWindows implements ModelSource {
     await this.#kept.end();
   }
 
+  cacheRule(model: string): CacheRule | undefined {
+    const name = nameAtServer(model, this.#server);
+    return this.#server.cacheRule?.(name, initialDialect(name, this.#server).api);
+  }
+
   async askPrices(signal: AbortSignal): Promise<void> {
     await this.#learnListed(signal);
   }
@@ -334,7 +335,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   }
 
   protected override runningWindow(model: string): RunningWindow | undefined {
-    return this.#ollama.of(model);
+    return this.#ollama.of(nameAtServer(model, this.#server));
   }
 
   #listedOf(model: string): ListedModel | undefined {

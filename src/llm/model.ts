@@ -24,6 +24,8 @@ export interface ModelRequest {
   readonly stableEnds?: readonly TextEnd[];
   /** What the model has thought before calls that these messages show. Default: nothing. */
   readonly thoughts?: readonly Thoughts[];
+  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
+  readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
@@ -81,6 +83,8 @@ export interface TokenUsage {
   readonly promptTokens: number;
   /** Part of `promptTokens` that the provider had cached. */
   readonly cachedTokens: number;
+  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or it does not tell. */
+  readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 
@@ -192,7 +196,9 @@ export class ModelError extends WeirError {
   }
 
   #copy(message: string, kind: ModelErrorKind, changed: ModelErrorDetails): ModelError {
-    return new ModelError(kind, this.model, message, { ...this, cause: this, ...changed });
+    const { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize } = this;
+    const same = { status, retryAfterMs, window, reason, brief, isSurelySize, windowSource, mayBeSize };
+    return new ModelError(kind, this.model, message, { ...same, cause: this, ...changed });
   }
 }
 

@@ -10,6 +10,8 @@ import { lessonOf, mayBeForSize, nextStep, type Refused, standingFailure } from 
 /** A request that was made for one model. */
 export interface MadeRequest extends Pick<Refused, "estimated" | "window" | "reserve"> {
   readonly request: ModelRequest;
+  /** What it counts tells what a token of our estimates is worth: it is of the usual form and size. Default: false. */
+  readonly teachesFactor?: true;
 }
 
 /** Makes the request of one answer, for each model that may give it. */
@@ -203,8 +205,10 @@ function waitBeforeNext(
   smaller: MadeRequest | "unchanged" | null,
   { retryOptions, until, hasFallback }: RetryRules,
 ): number | null {
+  // Where the server may only be down, a fallback is better than more attempts.
+  const isEnough = smaller === null || (failure.retryable && hasFallback);
   // A model that is being loaded answers soon: the time bounds the attempts alone.
-  if (smaller === null && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
+  if (isEnough && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
   const waitMs =
     smaller === null || failure.retryable
       ? waitBeforeRetry(failure, failures - 1, retryOptions, hasFallback)
@@ -233,15 +237,15 @@ function endedBy(
 export function learn(
   evidence: WindowEvidence,
   refused: readonly Refused[],
-  made: Pick<MadeRequest, "estimated" | "window" | "request">,
+  made: Pick<MadeRequest, "estimated" | "window" | "request" | "teachesFactor">,
   { usage }: Pick<ModelAnswer, "usage">,
 ): void {
-  const { estimated, window, request } = made;
+  const { estimated, window, request, teachesFactor = false } = made;
   const lesson = lessonOf(refused, { estimated, window, isCounted: usage !== undefined }, evidence);
   const hasImages = request.messages.some(
     (message) => message.role === "user" && (message.images?.length ?? 0) > 0,
   );
-  evidence.noteAnswer({ estimated, hasImages }, usage);
+  evidence.noteAnswer({ estimated, hasImages, teachesFactor }, usage);
   if (lesson?.kind === "learn") evidence.learn(lesson.tokens, lesson.source);
   else if (lesson !== null) evidence.suspect(lesson.kind === "clear" ? null : lesson.suspicion);
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ModelConfig, serverOf, type ServerConfig } from "../config/config.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { ModelPrice } from "../core/cost.ts";
+import type { CacheRule } from "./caches/rules.ts";
 import type { KnownWindow } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
@@ -132,6 +133,10 @@ export class SeveralModels implements Models {
 
   priceOf(model: string): ModelPrice | undefined {
     return this.#of(model).priceOf(model);
+  }
+
+  cacheRule(model: string): CacheRule | undefined {
+    return this.#of(model).cacheRule(model);
   }
 
   async askPrices(signal: AbortSignal): Promise<void> {

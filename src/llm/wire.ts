@@ -1,4 +1,5 @@
 import type { ToolCall } from "../core/entry.ts";
+import type { CacheRule } from "./caches/rules.ts";
 import type { Dialect } from "./dialect.ts";
 import type { ModelRequest, Thoughts } from "./model.ts";
 
@@ -6,9 +7,11 @@ import type { ModelRequest, Thoughts } from "./model.ts";
 export interface Wire {
   /**
    * The body of a streamed request.
+   * @param rule how the server caches this model's requests; default: nothing is marked
    * @param request its model is as the server calls it; its thoughts are this model's and this API's
+   * @param rule how the model's requests are cached; undefined: none is marked
    */
-  body(request: ModelRequest, dialect: Dialect): object;
+  body(request: ModelRequest, dialect: Dialect, rule?: CacheRule): object;
   /**
    * Sends a body, which is JSON.
    * @throws APIError of the `openai` client, or what the connection threw

@@ -95,8 +95,9 @@ export type WeirEvent =
       /** Why it failed, where that is known. */
       reason?: string;
       promptTokens: number | null;
-      /** Part of `promptTokens`. */
+      /** Parts of `promptTokens`: what a cache had, and what was written to it. */
       cachedTokens: number | null;
+      writtenTokens?: number | null;
       completionTokens: number | null;
       /** What it has used beside that, estimated: its server has reported nothing of it. */
       assumedPromptTokens?: number;

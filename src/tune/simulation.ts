@@ -19,8 +19,10 @@ import type { JobPlan } from "../core/compaction.ts";
 import type { Entry, EntryReference, RememberedStatement } from "../core/entry.ts";
 import { answeredMessages, type History, rawFrom, type TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { Pace } from "../core/pace.ts";
 import type { PastTurn, SummaryLengths } from "../store/turns/past.ts";
-import type { Agent } from "../turn/agent.ts";
+import type { CacheTerms } from "../llm/caches/terms.ts";
+import { type Agent, cacheOf } from "../turn/agent.ts";
 import { EXTRACT_FRAME_TOKENS } from "../turn/turn.ts";
 import {
   contextSources,
@@ -50,6 +52,8 @@ export interface SimulationParts {
   readonly resets: readonly Seq[];
   /** Which turn to look at; default: none. */
   readonly at?: At;
+  /** Instead of the policy's own decision. */
+  readonly decide?: typeof decide;
   /** Called for each request, before it is sent. */
   readonly onRequest?: (fit: Fit, turn: TurnRange) => void;
 }
@@ -88,6 +92,7 @@ export class Simulation {
   readonly #resets: Seq[];
   readonly #past: SimulatedHistory;
   #running: ReplayedTurn | null = null;
+  readonly #pace = new Pace();
   /** Calls of the running turn that wait for their result. */
   readonly #open = new Set<string>();
   #job: RunningJob | null = null;
@@ -188,6 +193,7 @@ export class Simulation {
 
   /** One request of a turn: what `turn/turn.ts` does before it asks its model. */
   #ask(replayed: ReplayedTurn, isFirst: boolean): void {
+    if (isFirst && this.#cache()?.isCold === true) this.#past.land();
     let fit = this.#fit(replayed);
     if (fit.omitTo !== null && this.#past.land()) fit = this.#fit(replayed);
     if (fit.omitTo !== null) {
@@ -196,6 +202,7 @@ export class Simulation {
     }
     const { context, overflows } = fit;
     const { omission } = this.history;
+    this.#pace.note(replayed.turn.id, this.#now);
     if (isFirst) {
       this.#tally.turns++;
       this.#tally.turnsWithHole += Number(omission !== null);
@@ -265,7 +272,7 @@ export class Simulation {
         this.#past.land();
       this.#relieve();
       if (this.#job !== null) return;
-      const decision = decide(this.#state());
+      const decision = (this.#parts.decide ?? decide)(this.#state());
       if (decision.kind === "job") return this.#begin(decision.plan);
       if (decision.kind !== "land" || !this.#past.land()) return;
     }
@@ -303,10 +310,13 @@ export class Simulation {
   #state(): CompactionState {
     const { agent, budget } = this.#parts;
     const running = this.#running?.turn ?? null;
+    const tokens = this.#nextTokens();
     const measured = measureHistory(agent, this.history, {
       limits: budget,
-      tokens: this.#nextTokens(),
+      tokens,
       running,
+      fixed: this.#everyRequest?.fixed ?? 0,
+      cache: this.#cache(),
     });
     return {
       ...measured,
@@ -317,6 +327,14 @@ export class Simulation {
       cutShort: null,
       redoOf: null,
     };
+  }
+
+  #cache(): CacheTerms | undefined {
+    const { agent } = this.#parts;
+    const name = agent.models.nameOf(agent.config.model);
+    return name === undefined
+      ? undefined
+      : cacheOf(agent, name, this.#pace, this.#now, this.#running?.turn.id);
   }
 
   /** Emergency between turns: a turn that runs makes its own requests fit. */

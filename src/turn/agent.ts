@@ -6,9 +6,13 @@ import { type AgentFile, type AgentFiles, NO_FILES } from "../context/sections/s
 import type { Anchor } from "../core/calibration.ts";
 import type { Section } from "../core/context.ts";
 import type { ModelPrice } from "../core/cost.ts";
+import type { TurnId } from "../core/ids.ts";
+import type { Pace } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { KnownWindow } from "../llm/catalog/known-windows.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
+import type { CacheRule } from "../llm/caches/rules.ts";
+import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { FailureKind } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
@@ -31,6 +35,8 @@ export interface AgentModels {
   seesImages(model: string): boolean;
   /** Undefined: nobody knows it. */
   readonly priceOf: (model: string) => ModelPrice | undefined;
+  /** How a model's requests are cached; undefined: nothing is. Left out: nobody knows. */
+  readonly cacheRule?: (model: string) => CacheRule | undefined;
 }
 
 /** All texts that an agent's contexts need besides what people said. */
@@ -169,6 +175,22 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
 /** The settings by which an agent's requests to one of its fallbacks are made: `context_window` is said of its own model. */
 export function forFallback<Of extends { readonly config: AgentConfig }>(agent: Of): Of {
   return { ...agent, config: { ...agent.config, contextWindow: 0 } };
+}
+
+/**
+ * What the cache of a channel's requests is worth now; undefined: there is none, or nobody knows.
+ * @param now ms since 1970
+ * @param turn the one that asks now, if any
+ */
+export function cacheOf(
+  { models }: { readonly models: Pick<AgentModels, "cacheRule" | "priceOf"> },
+  modelName: string,
+  pace: Pace,
+  now: number,
+  turn?: TurnId,
+): CacheTerms | undefined {
+  const rule = models.cacheRule?.(modelName);
+  return rule && cacheTerms(rule, models.priceOf(modelName), pace.before(turn), now);
 }
 
 /**

@@ -15,12 +15,15 @@ export function fallbackLog(
   masked: (text: string) => string,
 ): (answeredBy: string, first: ModelError) => void {
   const told = new Set<string>();
-  return (answeredBy, { model, kind, status, message }) => {
+  return (answeredBy, { model, kind, reason = kind, status, message }) => {
     // Of the message no key is made: providers put the number of the request into it.
-    const reason = JSON.stringify([model, kind, status]);
-    if (told.has(reason)) return;
-    told.add(reason);
+    const key = JSON.stringify([model, reason, status]);
+    if (told.has(key)) return;
+    told.add(key);
     // A secret that is cut is no longer found: it goes first.
-    log.warn({ model, answeredBy, kind, why: sliceWhole(masked(message), 0, MAX_WHY) }, "model_passed_over");
+    log.warn(
+      { model, answeredBy, kind, reason, why: sliceWhole(masked(message), 0, MAX_WHY) },
+      "model_passed_over",
+    );
   };
 }

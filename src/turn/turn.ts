@@ -10,13 +10,13 @@ import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
+import type { Pace } from "../core/pace.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
-import { sliceWhole } from "../text/text.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
-import { type Agent, budgetOf, forFallback } from "./agent.ts";
+import { type Agent, budgetOf, cacheOf, forFallback } from "./agent.ts";
 import {
   type Attached,
   contextSources,
@@ -49,6 +49,8 @@ export interface TurnChannel {
   readonly scene: Scene;
   /** Opaque, and the same as long as the channel is. */
   readonly cacheKey: string;
+  /** How often its agent is asked. */
+  readonly pace: Pace;
   /** The history as of now. */
   snapshot(): Promise<History>;
   /** Its last request that this model's provider has counted; null: none, or another model answered since. */
@@ -146,13 +148,11 @@ export async function runTurn(
     const { kind, reason, model, status, brief, message } = error;
     const refusal = brief ?? (status === undefined ? "" : `HTTP ${status}`);
     const why = `${reason ?? kind} (${model}${refusal === "" ? "" : `, ${refusal}`})`;
-    const said = brief === undefined ? { told: message } : { logged: sliceWhole(message, 0, MOST_SAID) };
+    const said = brief === undefined ? { told: message } : { logged: message };
     return { outcome: { kind: "failed", failure: failureKind(error), why, ...said }, modelMs: run.modelMs };
   }
 }
 
-/** Characters of a server's sentences that the log gets. */
-const MOST_SAID = 200;
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
@@ -196,7 +196,7 @@ class TurnRun {
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
-    const history = await this.#channel.snapshot();
+    const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
     this.#found = await this.#lookUp(history);
     // What is slow to read is read for the next turn.
@@ -210,6 +210,17 @@ class TurnRun {
       const outcome = await this.#runTools(answer);
       if (outcome !== null) return outcome;
     }
+  }
+
+  /** The cache has forgotten the last request: what was written ahead lands for nothing. */
+  async #landedIfCold(history: History): Promise<History> {
+    const { models, config } = this.#agent;
+    const name = models.nameOf(config.model);
+    if (name === undefined || history.ahead.length === 0) return history;
+    const { pace } = this.#channel;
+    const cache = cacheOf(this.#agent, name, pace, this.#now.getTime(), this.#turn.id);
+    if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
+    return this.#channel.snapshot();
   }
 
   /** What ends it where a bound of ours has refused a call. */
@@ -394,6 +405,7 @@ class TurnRun {
     this.#channel.onRequest(name, fit.context, { history: fit.history, budget, isForOneCall });
     return {
       estimated: fit.context.tokens,
+      teachesFactor: true,
       window: budget.window,
       reserve: budget.reserve,
       request: {
@@ -405,6 +417,7 @@ class TurnRun {
         temperature: config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
         thoughts: this.#thoughts.of(fit.history),
+        waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
       },
     };
   }

@@ -17,9 +17,16 @@ test("a bill that is no bill does not cost the answer that it comes with", async
     takesCacheKey: false,
     timeouts: TIMEOUTS,
   });
-  /** JSON as a server sends it, and the tokens in, cached and out that are believed of it. */
+  /** JSON as a server sends it, and the tokens in, cached, out and written that are believed of it. */
   const bills: readonly (readonly [json: string, tokens: readonly number[] | undefined])[] = [
     ['{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}', [12, 4, 3]],
+    [
+      '{"prompt_tokens":12,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":7}}',
+      [12, 4, 0, 7],
+    ],
+    ['{"prompt_tokens":12,"prompt_tokens_details":{"cache_creation_tokens":7}}', [12, 0, 0, 7]],
+    ['{"prompt_tokens":12,"cache_creation_input_tokens":7}', [12, 0, 0, 7]],
+    ['{"prompt_tokens":12,"prompt_tokens_details":{"cache_write_tokens":"7"}}', [12, 0, 0]],
     ['"none"', undefined],
     ["[]", undefined],
     ["false", undefined],
@@ -42,7 +49,10 @@ test("a bill that is no bill does not cost the answer that it comes with", async
     const { answer } = await ask(model);
     assert.equal(answer?.text, "the whole answer", json);
     const { usage } = answer;
-    assert.deepEqual(usage && [usage.promptTokens, usage.cachedTokens, usage.completionTokens], tokens, json);
+    const { promptTokens, cachedTokens, completionTokens, writtenTokens } = usage ?? {};
+    const [, , , written = 0] = tokens ?? [];
+    assert.deepEqual(usage && [promptTokens, cachedTokens, completionTokens], tokens?.slice(0, 3), json);
+    if (usage !== undefined) assert.equal(writtenTokens, written, json);
   }
 });
 

@@ -5,7 +5,10 @@ import { UsageAnchor } from "../../src/channel/model-usage.ts";
 import type { ModelCallRecord } from "../../src/llm/model.ts";
 
 function call(model: string, promptTokens: number | null, outcome: ModelCallRecord["outcome"] = "answered") {
-  const usage = promptTokens === null ? undefined : { promptTokens, cachedTokens: 0, completionTokens: 5 };
+  const usage =
+    promptTokens === null
+      ? undefined
+      : { promptTokens, cachedTokens: 0, writtenTokens: 0, completionTokens: 5 };
   return { model, outcome, usage, isPaid: true, receivedTokens: 0, firstTokenMs: 1, totalMs: 2 };
 }
 

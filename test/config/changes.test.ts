@@ -101,6 +101,7 @@ const ALL_ON: Readonly<Record<string, string>> = {
   "llm.embeddings.model": '"vectors"',
   "llm.embeddings.base_url": '"http://127.0.0.1:3/v1"',
   "telemetry.endpoint": '"http://127.0.0.1:1"',
+  'llm.servers."m".base_url': '"http://127.0.0.1:1/v1"',
   "cluster.url": '"env:AMQP_URL"',
   "platforms.slack.mode": '"http"',
   'models."m".price_in': "1",
@@ -114,6 +115,7 @@ const OTHER: Readonly<Record<string, string>> = {
   "database.data_dir": '"./elsewhere"',
   "llm.base_url": '"http://127.0.0.1:1/v1"',
   "llm.api_key": "env:OPENAI_API_KEY=another-key",
+  "llm.api": '"responses"',
   "llm.first_token_timeout_ms": "5",
   "llm.idle_timeout_ms": "5",
   "llm.max_retries": "5",
@@ -162,11 +164,16 @@ const OTHER: Readonly<Record<string, string>> = {
       }).map(([key, value]) => [`platforms.${name}.${key}`, value]),
     ),
   ),
+  'llm.servers."m".base_url': '"http://127.0.0.1:2/v1"',
+  'llm.servers."m".api_key': '"env:OPENAI_API_KEY"',
+  'llm.servers."m".api': '"messages"',
+  'llm.servers."m".headers': '{ X-Team = "blue" }',
   'models."m".context_window': "4096",
   'models."m".max_output_tokens': "5",
   'models."m".price_in': "2",
   'models."m".price_out': "2",
   'models."m".price_cached': "2",
+  'models."m".write_price': "2",
   'models."m".sees_images': "false",
   'models."m".cache_markers': "true",
 };
@@ -187,7 +194,9 @@ test("each option is taken up or kept as its mark in the schema says, and told a
     const taken = takeUp(started, next);
     const live = changesBetween(started, taken).live;
     const { atStart } = changesBetween(taken, next);
-    assert.deepEqual(isStart ? atStart : live, [key], key);
+    // Servers are a list, which is told as a whole.
+    const told = key.replace(/^(llm\.servers)\..*/, "$1");
+    assert.deepEqual(isStart ? atStart : live, [told], key);
     assert.deepEqual(isStart ? live : atStart, [], key);
     assert.deepEqual({ ...taken, file: null }, { ...(isStart ? started : next), file: null }, key);
   }

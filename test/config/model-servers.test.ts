@@ -81,7 +81,7 @@ suite("names of servers", () => {
       dimensions: 0,
       baseUrl: "http://127.0.0.1:9000/v1",
       apiKey: KEY,
-      headers: { "X-A": "b" },
+      serverHeaders: { "X-A": "b" },
     });
     const own = of('base_url = "http://127.0.0.1:9001/v1"\n').embeddings;
     assert.deepEqual([own?.sentAs, own?.baseUrl, own?.apiKey], ["fast/e5", "http://127.0.0.1:9001/v1", null]);

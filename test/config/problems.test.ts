@@ -204,6 +204,7 @@ const UNSAID = {
   priceIn: "unknown",
   priceOut: "unknown",
   priceCached: "price_in",
+  writePrice: "price_in",
   seesImages: true,
   cacheMarkers: "auto",
 } as const;
@@ -235,15 +236,18 @@ suite("[models]", () => {
 suite("[models], of prices and windows,", () => {
   test("says prices in dollars for a million tokens; what is cached costs as much unless it says otherwise", (t) => {
     const toml =
-      '[models."m"]\nprice_in = 0.25\nprice_out = 2\n[models."n"]\nprice_in = 3\nprice_out = 15\nprice_cached = 0.3\n' +
+      '[models."m"]\nprice_in = 0.25\nprice_out = 2\n[models."n"]\nprice_in = 3\nprice_out = 15\nprice_cached = 0.3\nwrite_price = 3.75\n' +
       '[models."free"]\nprice_in = 0\nprice_out = 0';
     const { models } = configFrom(t, toml).llm;
-    assert.deepEqual(configuredPrice(models, "m"), { input: 0.25, cached: 0.25, output: 2 });
-    assert.deepEqual(configuredPrice(models, "n"), { input: 3, cached: 0.3, output: 15 });
-    assert.deepEqual(configuredPrice(models, "free"), { input: 0, cached: 0, output: 0 });
+    assert.deepEqual(configuredPrice(models, "m"), { input: 0.25, cached: 0.25, write: 0.25, output: 2 });
+    assert.deepEqual(configuredPrice(models, "n"), { input: 3, cached: 0.3, write: 3.75, output: 15 });
+    assert.deepEqual(configuredPrice(models, "free"), { input: 0, cached: 0, write: 0, output: 0 });
     assert.equal(configuredPrice(models, "another"), undefined);
     const told = describeConfig(configFrom(t, toml));
-    assert.match(told, /^model {2}n: \$3 in, \$0\.3 of the cache, \$15 out for a million tokens$/m);
+    assert.match(
+      told,
+      /^model {2}n: \$3 in, \$0\.3 of the cache, \$3\.75 written to it, \$15 out for a million tokens$/m,
+    );
   });
 
   test("with half a price, or one that is none, is told with its line", (t) => {

@@ -51,7 +51,7 @@ suite("environment variables", () => {
   test("of the model server are those of the embedding model, unless it has a server of its own", (t) => {
     const env = { OPENAI_API_KEY: SECRET, OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
     const named = '[llm.embeddings]\nmodel = "words"\n';
-    const of = { model: "words", sentAs: "words", dimensions: 0, headers: {} };
+    const of = { model: "words", sentAs: "words", dimensions: 0, serverHeaders: {} };
     assert.equal(configFrom(t, "", env).llm.embeddings, null);
     const shared = { ...of, baseUrl: env.OPENAI_BASE_URL, apiKey: SECRET };
     assert.deepEqual(configFrom(t, named, env).llm.embeddings, shared);

@@ -54,10 +54,11 @@ describe("what the next request begins with", () => {
     dynamic: [now],
   };
 
-  test("ends behind the system prompt, the summaries, and the messages to answer", () => {
+  test("ends behind the system prompt, each summary, and the messages to answer", () => {
     const ends = endsOf({ ...whole, turn: [answer] });
-    const [first, second] = ["system: be kind", "system: be kind | user: m0\nm1"];
-    assert.deepEqual(ends, [first, second, `${second}\nm0 | assistant: yes | user: m0\nm1`]);
+    const [first, second] = ["system: be kind", "system: be kind | user: m0"];
+    const third = `${second}\nm1`;
+    assert.deepEqual(ends, [first, second, third, `${third}\nm0 | assistant: yes | user: m0\nm1`]);
     const { messages } = contextRequest(contextOf({ ...whole, turn: [answer] }));
     assert.deepEqual(
       messages.map(({ role, text }) => `${role}: ${text}`),
@@ -77,8 +78,8 @@ describe("what the next request begins with", () => {
   test("ends before a picture, which is shown once", () => {
     const due = [...said(1), PICTURED, ...said(1)];
     const ends = endsOf({ ...whole, due });
-    assert.equal(ends.length, 3);
-    assert.match(ends[2] ?? "", /\| user: m0\nlook$/);
+    assert.equal(ends.length, 4);
+    assert.match(ends[3] ?? "", /\| user: m0\nlook$/);
     assert.equal(imageCount(contextOf({ ...whole, due })), 1);
   });
 });

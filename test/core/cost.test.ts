@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { costOf, type ModelSpending, totalSpending } from "../../src/core/cost.ts";
 
 const PRICES = new Map([
-  ["dear", { input: 10, cached: 1, output: 50 }],
-  ["free", { input: 0, cached: 0, output: 0 }],
+  ["dear", { input: 10, cached: 1, write: 10, output: 50 }],
+  ["free", { input: 0, cached: 0, write: 0, output: 0 }],
 ]);
 const priceOf = (model: string) => PRICES.get(model);
 
@@ -15,6 +15,7 @@ function spent(model: string, overrides: Partial<ModelSpending> = {}): ModelSpen
     uncounted: 0,
     promptTokens: 1000,
     cachedTokens: 0,
+    writtenTokens: 0,
     completionTokens: 100,
     ...overrides,
   };
@@ -25,6 +26,14 @@ describe("what calls have cost", () => {
     assert.equal(costOf([spent("dear")], priceOf).dollars, 0.015);
     assert.equal(costOf([spent("dear", { cachedTokens: 800 })], priceOf).dollars, 0.0078);
     assert.equal(costOf([spent("dear"), spent("dear")], priceOf).dollars, 0.03);
+  });
+
+  test("is more for what a provider writes to its cache", () => {
+    const written = (tokens: Partial<ModelSpending>) =>
+      costOf([spent("written", tokens)], () => ({ input: 10, cached: 1, write: 12.5, output: 50 })).dollars;
+    assert.equal(written({ writtenTokens: 1000 }), 0.0175);
+    assert.equal(written({ cachedTokens: 800, writtenTokens: 200 }), 0.0083);
+    assert.equal(written({ cachedTokens: 800, writtenTokens: 5000 }), 0.0083, "no more than was sent");
   });
 
   test("is nothing of a model that costs nothing, and unknown, never nothing, of one without a price", () => {
@@ -50,11 +59,15 @@ describe("what calls have cost", () => {
 });
 
 test("spendings of all models add up", () => {
-  assert.deepEqual(totalSpending([spent("a"), spent("b", { cachedTokens: 7, uncounted: 2 })]), {
-    calls: 2,
-    uncounted: 2,
-    promptTokens: 2000,
-    cachedTokens: 7,
-    completionTokens: 200,
-  });
+  assert.deepEqual(
+    totalSpending([spent("a"), spent("b", { cachedTokens: 7, writtenTokens: 9, uncounted: 2 })]),
+    {
+      calls: 2,
+      uncounted: 2,
+      promptTokens: 2000,
+      cachedTokens: 7,
+      writtenTokens: 9,
+      completionTokens: 200,
+    },
+  );
 });

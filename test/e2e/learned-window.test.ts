@@ -41,6 +41,8 @@ function sizeOf({ messages, tools }: ChatRequest): number {
 
 const report = z.object({
   window: z.number(),
+  windowSource: z.string(),
+  windowUntil: z.string().nullable(),
   spent: z.object({ calls: z.number(), cost: z.object({ dollars: z.number().nullable() }) }),
 });
 
@@ -73,7 +75,17 @@ test("a window that a refusal has told is known to the next daemon, and to who l
   assert.equal(refused, 1, "the window was believed larger");
   first.signal("SIGTERM");
   assert.equal((await first.ended).code, 0);
-  assert.equal((await reportOf(home)).window, WINDOW);
+  const looked = await reportOf(home);
+  assert.deepEqual([looked.window, looked.windowSource], [WINDOW, "told"]);
+  const days = (new Date(looked.windowUntil ?? 0).getTime() - Date.now()) / 86_400_000;
+  assert.ok(days > 29 && days <= 30, `${days} days`);
+  const shown = (await home.run("context", "loopback:room")).out.join("\n");
+  assert.match(shown, /window 9,000 \(which a refusal has told, believed until 20\d\d-.*\), of which/);
+  const doctor = (await home.run("doctor")).out.join("\n");
+  assert.match(
+    doctor,
+    /model narrow: .*with a window of 9,000 tokens \(which a refusal has told, believed until/,
+  );
 
   const next = home.start("start");
   await next.line("ready");

@@ -2,7 +2,7 @@ import { type Model, type ModelAnswer, type ModelCallOptions, ModelError } from 
 import type { ModelRequest } from "../../src/llm/model.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { estimateRequest, type Prompt, takeApart } from "./prompt.ts";
-import { MODEL, SUMMARISER } from "./profile.ts";
+import { MODEL, SUMMARISER, UNDERSTUDY } from "./profile.ts";
 import type { Reply, SummaryMode } from "./schedule.ts";
 import { summarise } from "./summariser.ts";
 import { talk } from "./scripted-answers.ts";
@@ -36,7 +36,12 @@ export interface ModelScriptParts {
   /** How the message with this marker is to be answered. */
   readonly replyTo: (marker: string) => Reply | undefined;
   /** Told of every request that arrives, before it is answered. */
-  readonly onRequest: (incarnation: Incarnation, request: ModelRequest, kind: Kind) => Promise<void>;
+  readonly onRequest: (
+    incarnation: Incarnation,
+    request: ModelRequest,
+    kind: Kind,
+    isForOneCall: boolean,
+  ) => Promise<void>;
   /** Told of each request that is refused because it is too long for the server. */
   readonly onRefused: () => void;
   /** Told of whatever may end a wait. */
@@ -62,6 +67,9 @@ export class ModelScript {
   /** The model that answers people does not; if there is a fallback, that does. */
   isAway = false;
 
+  /** Conversations whose last request was refused as too long. */
+  readonly #refused = new WeakMap<Incarnation, Set<string | undefined>>();
+
   constructor(parts: ModelScriptParts) {
     this.#parts = parts;
   }
@@ -81,6 +89,11 @@ export class ModelScript {
         return answer;
       },
     };
+  }
+
+  /** Made for a fallback, or smaller than one that was refused: what it does not show is in the channel's view all the same. */
+  #isForOneCall(incarnation: Incarnation, { model, cacheKey }: ModelRequest): boolean {
+    return model === UNDERSTUDY || this.#refused.get(incarnation)?.has(cacheKey) === true;
   }
 
   /** Calls that are held back. */
@@ -117,7 +130,7 @@ export class ModelScript {
     options.onAttempt?.(request.model);
     this.#work(incarnation, 1);
     try {
-      await this.#parts.onRequest(incarnation, request, kind);
+      await this.#parts.onRequest(incarnation, request, kind, this.#isForOneCall(incarnation, request));
       const prompt = kind === "turn" ? takeApart(request) : null;
       const reply = prompt === null ? "plain" : this.#replyFor(askedBy(prompt));
       const isHeld = this.#holds(kind, request, reply);
@@ -125,6 +138,7 @@ export class ModelScript {
       if (isHeld && kind === "turn" && n % 2 === 0) options.onText?.("Let me think. ");
       if (isHeld) await this.#hold(incarnation, kind, request, options.signal);
       if (kind !== "summary") this.#refuse(incarnation, request);
+      this.#refused.get(incarnation)?.delete(request.cacheKey);
       const mode = request.model === SUMMARISER ? this.mode : "mixed";
       const said =
         kind === "subagent"
@@ -164,7 +178,8 @@ export class ModelScript {
   }
 
   /** @throws ModelError if the model is away, or takes less than the request has */
-  #refuse({ profile }: Incarnation, request: ModelRequest): void {
+  #refuse(incarnation: Incarnation, request: ModelRequest): void {
+    const { profile } = incarnation;
     const { model, maxOutputTokens } = request;
     if (model !== MODEL) return;
     if (this.isAway) throw new ModelError("unavailable", model, "scripted");
@@ -172,6 +187,8 @@ export class ModelScript {
     const { realWindow, tellsWindow, window } = profile;
     if (realWindow === window || tokens <= realWindow) return;
     this.#parts.onRefused();
+    const refused = this.#refused.get(incarnation) ?? new Set();
+    this.#refused.set(incarnation, refused.add(request.cacheKey));
     throw new ModelError("context_length", model, "scripted", {
       isSurelySize: true,
       ...(tellsWindow && { window: realWindow }),
@@ -186,7 +203,7 @@ export class ModelScript {
   #usage(request: ModelRequest): ModelAnswer["usage"] {
     if (this.#parts.ratio === null) return undefined;
     const promptTokens = Math.ceil(estimateRequest(request) * this.#ratioOf(request));
-    return { promptTokens, cachedTokens: 0, completionTokens: 10 };
+    return { promptTokens, cachedTokens: 0, writtenTokens: 0, completionTokens: 10 };
   }
 
   /** Real tokens per estimated one. */

@@ -7,6 +7,7 @@ import type { AgentConfig } from "../../src/config/config.ts";
 import type { Anchor } from "../../src/core/calibration.ts";
 import { agentId } from "../../src/core/ids.ts";
 import { ModelFactors } from "../../src/llm/catalog/known-windows.ts";
+import type { CacheRule } from "../../src/llm/caches/rules.ts";
 import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/model-provider.ts";
 import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
@@ -244,6 +245,15 @@ export function restaffed(profile: Profile, before: Staff, miscast: Miscast): St
   return { ...before, agents: agentsOf(profile, before, miscast, before.agents) };
 }
 
+/** It goes cold within a schedule, now and then. */
+const HASTY_CACHE: CacheRule = {
+  marks: "breakpoints",
+  most: 4,
+  least: 0,
+  read: 0.1,
+  lives: [{ ms: 150, write: 1.25, ttl: undefined }],
+};
+
 function modelsOf(profile: Profile, model: Model): Models {
   const factors = new ModelFactors();
   const learned = new Map<string, number>();
@@ -274,14 +284,16 @@ function modelsOf(profile: Profile, model: Model): Models {
       suspicion: null,
       suspect: () => undefined,
       learn: (tokens) => learnWindow(name, tokens),
-      noteAnswer({ estimated }, usage) {
-        if (usage !== undefined) factors.learn(name, { estimated, reported: usage.promptTokens });
+      noteAnswer({ estimated, teachesFactor }, usage) {
+        if (usage !== undefined && teachesFactor)
+          factors.learn(name, { estimated, reported: usage.promptTokens });
       },
     }),
     factorOf: (name) => factors.of(name),
     learnFactor: (name: string, report: Anchor) => factors.learn(name, report),
     seesImages: () => true,
     priceOf: () => undefined,
+    cacheRule: () => HASTY_CACHE,
     askPrices: async () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   };

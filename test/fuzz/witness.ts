@@ -39,9 +39,14 @@ export class Witness {
     this.#world = world;
   }
 
-  async requested(incarnation: Incarnation, request: ModelRequest, kind: Kind): Promise<void> {
+  async requested(
+    incarnation: Incarnation,
+    request: ModelRequest,
+    kind: Kind,
+    isForOneCall: boolean,
+  ): Promise<void> {
     if (request.model === UNDERSTUDY) this.#world.tally.fallbacks++;
-    if (kind === "turn") await this.#turnAsked(incarnation, request);
+    if (kind === "turn") await this.#turnAsked(incarnation, request, isForOneCall);
     else if (kind === "summary") await this.#summaryAsked(incarnation, request);
     else await this.#subagentAsked(incarnation, request);
   }
@@ -74,7 +79,7 @@ export class Witness {
     if (room !== undefined && !isGuestIn(room, prompt.by)) room.ledger.counted.add(incarnation);
   }
 
-  async #turnAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {
+  async #turnAsked(incarnation: Incarnation, request: ModelRequest, isForOneCall: boolean): Promise<void> {
     const world = this.#world;
     world.tally.prompts++;
     const prompt = takeApart(request);
@@ -95,7 +100,8 @@ export class Witness {
     if (incarnation.isDead) return;
     const deletions = ledger.deletions + (ledger.leaving.size - ledger.gone.size);
     const at = world.versions(room, state, deletions);
-    checkPrompt({ prompt, isGuest, order, incarnation, window, state, before, at, isSole, gone }, ledger);
+    const looked = { state, before, at, isSole, gone };
+    checkPrompt({ prompt, isGuest, isForOneCall, order, incarnation, window, ...looked }, ledger);
   }
 
   async #subagentAsked(incarnation: Incarnation, request: ModelRequest): Promise<void> {

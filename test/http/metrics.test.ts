@@ -9,7 +9,7 @@ import { notConnectedYet } from "../../src/platforms/platform.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { SILENT } from "../store/open-store.ts";
 
-const PRICE: ModelPrice = { input: 2, cached: 0.5, output: 10 };
+const PRICE: ModelPrice = { input: 2, cached: 0.5, write: 2, output: 10 };
 const CHANNEL = "discord:1234567890";
 const CALL = {
   type: "model_call",
@@ -19,6 +19,7 @@ const CALL = {
   outcome: "answered",
   promptTokens: 1_000_000,
   cachedTokens: 400_000,
+  writtenTokens: 0,
   completionTokens: 100_000,
   totalMs: 1500,
 } as const;
@@ -134,6 +135,7 @@ test("events become numbers, by outcome, tier, platform and model, and by nothin
     'weir_model_calls_total{purpose="turn",model="priced",outcome="answered"}': 1,
     'weir_model_tokens_total{purpose="turn",model="priced",kind="in"}': 1_000_000,
     'weir_model_tokens_total{purpose="turn",model="priced",kind="cached"}': 400_000,
+    'weir_model_tokens_total{purpose="turn",model="priced",kind="written"}': 0,
     'weir_model_tokens_total{purpose="turn",model="priced",kind="out"}': 100_000,
     'weir_model_cost_dollars_total{purpose="turn",model="priced"}': 2.4,
     'weir_compactions_total{tier="background",outcome="committed"}': 1,

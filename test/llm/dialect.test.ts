@@ -5,6 +5,7 @@ import { initialDialect } from "../../src/llm/chat/chat-request.ts";
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import { RefusedFields } from "../../src/llm/catalog/refused-fields.ts";
 import { type Dialect, dialectFor, lessonsOf, type Refusal, type Refused } from "../../src/llm/dialect.ts";
+import { reasonOf } from "../../src/llm/http/reasons.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../support/model-calls.ts";
@@ -25,7 +26,8 @@ const FIELDS = [
 ];
 
 function refusal(words: string, more: Partial<Refusal> = {}): Refusal {
-  return { status: 400, code: "", type: "", param: "", words, ...more };
+  const { reason } = reasonOf({ status: 400, codes: [more.code ?? ""], message: words }, false) ?? {};
+  return { reason, status: 400, code: "", type: "", param: "", words, ...more };
 }
 
 function learn(told: Refusal, known: readonly Refused[] = [], base = BASE): readonly Refused[] {
@@ -35,82 +37,89 @@ function learn(told: Refusal, known: readonly Refused[] = [], base = BASE): read
 const lessons = (...told: Parameters<typeof learn>): string[] =>
   learn(...told).map(({ field, value }) => (value === "" ? field : `${field}=${value}`));
 
+const REFUSALS = [
+  ["a field in its parameter", refusal("no", { param: "safety_level" }), ["safety_level"]],
+  ["a field inside of one", refusal("no", { param: "stream_options.include_usage" }), ["stream_options"]],
+  ["a field in its words", refusal("Unrecognized request argument supplied: safety_level"), ["safety_level"]],
+  [
+    "a field of pydantic",
+    refusal('[{"type":"extra_forbidden","loc":["body","tool_choice"]}]'),
+    ["tool_choice"],
+  ],
+  ["no field of ours", refusal("top_p is out of range", { param: "top_p" }), []],
+  ["a field that is needed", refusal("Invalid 'messages'", { param: "messages[3].content" }), []],
+  [
+    "tools, which it does not know",
+    refusal("Unsupported parameter: 'tools' is not supported with this model.", {
+      param: "tools",
+      code: "unsupported_parameter",
+    }),
+    ["tools"],
+  ],
+  [
+    "a schema of a tool",
+    refusal("Invalid schema for function 'x'", { param: "tools[0].function.parameters" }),
+    [],
+  ],
+  ["that there are no tools", refusal("llama2 does not support tools"), ["tools"]],
+  [
+    "roles that do not take turns",
+    refusal(
+      "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+    ),
+    ["tool_role"],
+  ],
+  ["the role of results", refusal("Unexpected role 'tool' after role 'user'"), ["tool_role"]],
+  [
+    "an assistant without a text",
+    refusal("Error in applying chat template: Invalid content type"),
+    ["tool_role"],
+  ],
+  ["the role of a system", refusal("System role not supported"), ["system_role"]],
+  [
+    "the role of a system among those that it has",
+    refusal("Only user, assistant and tool roles are supported, got system."),
+    ["system_role"],
+  ],
+  ["a part of a longer name", refusal("my_temperature_file is missing"), []],
+  [
+    "OpenAI's cap",
+    refusal(
+      "max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000.",
+    ),
+    ["output_cap=4096"],
+  ],
+  [
+    "Groq's cap",
+    refusal(
+      "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+    ),
+    ["output_cap=8192"],
+  ],
+  [
+    "DeepSeek's cap",
+    refusal("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"),
+    ["output_cap=8192"],
+  ],
+  [
+    "the other limit",
+    refusal(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      { param: "max_tokens" },
+    ),
+    ["max_tokens"],
+  ],
+  [
+    "another API",
+    refusal("This model is only supported in v1/responses and not in v1/chat/completions."),
+    ["api=chat", "api=messages"],
+  ],
+  ["nothing of the kind", refusal("The content was flagged."), []],
+  ["what no other form helps", refusal("Your input was flagged: temperature", { param: "temperature" }), []],
+] as const;
+
 describe("a refusal", () => {
-  for (const [what, told, expected] of [
-    ["a field in its parameter", refusal("no", { param: "safety_level" }), ["safety_level"]],
-    ["a field inside of one", refusal("no", { param: "stream_options.include_usage" }), ["stream_options"]],
-    [
-      "a field in its words",
-      refusal("Unrecognized request argument supplied: safety_level"),
-      ["safety_level"],
-    ],
-    [
-      "a field of pydantic",
-      refusal('[{"type":"extra_forbidden","loc":["body","tool_choice"]}]'),
-      ["tool_choice"],
-    ],
-    ["no field of ours", refusal("top_p is out of range", { param: "top_p" }), []],
-    ["a field that is needed", refusal("Invalid 'messages'", { param: "messages[3].content" }), []],
-    [
-      "a schema of a tool",
-      refusal("Invalid schema for function 'x'", { param: "tools[0].function.parameters" }),
-      [],
-    ],
-    ["that there are no tools", refusal("llama2 does not support tools"), ["tools"]],
-    [
-      "roles that do not take turns",
-      refusal(
-        "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
-      ),
-      ["tool_role"],
-    ],
-    ["the role of results", refusal("Unexpected role 'tool' after role 'user'"), ["tool_role"]],
-    [
-      "an assistant without a text",
-      refusal("Error in applying chat template: Invalid content type"),
-      ["tool_role"],
-    ],
-    ["the role of a system", refusal("System role not supported"), ["system_role"]],
-    [
-      "the role of a system among those that it has",
-      refusal("Only user, assistant and tool roles are supported, got system."),
-      ["system_role"],
-    ],
-    ["a part of a longer name", refusal("my_temperature_file is missing"), []],
-    [
-      "OpenAI's cap",
-      refusal(
-        "max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000.",
-      ),
-      ["output_cap=4096"],
-    ],
-    [
-      "Groq's cap",
-      refusal(
-        "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
-      ),
-      ["output_cap=8192"],
-    ],
-    [
-      "DeepSeek's cap",
-      refusal("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"),
-      ["output_cap=8192"],
-    ],
-    [
-      "the other limit",
-      refusal(
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        { param: "max_tokens" },
-      ),
-      ["max_tokens"],
-    ],
-    [
-      "another API",
-      refusal("This model is only supported in v1/responses and not in v1/chat/completions."),
-      ["api=chat", "api=messages"],
-    ],
-    ["nothing of the kind", refusal("The content was flagged."), []],
-  ] as const) {
+  for (const [what, told, expected] of REFUSALS) {
     test(`names ${what}`, () => {
       assert.deepEqual(lessons(told), expected);
     });

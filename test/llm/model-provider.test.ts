@@ -1,4 +1,4 @@
-// proves: src/llm/catalog/model-listing.ts
+// proves: src/llm/catalog/model-listing.ts, src/llm/catalog/ollama.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -377,15 +377,15 @@ describe("a price", () => {
     await using models = await openModels(llm({ baseUrl: server.url, models: said }));
     assert.equal(models.priceOf("a"), undefined);
     await models.resolve("a");
-    assert.deepEqual(models.priceOf("a"), { input: 3, cached: 0.3, output: 15 });
-    assert.deepEqual(models.priceOf("b"), { input: 7, cached: 7, output: 8 });
+    assert.deepEqual(models.priceOf("a"), { input: 3, cached: 0.3, write: 3, output: 15 });
+    assert.deepEqual(models.priceOf("b"), { input: 7, cached: 7, write: 7, output: 8 });
     for (const model of ["router", "per-million", "numbers", "nonsense", "unlisted"])
       assert.equal(models.priceOf(model), undefined, model);
   });
 
   test("of the built-in stand-in is nothing, and of other models it knows none", async () => {
     await using models = await openModels(llm(), { ollamaOrigin: await unusedOrigin() });
-    assert.deepEqual(models.priceOf("offline"), { input: 0, cached: 0, output: 0 });
+    assert.deepEqual(models.priceOf("offline"), { input: 0, cached: 0, write: 0, output: 0 });
     assert.equal(models.priceOf("gpt-6-luna"), undefined);
   });
 });

@@ -221,10 +221,10 @@ test("a model that is passed over is told to the log with its reason, once for e
   assert.equal((await ask(model)).answer?.text, "whole");
   const told = lines.map((line): Record<string, unknown> => ({ ...JSON.parse(line) }));
   assert.deepEqual(
-    told.map(({ level, msg, model: name, answeredBy, kind }) => [level, msg, name, answeredBy, kind]),
+    told.map(({ level, msg, model: name, answeredBy, reason }) => [level, msg, name, answeredBy, reason]),
     [
-      [40, "model_passed_over", "test-model", "second", "rejected"],
-      [40, "model_passed_over", "test-model", "second", "unauthorized"],
+      [40, "model_passed_over", "test-model", "second", "unknown_model"],
+      [40, "model_passed_over", "test-model", "second", "key"],
     ],
   );
   assert.match(String(told[0]?.["why"]), /no such model, ask •••/);

@@ -36,7 +36,15 @@ test("a judge's last word counts, and no other", () => {
 
 test("what was spent since is the difference, by model", () => {
   const spending = (model: string, calls: number, promptTokens: number) => {
-    return { model, calls, uncounted: 0, promptTokens, cachedTokens: 0, completionTokens: 1 * calls };
+    return {
+      model,
+      calls,
+      uncounted: 0,
+      promptTokens,
+      cachedTokens: 0,
+      writtenTokens: 0,
+      completionTokens: 1 * calls,
+    };
   };
   assert.deepEqual(
     spentSince(

@@ -25,6 +25,7 @@ export function modelSaid(overrides: Partial<ModelConfig>): ModelConfig {
     priceIn: "unknown",
     priceOut: "unknown",
     priceCached: "price_in",
+    writePrice: "price_in",
     seesImages: true,
     cacheMarkers: "auto",
     ...overrides,

@@ -114,5 +114,7 @@ export async function told(
 
 /** All that a request shows, as one text. */
 export function shownIn(request: ChatRequest | undefined): string {
-  return piecesIn(request).map(({ role, content }) => `${role}: ${content ?? ""}`).join("\n");
+  return piecesIn(request)
+    .map(({ role, content }) => `${role}: ${content ?? ""}`)
+    .join("\n");
 }

@@ -3,6 +3,7 @@ import { nearestName } from "../../config/nearest-name.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";
+import { describeKnown } from "../reports/channel-format.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { fixedPartProblem } from "../../turn/fixed-part.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
@@ -77,9 +78,10 @@ async function describeChoice(
 }
 
 /** Of a server that does not answer, what is known without it. */
-async function windowOf({ config, models }: Agent): Promise<string> {
+async function windowOf({ config, models, time }: Agent): Promise<string> {
   const name = await models.resolve(config.model).catch(() => config.model);
-  const window = `a window of ${formatNumber(models.windowOf(name, config.contextWindow))} tokens`;
+  const { tokens, source, until } = models.knownWindow(name, config.contextWindow);
+  const window = `a window of ${formatNumber(tokens)} tokens, ${describeKnown(source, until, time)}`;
   return name === config.model ? window : `now ${displayableLine(name)}, ${window}`;
 }
 

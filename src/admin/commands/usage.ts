@@ -1,7 +1,7 @@
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
-import { about, describeCost } from "../reports/cost-format.ts";
+import { about, describeCached, describeCost } from "../reports/cost-format.ts";
 import { formatUsage, parseSince, reportUsage, type UsageReport } from "../reports/usage-report.ts";
 
 export const usageCommand: Command = {
@@ -40,7 +40,13 @@ async function describeUsage(
   return lines.join("\n");
 }
 
-function inWords({ total: { calls, tokensIn, tokensOut, cost } }: UsageReport): string {
+function inWords({ total }: UsageReport): string {
+  const { calls, tokensIn, tokensCached, tokensWritten, tokensOut, cost } = total;
   if (calls === 0) return "no model was called.";
-  return `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(tokensIn)} tokens in, ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
+  const cached = describeCached({
+    cachedTokens: tokensCached,
+    writtenTokens: tokensWritten,
+    promptTokens: tokensIn,
+  });
+  return `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(tokensIn)} tokens in (${cached}), ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
 }

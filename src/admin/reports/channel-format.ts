@@ -1,3 +1,4 @@
+import type { WindowSource } from "../../llm/catalog/known-windows.ts";
 import { formatNumber } from "../../text/format.ts";
 import { cellOf, filledCells } from "../../text/gauge.ts";
 import { withoutEscapes } from "../../context/labels.ts";
@@ -19,9 +20,10 @@ const SHOWN_TEXT = 100;
 /** The report as a screen that explains itself. Pure. */
 export function formatChannelReport(report: ChannelReport, time: TimeFormat): string {
   const sections = [describeSummaries(report), describeJob(report, time), describeMemories(report, time)];
-  return [formatContextReport(report), ...sections.filter((lines) => lines.length > 0).map(toSection)].join(
-    "\n",
-  );
+  return [
+    formatContextReport(report, time),
+    ...sections.filter((lines) => lines.length > 0).map(toSection),
+  ].join("\n");
 }
 
 function toSection(lines: readonly string[]): string {
@@ -92,13 +94,41 @@ export function describeUsage({
   return `${percent(usage)} of ${formatNumber(usable)} usable tokens: ${pressure}`;
 }
 
+const KNOWN_BY: Readonly<Record<WindowSource, string>> = {
+  configured: "as it is configured",
+  listed: "as the server says",
+  told: "which a refusal has told",
+  measured: "which the server's counts show",
+  guessed: "found by what was refused and what was answered",
+  table: "from the table of known models",
+  assumed: "assumed, for nobody says it",
+};
+
+/** How a window is known, and until when: `which a refusal has told, believed until 2026-12-27 14:05`. Pure. */
+export function describeKnown(source: WindowSource, until: Date | null, time: TimeFormat): string {
+  return KNOWN_BY[source] + (until === null ? "" : `, believed until ${time.minute(until)}`);
+}
+
+export function describeWindow(
+  {
+    window,
+    windowSource,
+    windowUntil,
+    reserve,
+  }: Pick<ContextReport, "window" | "windowSource" | "windowUntil" | "reserve">,
+  time: TimeFormat,
+): string {
+  const known = describeKnown(windowSource, windowUntil, time);
+  return `${formatNumber(window)} (${known}), of which ${formatNumber(reserve)} are kept for the answer`;
+}
+
 /** The report as a screen that explains itself. Pure. */
-export function formatContextReport(report: ContextReport): string {
+export function formatContextReport(report: ContextReport, time: TimeFormat): string {
   const lines = [
     displayableLine(`${report.channel} · agent ${report.agent} · model ${report.model}`),
     "",
     `  ${usageBar(report)}  ${describeUsage(report)}`,
-    `  window ${formatNumber(report.window)}, of which ${formatNumber(report.reserve)} are kept for the answer`,
+    `  window ${describeWindow(report, time)}`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
     "",
     ...segmentRows(report.segments),
@@ -140,8 +170,8 @@ export function segmentRows(segments: ContextReport["segments"]): string[] {
 }
 
 function describeSpent({ cost, compactions, ...spent }: ContextReport["spent"]): string[] {
-  const { calls, promptTokens, cachedTokens, completionTokens } = spent;
-  const cached = describeCached(cachedTokens, promptTokens);
+  const { calls, promptTokens, completionTokens } = spent;
+  const cached = describeCached(spent);
   const tokens = `${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in (${cached}), ${formatNumber(completionTokens)} out`;
   const lines = [`  spent so far: ${counted(calls, "model call")}, ${tokens}`];
   if (calls > 0) lines.push(`  by today's prices: ${describeCost(cost)}`);

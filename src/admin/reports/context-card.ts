@@ -14,6 +14,7 @@ import {
   describeReason,
   describeSummaries,
   describeUsage,
+  describeWindow,
   minute,
   percent,
 } from "./channel-format.ts";
@@ -49,7 +50,7 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
       })),
     },
     fields: [
-      ...windowFields(report),
+      ...windowFields(report, time),
       ...logFields(report),
       ...compactionFields(report),
       ...spentFields(report),
@@ -66,11 +67,12 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
   };
 }
 
-function windowFields({ window, reserve, spent }: ContextReport): Field[] {
+function windowFields(report: ContextReport, time: TimeFormat): Field[] {
+  const { spent } = report;
   return [
     {
       label: "Window",
-      value: `${formatNumber(window)}, of which ${formatNumber(reserve)} are kept for the answer`,
+      value: describeWindow(report, time),
     },
     {
       label: "Largest request so far",
@@ -112,14 +114,14 @@ function compactionFields({ compactions }: ContextReport): Field[] {
 }
 
 function spentFields({ spent }: ContextReport): Field[] {
-  const { calls, promptTokens, cachedTokens, completionTokens, cost, compactions } = spent;
+  const { calls, promptTokens, completionTokens, cost, compactions } = spent;
   if (calls === 0) return [];
   return [
     {
       label: "Spent so far",
       value: `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(promptTokens)} tokens in, ${formatNumber(completionTokens)} out`,
     },
-    { label: "Of that from the cache", value: describeCached(cachedTokens, promptTokens) },
+    { label: "Of that from the cache", value: describeCached(spent) },
     { label: "By today's prices", value: describeCost(cost) },
     {
       label: "Of that for compactions",

@@ -9,6 +9,7 @@ import { type Budget, pressureOf, usableTokens, usageOf } from "../../context/us
 import { type Calibration, realTokens } from "../../core/calibration.ts";
 import { type Cost, costOf, type ModelSpending, totalSpending } from "../../core/cost.ts";
 import { contextCharacters, type Focus, type Pressure, type Section } from "../../core/context.ts";
+import type { WindowSource } from "../../llm/catalog/known-windows.ts";
 import { dueMessages, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
@@ -25,6 +26,9 @@ export interface ContextReport {
   readonly agent: string;
   readonly model: string;
   readonly window: number;
+  /** How the window is known, and until when it is believed; null: until somebody says otherwise. */
+  readonly windowSource: WindowSource;
+  readonly windowUntil: Date | null;
   readonly reserve: number;
   readonly usable: number;
   /** Tokens of the next request, as far as the model's own count is known. */
@@ -135,6 +139,7 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
   const { channel, history } = snapshot;
   const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
+  const known = agent.models.knownWindow(situation.model, agent.config.contextWindow);
   // What an emergency would leave out now counts as well: else it would hide its own cause.
   const usage = usageOf(context, shown, budget);
   const sections = contextSections(context);
@@ -149,6 +154,8 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     agent: agent.config.id,
     model: situation.model,
     window: budget.window,
+    windowSource: known.source,
+    windowUntil: known.until,
     reserve: budget.reserve,
     usable: usableTokens(budget),
     tokens,

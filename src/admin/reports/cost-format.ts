@@ -25,13 +25,19 @@ export function describeSpending(
   spendings: readonly ModelSpending[],
   priceOf: (model: string) => ModelPrice | undefined,
 ): string {
-  const { calls, uncounted, promptTokens, cachedTokens, completionTokens } = totalSpending(spendings);
-  const tokens = `${about(uncounted)}${formatNumber(promptTokens)} tokens in (${describeCached(cachedTokens, promptTokens)}), ${formatNumber(completionTokens)} out`;
+  const total = totalSpending(spendings);
+  const { calls, uncounted, promptTokens, completionTokens } = total;
+  const tokens = `${about(uncounted)}${formatNumber(promptTokens)} tokens in (${describeCached(total)}), ${formatNumber(completionTokens)} out`;
   return `${counted(calls, "model call")}, ${tokens}; ${describeCost(costOf(spendings, priceOf))}`;
 }
 
-/** `9,000 cached, 73 %` */
-export function describeCached(cachedTokens: number, promptTokens: number): string {
+/** `9,000 cached, 73 %`; `9,000 cached, 73 %; 800 written`, where the provider tells that. */
+export function describeCached({
+  cachedTokens,
+  writtenTokens,
+  promptTokens,
+}: Pick<ModelSpending, "cachedTokens" | "writtenTokens" | "promptTokens">): string {
   const share = (cachedTokens / Math.max(1, promptTokens)) * 100;
-  return `${formatNumber(cachedTokens)} cached, ${share.toFixed(share < 10 ? 1 : 0)} %`;
+  const written = writtenTokens === 0 ? "" : `; ${formatNumber(writtenTokens)} written`;
+  return `${formatNumber(cachedTokens)} cached, ${share.toFixed(share < 10 ? 1 : 0)} %${written}`;
 }

@@ -14,8 +14,9 @@ export interface UsageLine {
   readonly name: string;
   readonly calls: number;
   readonly tokensIn: number;
-  /** Part of `tokensIn`. */
+  /** Parts of `tokensIn`: what a cache had, and what was written to it. */
   readonly tokensCached: number;
+  readonly tokensWritten: number;
   readonly tokensOut: number;
   readonly cost: Cost;
 }
@@ -62,11 +63,12 @@ function sum(
   usages: readonly Usage[],
   priceOf: (model: string) => ModelPrice | undefined,
 ): UsageReport["total"] {
-  const { calls, promptTokens, cachedTokens, completionTokens } = totalSpending(usages);
+  const { calls, promptTokens, cachedTokens, writtenTokens, completionTokens } = totalSpending(usages);
   return {
     calls,
     tokensIn: promptTokens,
     tokensCached: cachedTokens,
+    tokensWritten: writtenTokens,
     tokensOut: completionTokens,
     cost: costOf(usages, priceOf),
   };
@@ -79,11 +81,14 @@ export function formatUsage({ by, lines, total }: UsageReport): string {
   if (lines.length === 0) return "No model was called in that time.";
   const named = ({ key, name }: UsageLine): string =>
     key === null ? NOBODY : displayableLine(name === "" ? key : `${key} ${name}`);
+  // Most providers tell nothing of it.
+  const isTold = total.tokensWritten > 0;
   const rows = [
-    ...lines.map((line) => [named(line), ...numbers(line)]),
-    ...(lines.length === 1 ? [] : [["all", ...numbers(total)]]),
+    ...lines.map((line) => [named(line), ...numbers(line, isTold)]),
+    ...(lines.length === 1 ? [] : [["all", ...numbers(total, isTold)]]),
   ];
-  const head = [by, "calls", "tokens in", "cached", "tokens out", "cost"];
+  const written = isTold ? ["written"] : [];
+  const head = [by, "calls", "tokens in", "cached", ...written, "tokens out", "cost"];
   const table = alignNumbers([head, ...rows], { gap: "  ", ruleGap: "  ", minWidth: 3 });
   const { unpriced, uncounted } = total.cost;
   const isWhole = unpriced.length + uncounted === 0;
@@ -96,22 +101,19 @@ export function formatUsage({ by, lines, total }: UsageReport): string {
   ].join("\n");
 }
 
-function numbers({
-  calls,
-  tokensIn,
-  tokensCached,
-  tokensOut,
-  cost,
-}: Omit<UsageLine, "key" | "name">): string[] {
+function numbers(
+  { calls, tokensIn, tokensCached, tokensWritten, tokensOut, cost }: Omit<UsageLine, "key" | "name">,
+  isWrittenTold: boolean,
+): string[] {
   const estimated = cost.uncounted > 0 ? "~ " : "";
   const mark = cost.unpriced.length > 0 ? "≥ " : estimated;
   const dollars = cost.dollars === null ? "unknown" : `${mark}${formatDollars(cost.dollars)}`;
-  const tokens = [tokensIn, tokensCached, tokensOut].map(formatNumber);
   return [
     formatNumber(calls),
-    `${estimated}${tokens[0]}`,
-    tokens[1] ?? "",
-    `${estimated}${tokens[2]}`,
+    `${estimated}${formatNumber(tokensIn)}`,
+    formatNumber(tokensCached),
+    ...(isWrittenTold ? [formatNumber(tokensWritten)] : []),
+    `${estimated}${formatNumber(tokensOut)}`,
     dollars,
   ];
 }

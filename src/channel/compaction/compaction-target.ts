@@ -1,5 +1,6 @@
 import type { CompactionConfig } from "../../config/config.ts";
 import { mayMerge } from "../../compactor/policy/merge.ts";
+import type { CacheState } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { keepTokens } from "../../context/keep.ts";
@@ -18,7 +19,8 @@ import { dueMessages, type History, type TurnRange, writtenTo } from "../../core
 import { formatAddress } from "../../core/ids.ts";
 import { sendNotice } from "../delivery/notice.ts";
 import type { StaleEpochError } from "../../store/database/errors.ts";
-import { type Agent, budgetOf } from "../../turn/agent.ts";
+import type { CacheTerms } from "../../llm/caches/terms.ts";
+import { type Agent, budgetOf, cacheOf } from "../../turn/agent.ts";
 import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
@@ -61,7 +63,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const running = parts.running();
       const size = sizes.of(current, running);
       const tokens = size.all + recalledSpare(size, lastRequest);
-      return measureHistory(agent, current, { limits: budget(), tokens, running });
+      const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
+      return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
     },
     summaryCap: (current, plan) => capOfSummary(current, plan, budget()),
     async relieve() {
@@ -96,9 +99,16 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
 export function measureHistory(
   { config, renderer }: Pick<Agent, "config" | "renderer">,
   history: History,
-  now: { readonly limits: Budget; readonly tokens: number; readonly running: TurnRange | null },
+  now: {
+    readonly limits: Budget;
+    readonly tokens: number;
+    readonly running: TurnRange | null;
+    /** Estimated tokens of what is the same in every request. */
+    readonly fixed: number;
+    readonly cache: CacheTerms | undefined;
+  },
 ): ReturnType<CompactionTarget["measure"]> {
-  const { limits, tokens, running } = now;
+  const { limits, tokens, running, fixed, cache } = now;
   return {
     tokens: tokens + (history.omission?.tokens ?? 0),
     tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
@@ -110,6 +120,22 @@ export function measureHistory(
     rules: config.compaction,
     firstKept: firstKept(history, running),
     tokensOf: renderer.stubTokens(history.entries),
+    ...(cache !== undefined && { cache: cacheState(history, cache, { fixed, isRunning: running !== null }) }),
+  };
+}
+
+function cacheState(
+  { entries }: History,
+  cache: CacheTerms,
+  { fixed, isRunning }: { readonly fixed: number; readonly isRunning: boolean },
+): CacheState {
+  const turns = new Set(entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.turnId] : [])));
+  const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
+  return {
+    // A turn that runs has sent a request just now, or is about to.
+    terms: isRunning ? { ...cache, isCold: false } : cache,
+    sharedTokens: fixed,
+    turnTokens: tokens / Math.max(1, turns.size),
   };
 }
 

@@ -33,8 +33,8 @@ export class LastSent {
 
   answered({ outcome, usage }: ModelCallRecord): void {
     if (this.#sent === null || outcome !== "answered" || usage === undefined) return;
-    const { promptTokens, cachedTokens } = usage;
-    this.#sent = { ...this.#sent, reported: { promptTokens, cachedTokens } };
+    const { promptTokens, cachedTokens, writtenTokens } = usage;
+    this.#sent = { ...this.#sent, reported: { promptTokens, cachedTokens, writtenTokens } };
   }
 }
 

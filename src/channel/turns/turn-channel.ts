@@ -107,6 +107,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     scene,
     // A name would tell the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
+    pace: parts.lastRequest.pace,
     notes: async () => notes?.read() ?? [],
     activeSkills: async () =>
       hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
@@ -129,10 +130,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     resultImages: async () => images.read(),
     snapshot: async () => history.snapshot(),
     onRequest(model, context, made) {
-      parts.sent.note(now(), model, context, made);
+      const at = now();
+      parts.sent.note(at, model, context, made);
       // What the channel's own requests are like, a request for another window does not tell.
       if (made.isForOneCall) return;
-      parts.lastRequest.note(model, context);
+      parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),

@@ -5,7 +5,7 @@ import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
-import { storableText } from "../../text/text.ts";
+import { sliceWhole, storableText } from "../../text/text.ts";
 import { budgetOf } from "../../turn/agent.ts";
 import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import type { TurnResult } from "../../turn/outcome.ts";
@@ -31,6 +31,9 @@ import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
 
 const STOP = "stop";
+/** Characters of a provider's sentences that the log gets. */
+const MOST_SAID = 200;
+
 /** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
 export type Interruption = typeof STOP | "redo" | "close";
 
@@ -389,8 +392,10 @@ export class TurnRunner {
     acceptedAt: Date = new Date(steadyNow()),
     spent: ReturnType<typeof spentOn> = {},
   ): void {
-    const { events, address } = this.#parts;
-    const { state: outcome, reason, inReplyTo, modelMs, said } = end;
+    const { events, address, masked = (text) => text } = this.#parts;
+    const { state: outcome, reason, inReplyTo, modelMs } = end;
+    // A secret that is cut is no longer found: it goes first.
+    const said = end.said && sliceWhole(masked(end.said), 0, MOST_SAID);
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
     const told = {

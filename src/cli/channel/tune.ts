@@ -187,6 +187,7 @@ function onlyWindow(models: Models, tokens: number): Models {
     recallLearned: async () => [],
     seesImages: (name) => models.seesImages(name),
     priceOf: (name) => models.priceOf(name),
+    cacheRule: (name) => models.cacheRule(name),
     askPrices: async (signal) => models.askPrices(signal),
     [Symbol.asyncDispose]: async () => undefined,
   };

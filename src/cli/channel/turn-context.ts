@@ -100,7 +100,9 @@ export function formatTurnContext(
 
 function describeReport({ reported }: ContextRecord): string {
   if (reported === null) return "; the provider has counted nothing";
-  return `; the provider counted ${formatNumber(reported.promptTokens)}, ${formatNumber(reported.cachedTokens)} of them cached`;
+  const { promptTokens, cachedTokens, writtenTokens = 0 } = reported;
+  const written = writtenTokens === 0 ? "" : ` and ${formatNumber(writtenTokens)} written to its cache`;
+  return `; the provider counted ${formatNumber(promptTokens)}, ${formatNumber(cachedTokens)} of them cached${written}`;
 }
 
 function describeSections({ sections, budget }: ContextRecord): string[] {

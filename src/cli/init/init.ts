@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { loadConfig } from "../../config/load.ts";
 import { secretVariable } from "../../config/references.ts";
 import type { Config } from "../../config/config.ts";
@@ -7,7 +8,8 @@ import { type Finding, OperatorError } from "../../core/errors.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../../llm/catalog/ollama.ts";
 import { useProxies } from "../../network/use-proxies.ts";
 import { type ChatPlatform, PLATFORM_ROWS } from "../../platforms/platforms.ts";
-import { lookAtModels, shownFinding } from "../upkeep/doctor.ts";
+import { shownFinding } from "../upkeep/doctor.ts";
+import { lookAtModels } from "../upkeep/look-at-models.ts";
 import type { CommonOptions, Io } from "../io.ts";
 import { type Folder, type Setting, type Settings, writeSettings } from "./files.ts";
 import { type Choice, openQuestions, type Questions } from "./questions.ts";
@@ -80,7 +82,7 @@ function keyLine({ table, key, value }: Setting): string {
   return `${key} = ${value} under [${table}] in config.toml`;
 }
 
-type ModelChoice = "keep" | "openai" | "server" | "ollama" | "none";
+type ModelChoice = "keep" | "openai" | "anthropic" | "server" | "ollama" | "none";
 
 async function askModel(
   questions: Questions,
@@ -99,6 +101,7 @@ async function askModel(
       ? []
       : [{ value: "ollama" as const, label: "The Ollama here", hint: models.slice(0, 3).join(", ") }]),
     { value: "openai", label: "OpenAI, with a key" },
+    { value: "anthropic", label: "Anthropic, with a key" },
     { value: "server", label: "Another OpenAI-compatible server", hint: "vLLM, llama.cpp, OpenRouter, …" },
     { value: "none", label: "None yet", hint: "a built-in stand-in answers, and only quotes" },
   ];
@@ -106,22 +109,52 @@ async function askModel(
     const choice = await questions.one("Which model answers?", choices);
     if (choice === "none") return settings;
     const variables = await modelVariables(questions, choice, before.llm);
-    const model =
-      choice === "openai"
-        ? await questions.text("Which model? (empty: what the server offers first)", "gpt-…", noControls)
-        : "";
-    const keys = model === "" ? [] : [{ table: "defaults", key: "model", value: JSON.stringify(model) }];
+    const model = await modelName(questions, choice);
+    const keys = [
+      ...(choice === "anthropic" ? ANTHROPIC_KEYS : []),
+      ...(model === "" ? [] : [{ table: "defaults", key: "model", value: JSON.stringify(model) }]),
+    ];
     const tried = { variables: { ...settings.variables, ...variables }, keys: [...settings.keys, ...keys] };
     const agents = (config: Config): Config["agents"] =>
       model === ""
         ? config.agents
         : config.agents.map((one) => ({ ...one, model, compactorModel: model, fallbacks: [] }));
-    const look = async (config: Config): Promise<readonly Finding[]> =>
-      lookAtModels({ ...config, agents: agents(config) });
+    const look = async (config: Config): Promise<readonly Finding[]> => {
+      const llm = choice === "anthropic" ? withAnthropic(config.llm, variables) : config.llm;
+      return lookAtModels(process, { ...config, llm, agents: agents(config) });
+    };
     const verdict = await check(questions, folder, tried, "Asking the model for a word", look);
     if (verdict === "kept") return tried;
     if (verdict === "left") return settings;
   }
+}
+
+/** @returns "": the configuration's own */
+async function modelName(questions: Questions, choice: ModelChoice): Promise<string> {
+  const question = "Which model? (empty: what the server offers first)";
+  switch (choice) {
+    case "openai":
+      return questions.text(question, "gpt-…", noControls);
+    case "anthropic":
+      return `${ANTHROPIC}/${(await questions.text(question, "claude-…", noControls)) || "auto"}`;
+    default:
+      return "";
+  }
+}
+
+/** What the server is called in the configuration, and where it is. */
+const ANTHROPIC = "claude";
+const ANTHROPIC_URL = "https://api.anthropic.com";
+const ANTHROPIC_KEYS: readonly Setting[] = [
+  { table: `llm.servers.${ANTHROPIC}`, key: "base_url", value: JSON.stringify(ANTHROPIC_URL) },
+  { table: `llm.servers.${ANTHROPIC}`, key: "api_key", value: '"env:ANTHROPIC_API_KEY"' },
+];
+
+/** As the configuration is once this is written. */
+function withAnthropic(llm: Config["llm"], variables: Settings["variables"]): Config["llm"] {
+  const apiKey = variables["ANTHROPIC_API_KEY"] ?? null;
+  const server = { name: ANTHROPIC, baseUrl: ANTHROPIC_URL, apiKey, api: "auto" as const, headers: {} };
+  return { ...llm, servers: [...llm.servers.filter(({ name }) => name !== ANTHROPIC), server] };
 }
 
 /** A server and its key are set together, or the key of one would be sent to another: what a choice does not have is emptied. */
@@ -141,6 +174,8 @@ async function modelVariables(
       return baseUrl === null && apiKey === null ? {} : { OPENAI_BASE_URL: `${OLLAMA_ORIGIN}/v1`, ...noKey };
     case "openai":
       return { ...noServer, OPENAI_API_KEY: await questions.secret("The key, sk-…") };
+    case "anthropic":
+      return { ANTHROPIC_API_KEY: await questions.secret("The key, sk-ant-…") };
     case "server": {
       const url = await questions.text(
         "Its address, with /v1 as a rule",

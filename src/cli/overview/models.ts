@@ -78,7 +78,7 @@ export function describeKnown({ name, learned, refused }: Known): string {
   const facts = [
     ...(window === null
       ? []
-      : [`window ${formatNumber(window.tokens)} tokens, since ${window.at.toISOString().slice(0, 10)}`]),
+      : [`window ${formatNumber(window.tokens)} tokens (${window.source}), until ${day(window.until)}`]),
     ...(factor === null ? [] : [`${factor.toFixed(2)} real tokens for each estimated one`]),
     ...refused.map((one) => {
       const reason = [one.status, one.code].filter((part) => part !== null && part !== "").join(" ");
@@ -86,6 +86,10 @@ export function describeKnown({ name, learned, refused }: Known): string {
     }),
   ];
   return [displayableLine(name), ...facts.map((fact) => `  ${displayableLine(fact)}`)].join("\n");
+}
+
+function day(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }
 
 /** @throws OperatorError if nothing was learned of it */

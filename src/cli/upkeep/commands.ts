@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { CommonOptions, Io } from "../io.ts";
 import { wholeNumber, withConfig } from "../options.ts";
 import type { BackupOptions } from "./backup.ts";
+import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
 const MAX_PORT = 65_535;
@@ -38,9 +39,14 @@ export function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      "look at database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do about what is wrong",
+      "look at database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do about what is wrong; each model answers, calls a tool and writes a summary, which costs a few calls",
     )
-    .action(async (options: CommonOptions) => {
+    .option("--no-models", "ask no model")
+    .option(
+      "--window",
+      "also measure how much of a request each model reads: up to 7 calls more, of up to its window",
+    )
+    .action(async (options: DoctorOptions) => {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);
     });

@@ -1,10 +1,9 @@
 import { performance } from "node:perf_hooks";
-import { type AgentConfig, type Config, serverOf } from "../../config/config.ts";
+import type { Config } from "../../config/config.ts";
 import type { ConfigError } from "../../config/config-error.ts";
 import { loadReadableConfig } from "../../config/load.ts";
 import { whyOff } from "../../config/describe-config.ts";
 import { errorMessage, type Finding, OperatorError } from "../../core/errors.ts";
-import { type Models, openModels } from "../../llm/model-provider.ts";
 import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../../prompts/load.ts";
 import { NotMigratedError } from "../../store/database/migrate.ts";
@@ -19,21 +18,29 @@ import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import { formatNumber } from "../../text/format.ts";
 import { databaseRemedy, lookAtFolder, lookAtHttp, lookAtProxies } from "./look-at-machine.ts";
+import { lookAtModels } from "./look-at-models.ts";
 import { lookAtServers } from "./mcp-servers.ts";
 import { lookAtNames } from "./names.ts";
 import { type CommonOptions, type Io, say } from "../io.ts";
-import { openLog } from "../open.ts";
+import { onlyLooking, openLog } from "../open.ts";
 
 /** How long one look may take, ms. */
 const PATIENCE_MS = 20_000;
 const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
+
+export interface DoctorOptions extends CommonOptions {
+  /** False: no model is asked. Default: each does what its agents will want of it. */
+  readonly models?: boolean;
+  /** Whether it is measured how much of a request each model reads. */
+  readonly window?: boolean;
+}
 
 /**
  * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
  * do about it.
  * @throws OperatorError if something is wrong, after all has been said
  */
-export async function doctor(io: Io, options: CommonOptions): Promise<void> {
+export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
   let wrong = 0;
   const tell = (finding: Finding): void => {
     if (finding.state === "wrong") wrong += 1;
@@ -41,7 +48,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   };
   const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
   for (const finding of [lookAtConfig(config, broken), ...lookAtPrompts(config)]) tell(finding);
-  for (const [what, look] of looks(io, config))
+  for (const [what, look] of looks(io, config, options))
     for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
   if (wrong > 0)
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
@@ -69,13 +76,17 @@ function lookAtPrompts(config: Config): readonly Finding[] {
   }
 }
 
-function looks(io: Io, config: Config): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
+function looks(
+  io: Io,
+  config: Config,
+  options: DoctorOptions,
+): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
   return [
     ["database", async () => lookAtDatabase(io, config)],
     ["data folder", async () => lookAtFolder(config)],
     ["HTTP", async () => lookAtHttp(config)],
     ["proxy", async () => lookAtProxies(config)],
-    ["models", async () => lookAtModels(config)],
+    ["models", async () => lookAtWork(io, config, options)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
     ["MCP servers", async () => lookAtServers(io, config)],
     ...PLATFORM_ROWS.map((row) => [row.title, async () => lookAtPlatform(row, config)] as const),
@@ -168,21 +179,18 @@ async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Prom
   return [{ what: "fingerprints", state: "wrong", detail, todo }];
 }
 
-/** Asks each model for one word. */
-export async function lookAtModels(config: Pick<Config, "llm" | "agents">): Promise<readonly Finding[]> {
-  await using models = await openModels(config.llm);
-  if (models.isOffline) {
-    const todo = "set OPENAI_API_KEY, or llm.base_url, or run an Ollama with a model";
-    return [
-      { what: "model", state: "unsure", detail: "none: answers come from the built-in stand-in", todo },
-    ];
-  }
-  const names = new Map(
-    config.agents.flatMap((agent) => modelsOf(agent).map((name) => [name, agent] as const)),
-  );
-  return await Promise.all(
-    Array.from(names, async ([name, agent]) => lookAtModel(models, name, agent, config.llm.servers)),
-  );
+/** Has each model do what its agents will want of it, unless nobody wants to pay for that. */
+async function lookAtWork(
+  io: Io,
+  config: Config,
+  { models = true, window = false }: DoctorOptions,
+): Promise<readonly Finding[]> {
+  if (!models) return [{ what: "models", state: "off", detail: "not asked: --no-models" }];
+  // What a daemon has learned of them is known where the database can be read.
+  const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  await using opened = await opening.catch(() => null);
+  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
+  return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
 }
 
 /** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
@@ -216,42 +224,4 @@ async function vectorProgress(io: Io, config: Config, model: string): Promise<st
   await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
   const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
   return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
-}
-
-function modelsOf(agent: AgentConfig): string[] {
-  return [agent.model, agent.compactorModel, ...agent.fallbacks];
-}
-
-/** Asks for one word. */
-async function lookAtModel(
-  models: Models,
-  configured: string,
-  agent: AgentConfig,
-  servers: Config["llm"]["servers"],
-): Promise<Finding> {
-  const what = `model ${configured}`;
-  try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const model = await models.resolve(configured, signal);
-    const startedAt = performance.now();
-    await models.model.answer(
-      {
-        model,
-        messages: [{ role: "user", text: "ping" }],
-        tools: [],
-        toolChoice: "auto",
-        maxOutputTokens: 16,
-        temperature: undefined,
-      },
-      { signal },
-    );
-    const ms = Math.round(performance.now() - startedAt);
-    const window = models.windowOf(model, configured === agent.model ? agent.contextWindow : 0);
-    return { what, state: "ok", detail: `${model} answers (${ms} ms), with a window of ${window} tokens` };
-  } catch (error) {
-    const server = serverOf(configured, servers);
-    const where = server === undefined ? "llm.base_url, OPENAI_API_KEY" : `[llm.servers.${server.name}]`;
-    const todo = `see ${where} and the name of the model`;
-    return { what, state: "wrong", detail: errorMessage(error), todo };
-  }
 }

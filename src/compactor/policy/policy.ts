@@ -5,6 +5,7 @@ import { type JobPlan, MAX_AHEAD, MAX_LIVE_SUMMARIES, type Tier } from "../../co
 import type { Entry } from "../../core/entry.ts";
 import { type History, isCounted, rawFrom, writtenTo } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
+import type { CacheTerms } from "../../llm/caches/terms.ts";
 import {
   hasMerge,
   isCrowded,
@@ -16,6 +17,7 @@ import {
   type SummariesState,
 } from "./merge.ts";
 import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
+import { landsNow } from "./landing.ts";
 
 /** What the compactor knows of a channel when it decides. */
 export interface CompactionState extends SummariesState {
@@ -55,6 +57,16 @@ export interface CompactionState extends SummariesState {
   readonly cutShort: Tier | null;
   /** Redos and background work wait: the summariser is away or was just refused. */
   readonly isResting: boolean;
+  /** Left out: nothing is known of a cache, and what waits lands as soon as the tier is reached. */
+  readonly cache?: CacheState;
+}
+
+export interface CacheState {
+  readonly terms: CacheTerms;
+  /** Estimated tokens with which a request begins whatever lands. */
+  readonly sharedTokens: number;
+  /** Estimated tokens that a turn adds. */
+  readonly turnTokens: number;
 }
 
 /**
@@ -133,7 +145,21 @@ function isBackgroundDue(state: CompactionState, lead = 0): boolean {
 
 /** What is written ahead lands once it is enough for the tier, or nothing can be added to it. */
 function landWritten(state: CompactionState): Decision {
-  return isBackgroundDue(state) && hasWritten(state.history) ? LAND : IDLE;
+  return isBackgroundDue(state) && hasWritten(state.history) ? landCheaply(state) : IDLE;
+}
+
+/** By room there is no hurry yet: it lands when that costs less than to wait. */
+function landCheaply(state: CompactionState): Decision {
+  const { cache, tokens, tokenBudgetAt, rules } = state;
+  if (cache === undefined) return LAND;
+  const landing = {
+    before: tokens,
+    after: tokensOnceLanded(state),
+    shared: cache.sharedTokens,
+    perTurn: cache.turnTokens,
+    room: tokenBudgetAt(rules.aggressiveThreshold) - tokens,
+  };
+  return landsNow(landing, cache.terms) ? LAND : IDLE;
 }
 
 /** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
@@ -212,11 +238,11 @@ function background(state: CompactionState): Decision {
   if (!isBackgroundDue(state)) return IDLE;
   const more = state.rules.writeAhead ? writeMore(state, tokensOnceLanded(state)) : IDLE;
   if (more.kind === "job") return more;
-  return hasWritten(state.history) ? LAND : planLeaf(state, "background");
+  return hasWritten(state.history) ? landCheaply(state) : planLeaf(state, "background");
 }
 
-/** Estimated tokens of the request once what is written ahead has landed. */
-function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
+/** Estimated tokens of the request once what is written ahead has landed. Pure. */
+export function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
   const to = writtenTo(history);
   const leafs = history.ahead.filter(({ kind, toSeq }) => kind === "leaf" && toSeq <= to).length;
   return history.entries

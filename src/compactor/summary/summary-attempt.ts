@@ -189,7 +189,10 @@ class SummaryAttempt {
     const before = this.#made;
     const room = this.#room;
     if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
-    this.#room = Math.max(MIN_CHUNK_TOKENS, Math.min(this.#roomOf(this.#requests), Math.floor(room / 2)));
+    // What was refused may be far smaller than the room that there seemed to be.
+    const beside = windowTokens - room - (before?.reserve ?? 0);
+    const half = Math.floor(Math.min(room, (before?.estimated ?? room) - beside) / 2);
+    this.#room = Math.max(MIN_CHUNK_TOKENS, Math.min(this.#roomOf(this.#requests), half));
     this.#window = Math.min(error.window ?? Infinity, windowTokens - (room - this.#room));
     try {
       const outcome = await this.#write();

@@ -22,15 +22,15 @@ export function checkModels(
   file: CheckedFile,
   problemAt: ProblemAt,
 ): ConfigProblem[] {
-  return llm.models.flatMap(({ name, priceIn, priceOut, priceCached }) => {
+  return llm.models.flatMap(({ name, priceIn, priceOut, priceCached, writePrice }) => {
     const isOf = { price_in: priceIn !== "unknown", price_out: priceOut !== "unknown" };
-    const isCached = priceCached !== "price_in";
+    const isCached = priceCached !== "price_in" || writePrice !== "price_in";
     if (isOf.price_in === isOf.price_out && (isOf.price_in || !isCached)) return [];
     const missing = (["price_in", "price_out"] as const).filter((key) => !isOf[key]);
     if (missing.some((key) => file.isBroken(["models", name, key]))) return [];
     const fields = {
       message: `the price of this model is not whole: ${missing.join(" and ")} is missing`,
-      expected: "price_in and price_out, and price_cached where it differs from price_in",
+      expected: "price_in and price_out, and price_cached and write_price where they differ from price_in",
     };
     return [problemAt(["models", name], fields)];
   });

@@ -47,16 +47,26 @@ export const modelSchema = z
       "price_in",
       "What a million tokens of a request cost that the provider had in its cache, in dollars.",
     ),
+    write_price: option(
+      z
+        .union([dollars, z.literal("price_in")])
+        .describe(
+          `dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in" for the same as price_in`,
+        ),
+      "price_in",
+      "What a million tokens of a request cost that the provider has written to its cache, in dollars.",
+    ),
     sees_images: option(
       flag,
       true,
       "false: this model is sent no pictures, also as a fallback of an agent with sees_images = true.",
     ),
     cache_markers: startOption(
-      z.union([flag, z.literal("auto")]).describe('true, false, or "auto"'),
+      z.union([flag, z.enum(["breakpoints", "auto"])]).describe('true, false, "breakpoints" or "auto"'),
       "auto",
-      "true: requests say with cache_control how far they may be cached, as Anthropic's models want it behind a gateway such " +
-        'as LiteLLM. "auto": only for anthropic/… at OpenRouter.',
+      "true: requests say how far they may be cached, behind a gateway such as LiteLLM too: with cache_control, as Anthropic's models want it, " +
+        'or with the breakpoints of gpt-5.6 and later, where the model has such a name. "breakpoints": with these, whatever its name. ' +
+        '"auto": where the server is known to want it.',
     ),
   })
   .describe('a table, [models."NAME"]');
@@ -73,7 +83,7 @@ const API_ABOUT =
 export const apiOption = startOption(api, "auto", API_ABOUT);
 
 /** The name of one of `[llm.servers]`. */
-export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
 /** One of `[llm.servers.NAME]`. */
 const serverSchema = z

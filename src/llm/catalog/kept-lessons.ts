@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
+import type { Refused } from "../dialect.ts";
+import { notify } from "../notify.ts";
 import { type ChatServer, nameAtServer } from "../chat/chat-request.ts";
 import { type Lessons, NO_LESSONS } from "./known-windows.ts";
 import { LearnedKeeper, type LearnedModels } from "./learned-models.ts";
 import { type LearnedRefusals, RefusedFields } from "./refused-fields.ts";
 
 /** Where it is kept what is learned; default: nowhere. */
-export interface LessonKeepers {
+export interface LessonKeepers extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
   readonly learned?: LearnedModels;
   readonly refusals?: LearnedRefusals;
   /** Told what could not be kept. */
   readonly onNotKept?: (error: unknown) => void;
-  readonly onSilentCut?: Lessons["onSilentCut"];
+  /** Told once of each thing that a model has refused, and is not sent any more. */
+  readonly onRefused?: (model: string, refused: Refused) => void;
 }
 
 /** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
@@ -20,18 +23,20 @@ export function lessonKey(baseUrl: string): string {
 
 /** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
-  const { learned, refusals, onNotKept, onSilentCut } = options;
+  const { learned, refusals, onNotKept, onRefused, onSilentCut, onWindowLearned } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
   const end = async (): Promise<void> => keeper.end();
   const server = lessonKey(at.baseUrl);
   const refused = new RefusedFields((model, one) => {
+    notify(onRefused, `${at.prefix ?? ""}${model}`, one);
     if (refusals !== undefined)
       keeper.keep(`${one.field} ${one.value} of ${model}`, async () => refusals.keep(server, model, one));
   });
   const recallRefused = async (): Promise<void> => {
     for (const row of (await refusals?.load(server)) ?? []) refused.recall(row.model, row.refused);
   };
-  const kept = { refused, recallRefused, end, ...(onSilentCut !== undefined && { onSilentCut }) };
+  const told = { ...(onSilentCut && { onSilentCut }), ...(onWindowLearned && { onWindowLearned }) };
+  const kept = { refused, recallRefused, end, ...told };
   if (learned === undefined) return { ...NO_LESSONS, ...kept };
   return {
     ...kept,

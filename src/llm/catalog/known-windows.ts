@@ -40,6 +40,7 @@ export interface Lessons {
   load(): Promise<readonly LearnedModel[]>;
   keepWindow(model: string, window: LearnedWindow): void;
   keepFactor(model: string, factor: number): void;
+  readonly onWindowLearned?: (model: string, window: LearnedWindow) => void;
   /** Called once for each model whose server cuts its requests without a word. @param sent estimated tokens of one */
   readonly onSilentCut?: (model: string, window: number, sent: number) => void;
   readonly now: () => Date;
@@ -136,6 +137,7 @@ export abstract class KnownWindows {
     };
     this.#refused.set(model, window);
     this.#lessons.keepWindow(model, window);
+    notify(this.#lessons.onWindowLearned, model, window);
   }
 
   evidenceOf(model: string): WindowEvidence {
@@ -176,8 +178,9 @@ export abstract class KnownWindows {
       return;
     }
     // A count that stands still may be a cut: it says nothing of what a token is worth.
-    if (before?.reported === usage.promptTokens && estimated > before.estimated) return;
-    this.learnFactor(model, { estimated, reported: usage.promptTokens });
+    const mayBeCut = before?.reported === usage.promptTokens && estimated > before.estimated;
+    if (request.teachesFactor && !mayBeCut)
+      this.learnFactor(model, { estimated, reported: usage.promptTokens });
   }
 
   #learnCut(model: string, window: number, sent: number): void {

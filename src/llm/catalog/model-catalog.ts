@@ -124,10 +124,18 @@ export function knownWindow(model: string): number | undefined {
  * providers' own pages, read on 2026-11-24: developers.openai.com/api/docs/models/NAME,
  * platform.claude.com/docs/en/about-claude/pricing and …/models/NAME/overview. A model whose price another page
  * contradicts is left out. OpenAI takes twice as much for the input, and half as much again for the output, of requests
- * of more than 272,000 tokens; what is said here is what shorter ones cost.
+ * of more than 272,000 tokens, Anthropic five times as much for those of claude-haiku-5-5 of more than 100,000; what is said here is what
+ * shorter ones cost.
  */
 const PRICES: readonly (readonly [name: string, input: number, cached: number, output: number])[] = [
+  ["gpt-6.2-sol", 2, 0.1, 10],
+  ["gpt-6.1-sol", 2, 0.1, 10],
+  ["gpt-6.1-terra", 1, 0.05, 5],
+  ["gpt-6-astra", 10, 1, 50],
+  ["gpt-6-sol", 2, 0.2, 10],
   ["gpt-6-luna", 0.1, 0.01, 0.5],
+  ["gpt-5.6-sol", 5, 0.5, 30],
+  ["gpt-5.6-terra", 2, 0.2, 12],
   ["gpt-5.6-luna", 0.2, 0.02, 1.2],
   ["claude-fable-5-1", 10, 0.25, 50],
   ["claude-fable-5", 10, 1, 50],
@@ -137,8 +145,13 @@ const PRICES: readonly (readonly [name: string, input: number, cached: number, o
   ["claude-opus-4-7", 5, 0.5, 25],
   ["claude-opus-4-6", 5, 0.5, 25],
   ["claude-opus-4-5", 5, 0.5, 25],
+  ["claude-sonnet-5-5", 2, 0.1, 10],
   ["claude-sonnet-5", 2, 0.2, 10],
+  ["claude-haiku-5-5", 0.1, 0.01, 0.5],
 ];
+
+/** What each of them takes for a token that it writes to its cache, of the price of input; Anthropic takes 2 for one that lives an hour. */
+const WRITE_RATE = 1.25;
 
 /** Where these prices hold: at the providers, and at OpenRouter, which passes them on (its FAQ, read on 2026-11-24). */
 const PRICED_HOSTS = /(?:^|\.)(?:api\.openai\.com|api\.anthropic\.com|openrouter\.ai)$/;
@@ -152,7 +165,9 @@ export function knownPrice(hostname: string, model: string): ModelPrice | undefi
   if (!PRICED_HOSTS.test(hostname)) return undefined;
   const name = plainName(model).replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, "");
   const row = PRICES.find(([known]) => known === name);
-  return row && { input: row[1], cached: row[2], output: row[3] };
+  if (row === undefined) return undefined;
+  const [, input, cached, output] = row;
+  return { input, cached, write: input * WRITE_RATE, output };
 }
 
 /**

@@ -31,6 +31,7 @@ const pricing = z
     prompt: perToken,
     completion: perToken,
     input_cache_read: perToken.nullish().catch(undefined),
+    input_cache_write: perToken.nullish().catch(undefined),
   })
   .nullish()
   .catch(undefined);
@@ -105,13 +106,14 @@ function tableOf({ table = "llm" }: ChatServer): string {
 
 function priceIn(listed: z.output<typeof pricing>): ModelPrice | undefined {
   if (listed === null || listed === undefined) return undefined;
-  const { prompt, completion, input_cache_read: cached } = listed;
+  const { prompt, completion, input_cache_read: cached, input_cache_write: write } = listed;
   // The product of two binary fractions has a tail that nobody listed.
   const perMillion = (dollars: number): number => Number((dollars * 1_000_000).toPrecision(12));
   return {
     input: perMillion(prompt),
     output: perMillion(completion),
     cached: perMillion(cached ?? prompt),
+    write: perMillion(write ?? prompt),
   };
 }
 

@@ -89,8 +89,8 @@ export class OllamaWindows {
   /** Finds out whether the server is one. Never throws. */
   async look(signal: AbortSignal): Promise<void> {
     if (this.#isThere !== undefined || this.#rests("")) return;
-    const within = AbortSignal.any([signal, abortedAfter(PROBE_MS)]);
-    const ask = async (path: string): Promise<unknown> => json(`${this.#origin}/api/${path}`, {}, within);
+    const patience = within(PROBE_MS, signal);
+    const ask = async (path: string): Promise<unknown> => json(`${this.#origin}/api/${path}`, {}, patience);
     const answers = await Promise.all([ask("tags"), ask("version")]);
     const [listed, told] = answers;
     // Others have a version as well.
@@ -100,7 +100,7 @@ export class OllamaWindows {
     // A server that is down may be one. One that takes the question and is silent would delay a turn again and again.
     else if (
       answers.every((answer) => answer === NO_ANSWER) &&
-      (!within.aborted || signal.aborted || ++this.#late < MOST_LATE)
+      (!patience.aborted || signal.aborted || ++this.#late < MOST_LATE)
     )
       this.#rest("");
     else this.#isThere = false;

@@ -33,6 +33,8 @@ export interface SentSize {
   readonly estimated: number;
   /** What they count is the provider's secret. */
   readonly hasImages: boolean;
+  /** What it counts tells what a token of our estimates is worth. */
+  readonly teachesFactor: boolean;
 }
 
 /** An answered request, as its server has counted it. */
@@ -55,7 +57,7 @@ const LEAST_READING = 1024;
  * @returns null: nothing, for it leaves out what was cached, or counts pictures
  */
 export function readingOf(
-  { estimated, hasImages }: SentSize,
+  { estimated, hasImages }: Pick<SentSize, "estimated" | "hasImages">,
   usage: TokenUsage | undefined,
   factor: number,
 ): Reading | null {
@@ -69,21 +71,19 @@ export function readingOf(
 
 /**
  * The window to which a server cuts requests without a word, as Ollama does: its counts stand still while requests grow. Three equal
- * counts of requests that grow are no chance; two are none either where the number is as round as a window, and far below the estimate.
- * Counts that are only near each other are no proof: a server that leaves out what it had cached counts like that.
+ * counts of requests that grow are no chance; nor are three of any that differ, where the number is as round as a window and far below
+ * the estimates. Counts that are only near each other are no proof: a server that leaves out what it had cached counts like that.
  * @param readings the newest last
  * @param most the largest count that was reported so far
  * @returns tokens; null: no cut
  */
 export function silentCut(readings: readonly Reading[], factor: number, most: number): number | null {
-  const [last, before, beforeThat] = [readings.at(-1), readings.at(-2), readings.at(-3)];
-  if (last === undefined || before === undefined || last.reported < most) return null;
-  if (last.reported !== before.reported || last.estimated === before.estimated) return null;
-  const least = Math.min(last.estimated, before.estimated);
-  const isFarBelow = last.reported % ROUND === 0 && last.reported < least * factor * SHORT;
-  const hasGrownTwice =
-    beforeThat?.reported === last.reported &&
-    last.estimated > before.estimated &&
-    before.estimated > beforeThat.estimated;
-  return isFarBelow || hasGrownTwice ? last.reported : null;
+  const [first, second, last] = readings.slice(-READINGS);
+  if (first === undefined || second === undefined || last === undefined || last.reported < most) return null;
+  const { reported } = last;
+  if (first.reported !== reported || second.reported !== reported) return null;
+  const sizes = [first, second, last].map(({ estimated }) => estimated);
+  const isFarBelow = reported % ROUND === 0 && reported < Math.min(...sizes) * factor * SHORT;
+  const haveGrown = first.estimated < second.estimated && second.estimated < last.estimated;
+  return haveGrown || (isFarBelow && new Set(sizes).size === READINGS) ? reported : null;
 }

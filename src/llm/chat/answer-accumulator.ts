@@ -138,8 +138,13 @@ export class AnswerAccumulator {
   }
 
   #append(chunk: ChatChunk): Visible {
-    const { text: piece, restarts } = this.#newText.push(chunk.text, chunk.isMessage);
-    this.#received += piece.length;
+    const { text: piece, restarts } = this.#newText.push(
+      chunk.text,
+      chunk.isMessage,
+      chunk.finish !== undefined,
+    );
+    // A server may repeat the same for ever.
+    this.#received += Math.max(piece.length, chunk.text === "" ? 0 : 1);
     if (restarts) this.#thinking = new ThinkingFilter();
     const { text, voided: isThinking } = this.#thinking.push(piece);
     const voided = isThinking || restarts;
@@ -169,9 +174,12 @@ export class AnswerAccumulator {
 /** @returns undefined if the server sent none that says anything */
 export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
   if (typeof usage?.prompt_tokens !== "number") return undefined;
+  const details = usage.prompt_tokens_details;
   return {
     promptTokens: usage.prompt_tokens,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+    cachedTokens: details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+    writtenTokens:
+      details?.cache_write_tokens ?? details?.cache_creation_tokens ?? usage.cache_creation_input_tokens ?? 0,
     completionTokens: usage.completion_tokens ?? 0,
   };
 }

@@ -43,7 +43,8 @@ export class CallAccumulator {
     if (piece.id === "" && piece.index !== undefined) call.index = piece.index;
     call.name = this.#joinedName(call, piece.name) ?? call.name;
     call.json = joinedJson(call.json, piece.json);
-    this.#length += Math.max(0, call.json.length + call.name.length - length);
+    // A server may repeat the same for ever.
+    this.#length += Math.max(1, call.json.length + call.name.length - length);
   }
 
   /** Calls that came in pieces, once more as a whole. */
@@ -144,13 +145,16 @@ function continues({ json }: OpenCall, piece: CallPiece): boolean {
 
 /** Some servers begin with `{}`, and some send all arguments so far each time: a piece cannot begin as its call does. */
 function joinedJson(before: string, piece: string): string {
-  if (piece === "" || isRepeated(before, piece)) return before;
-  const isReplaced = before.trim() === "{}" || (before.length >= 2 && piece.startsWith(before));
+  if (piece === before || isRepeated(before, piece)) return before;
+  const isReplaced =
+    /^\s?\{\}\s?$/.test(before) ||
+    (before.length >= 2 && piece.length > before.length && piece.startsWith(before));
   return isReplaced ? piece : before + piece;
 }
 
 function isRepeated(json: string, piece: string): boolean {
-  return piece.trim() === json.trim() && isWhole(json);
+  // Mostly a piece is much shorter.
+  return piece.length * 2 >= json.length && piece.trim() === json.trim() && isWhole(json);
 }
 
 function isWhole(json: string): boolean {

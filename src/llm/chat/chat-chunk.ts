@@ -46,9 +46,15 @@ export const reportedUsage = z
   .object({
     prompt_tokens: count,
     completion_tokens: count,
-    prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(undefined),
+    prompt_tokens_details: z
+      // The second name is LiteLLM's.
+      .object({ cached_tokens: count, cache_write_tokens: count, cache_creation_tokens: count })
+      .nullish()
+      .catch(undefined),
     // DeepSeek's name for cached tokens.
     prompt_cache_hit_tokens: count,
+    // Anthropic's name for written tokens, as gateways hand it on.
+    cache_creation_input_tokens: count,
   })
   .nullish()
   .catch(undefined);
@@ -73,7 +79,10 @@ export function readChunk(event: unknown): ChatChunk {
     isAlive: isFilled(delta),
     isMessage,
     isCompletion: Array.isArray(listed) || isMessage || isFields(choice["delta"]),
-    finish: finishOf(choice["finish_reason"] ?? choice["finishReason"]),
+    // Ollama's own API has `done`.
+    finish:
+      finishOf(choice["finish_reason"] ?? choice["finishReason"]) ??
+      finishOf(fields["done"] === true ? (fields["done_reason"] ?? true) : undefined),
     usage: fields["usage"] == null ? undefined : reportedUsage.parse(fields["usage"]),
   };
 }
@@ -122,7 +131,7 @@ function indexOf(value: unknown): number | undefined {
 const LENGTH = /^(?:length|max_?tokens|max_output_tokens|model_length|max_length)$/;
 /** OpenAI, Gemini, Zhipu, Anthropic through gateways. */
 const FILTERED =
-  /^(?:content_?filter(?:ed)?|safety|recitation|prohibited_content|blocklist|spii|sensitive|refusal)$/;
+  /^content_?filter|^(?:safety|recitation|prohibited_content|blocklist|spii|sensitive|refusal)$/;
 /** OpenRouter, Zhipu, DeepSeek, SGLang, Gemini. */
 const BROKEN_OFF =
   /^(?:error|network_error|insufficient_system_resource|abort(?:ed)?|cancell?ed|malformed_function_call)$/;

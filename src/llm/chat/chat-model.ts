@@ -14,13 +14,13 @@ import { whenSent } from "../http/node-fetch.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
+  areNamedApart,
   describeRefused,
   type Dialect,
   dialectFor,
   lessonsOf,
   type Refusal,
   type Refused,
-  refusesTools,
 } from "../dialect.ts";
 import { ModelError } from "../model.ts";
 import type { AttemptProgress } from "../http/model-failure.ts";
@@ -28,11 +28,14 @@ import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, Toke
 import { messagesWire } from "../messages/messages-wire.ts";
 import { responsesWire } from "../responses/responses-wire.ts";
 import type { Wire, WireReader } from "../wire.ts";
+import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
 /** Corrections per call; a dialect has fewer things to correct. */
 const MAX_CORRECTIONS = 12;
+/** Characters of a refusal in which names of fields are looked for. */
+const READ_WORDS = 4000;
 
 /**
  * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
@@ -53,13 +56,18 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
         const dialect = dialectFor(base, known);
         const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
         const wire = wires[dialect.api];
-        const body = withoutFields(wire.body(sent, dialect), dialect.without);
+        const body = withoutFields(
+          wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
+          dialect.without,
+        );
         try {
           const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
           refused.learn(name, tried);
           return answer;
         } catch (error) {
           const failure = classifyFailure(error, request, new Date());
+          // Whoever refuses the size has taken the form.
+          if (failure.kind === "context_length") refused.learn(name, tried);
           const refusal = refusalIn(failure);
           if (refusal === undefined) throw failure;
           const limit = outputLimitOf(request, dialect);
@@ -68,7 +76,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           const lessons = lessonsOf(refusal, { base, known, fields, limit, hasResults, mayChangeApi });
           if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
           // Words alone are believed after an answer: they may quote what a person wrote about such a field.
-          if (refusal.param !== "") refused.learn(name, lessons);
+          if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
           tried.push(...lessons);
         }
       }
@@ -106,22 +114,38 @@ function withoutFields(body: object, fields: readonly string[]): object {
 
 /** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
 function refusalIn(failure: ModelError): Refusal | undefined {
-  const { kind, status } = failure;
+  const { kind, reason, status } = failure;
+  if (kind !== "rejected") return undefined;
   let cause: unknown = failure.cause;
   while (cause instanceof ModelError) cause = cause.cause;
   if (!(cause instanceof APIError)) return undefined;
-  const { message } = refusedBody.safeParse(cause.error).data ?? {};
+  const { message, metadata } = refusedBody.safeParse(cause.error).data ?? {};
   const words = message ?? cause.message.replace(/^\d{3} /, "");
-  if (kind !== "rejected" && !(kind === "unavailable" && refusesTools(words))) return undefined;
   const { code, type, param } = cause;
-  return { status: status ?? null, code: code ?? "", type: type ?? "", param: param ?? "", words };
+  return {
+    reason,
+    status: status ?? null,
+    code: wordOf(code) === String(status) ? "" : wordOf(code),
+    type: wordOf(type),
+    param: wordOf(param),
+    // What OpenRouter was told by the server behind it.
+    words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
+  };
 }
 
-const refusedBody = z.object({ message: z.string() });
+const refusedBody = z.object({
+  message: z.string(),
+  metadata: z.object({ raw: z.string() }).optional().catch(undefined),
+});
+
+/** Some servers have numbers there. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
 
 /** A refusal, with what was tried before it. */
 function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
-  if (failure.kind !== "rejected" || tried.length === 0) return failure;
+  if (tried.length === 0) return failure;
   const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
   return failure.withMessage(failure.message, brief);
 }

@@ -5,8 +5,10 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 
-import { contentParts, imagesOf, type TextPart } from "../../core/canonical.ts";
-import type { ModelImage, ModelMessage, TextEnd } from "../../core/context.ts";
+import { imagesOf } from "../../core/canonical.ts";
+import type { ModelImage, ModelMessage } from "../../core/context.ts";
+import { type CacheMarks, cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { Api, Dialect, Effort } from "../dialect.ts";
@@ -33,8 +35,8 @@ export interface ChatServer {
   readonly isAnthropic?: boolean;
   /** It knows `prompt_cache_key`. */
   readonly takesCacheKey: boolean;
-  /** It takes `cache_control` for this model; undefined: for none. */
-  readonly takesCacheMarkers?: (model: string) => boolean;
+  /** How it caches this model's requests; undefined: no request is marked. */
+  readonly cacheRule?: (model: string, api: Api) => CacheRule;
   readonly timeouts: ModelTimeouts;
 }
 
@@ -59,6 +61,7 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
   const isThinking = isOpenAi && REASONING.test(model);
   const own = isAnthropic ? "messages" : isOpenAi && ON_RESPONSES.test(model) ? "responses" : "chat";
   const api = wanted === "auto" ? own : wanted;
+  const marks = server.cacheRule?.(model, api).marks ?? "none";
   return {
     api,
     outputLimit: isOpenAi ? "max_completion_tokens" : "max_tokens",
@@ -66,8 +69,9 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
     takesStreamOptions: true,
     takesTemperature: !(isThinking && api === "responses"),
     takesTools: true,
-    takesCacheKey: server.takesCacheKey,
-    takesCacheMarkers: server.takesCacheMarkers?.(model) ?? false,
+    // Breakpoints are matched reliably only under a key (OpenAI's guide to prompt caching, read in November 2026).
+    takesCacheKey: server.takesCacheKey || marks === "breakpoints",
+    takesCacheMarkers: marks !== "none",
     takesUserBehindTool: true,
     takesToolRole: true,
     takesSystemRole: true,
@@ -76,10 +80,7 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
   };
 }
 
-type DialectServer = Pick<
-  ChatServer,
-  "isOpenAi" | "isAnthropic" | "api" | "takesCacheKey" | "takesCacheMarkers"
->;
+type DialectServer = Pick<ChatServer, "isOpenAi" | "isAnthropic" | "api" | "takesCacheKey" | "cacheRule">;
 
 function effortFor(model: string, api: Api, isThinking: boolean): Effort | undefined {
   if (!isThinking) return undefined;
@@ -91,13 +92,15 @@ function effortFor(model: string, api: Api, isThinking: boolean): Effort | undef
 export function chatRequestBody(
   request: ModelRequest,
   dialect: Dialect,
+  rule?: CacheRule,
 ): ChatCompletionCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedEnds(request) : NOTHING_MARKED;
+  const marks = chatMarks(request, dialect.takesCacheMarkers ? rule : undefined);
   return {
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
-      const param = messageParam(message, marked.get(place));
+      const ends = marks.ends.filter((end) => end.message === place);
+      const param = messageParam(message, ends, marks.ofPart);
       const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
@@ -107,6 +110,7 @@ export function chatRequestBody(
     ...(dialect.takesTemperature &&
       request.temperature !== undefined && { temperature: request.temperature }),
     ...(dialect.takesCacheKey && request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...marks.ofRequest,
     ...(dialect.reasoning !== undefined && { reasoning_effort: dialect.reasoning }),
     ...(hasTools && {
       tools: request.tools.map(({ name, description, parameters }) => ({
@@ -129,52 +133,27 @@ export function outputLimitOf(
 /** Says nothing; some servers refuse an empty text. */
 const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
 
+/** LiteLLM hands on a result's parts as they are, where Anthropic refuses the mark: OpenAI alone takes one there. */
+function chatMarks(request: ModelRequest, rule: CacheRule | undefined): CacheMarks {
+  return cacheMarks(request, rule, rule?.marks === "breakpoints");
+}
+
 /**
- * By message, where in its text a marker stands: at each stable end, or where there can be none, at the last place before it.
- * Anthropic takes four in a request, and looks for what it has cached up to 20 blocks before each; a prefix of less than 512 to
- * 4,096 tokens, by model, is cached nowhere and no error (Anthropic's and LiteLLM's guides to prompt caching, read in November 2026).
+ * @param ends where its text is split into parts
+ * @param fields of a part that is marked
  */
-export function markedEnds({
-  messages,
-  stableEnds = [],
-}: ModelRequest): ReadonlyMap<number, ReadonlySet<number>> {
-  const marked = new Map<number, Set<number>>();
-  for (const end of stableEnds.slice(-MAX_MARKERS)) {
-    const place = markablePlace(messages, end);
-    if (place !== null) marked.set(place.message, (marked.get(place.message) ?? new Set()).add(place.length));
-  }
-  return marked;
-}
-
-const NOTHING_MARKED: ReadonlyMap<number, ReadonlySet<number>> = new Map();
-/** One less than there may be: some gateways set one of their own. */
-const MAX_MARKERS = 3;
-
-/** LiteLLM hands on a tool's parts as they are, where Anthropic refuses the marker; and an empty text takes none. */
-function markablePlace(messages: readonly ModelMessage[], { message, length }: TextEnd): TextEnd | null {
-  for (let index = Math.min(message, messages.length - 1); index >= 0; index--) {
-    const { role = "tool", text = "" } = messages[index] ?? {};
-    const end = Math.min(index < message ? Infinity : length, text.length);
-    if ((role === "system" || role === "user") && text.slice(0, end).trim() !== "")
-      return { message: index, length: end };
-  }
-  return null;
-}
-
-/** @param marked UTF-16 units of its text at which a marker stands */
 function messageParam(
   message: ModelMessage,
-  marked: ReadonlySet<number> = new Set(),
+  ends: readonly PartEnd[],
+  fields: object,
 ): ChatCompletionMessageParam {
   switch (message.role) {
-    case "system": {
-      const texts = contentParts(message, marked).flatMap((part) => ("image" in part ? [] : textParam(part)));
-      return { role: "system", content: marked.size === 0 ? message.text : texts };
-    }
+    case "system":
+      return { role: "system", content: textContent(message, ends, fields) };
     case "user":
-      return { role: "user", content: userContent(message, marked) };
+      return { role: "user", content: userContent(message, ends, fields) };
     case "tool":
-      return { role: "tool", tool_call_id: message.callId, content: message.text };
+      return { role: "tool", tool_call_id: message.callId, content: textContent(message, ends, fields) };
     case "assistant":
       return {
         role: "assistant",
@@ -189,16 +168,26 @@ function messageParam(
 
 function userContent(
   message: ModelMessage & { role: "user" },
-  marked: ReadonlySet<number>,
+  ends: readonly PartEnd[],
+  fields: object,
 ): string | ChatCompletionContentPart[] {
-  if (marked.size === 0 && imagesOf(message).length === 0) return message.text;
-  return contentParts(message, marked).map((part) =>
-    "image" in part ? imageParam(part.image) : textParam(part),
+  if (imagesOf(message).length === 0) return textContent(message, ends, fields);
+  return markedParts(message, ends).map((part) =>
+    "image" in part ? imageParam(part.image) : textParam(part, fields),
   );
 }
 
-function textParam({ text, isEnd }: TextPart): ChatCompletionContentPartText {
-  return { type: "text", text, ...(isEnd && { cache_control: { type: "ephemeral" } }) };
+function textContent(
+  message: ModelMessage,
+  ends: readonly PartEnd[],
+  fields: object,
+): string | ChatCompletionContentPartText[] {
+  if (ends.length === 0) return message.text;
+  return markedParts(message, ends).flatMap((part) => ("image" in part ? [] : textParam(part, fields)));
+}
+
+function textParam({ text, isMarked }: MarkedPart, fields: object): ChatCompletionContentPartText {
+  return { type: "text", text, ...(isMarked && fields) };
 }
 
 function imageParam({ type, base64 }: ModelImage): ChatCompletionContentPart {

@@ -8,7 +8,7 @@ const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
 /** OpenAI's Chat Completions, in whose words all answers are read. */
 export function chatWire(client: OpenAI): Wire {
   return {
-    body: (request, dialect) => chatRequestBody(inKnownRoles(request, dialect), dialect),
+    body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),
     // A text: the client's encoder would go over an object several times.
     post: async (body, options) =>
       client

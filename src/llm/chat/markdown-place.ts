@@ -28,9 +28,15 @@ export class MarkdownPlace {
     this.#passInLine(text.slice(from));
   }
 
-  /** In a block or a span of code. */
-  get isCode(): boolean {
-    return this.#isFenced || (this.#run === 0 ? this.#span > 0 : this.#span !== this.#run);
+  /** In a block of code. */
+  get isFenced(): boolean {
+    return this.#isFenced;
+  }
+
+  /** The backticks that would end a span of code here, if the line has them; "": none has begun. */
+  get openSpan(): string {
+    if (this.#run === 0) return "`".repeat(this.#span);
+    return this.#run === this.#span ? "" : "`".repeat(this.#span === 0 ? this.#run : this.#span);
   }
 
   /** In a line of a quotation or a table. */

@@ -10,6 +10,9 @@ const LEAST = 8;
 /** After so many texts that each begin with the one before, a server sends all so far each time. */
 const GROWTHS = 2;
 
+/** Characters of white space by which a snapshot may differ. */
+const MOST_BLANKS = 8;
+
 const NOTHING: AddedText = { text: "", restarts: false };
 
 /**
@@ -25,15 +28,20 @@ export class NewText {
   #last = "";
   #growths = 0;
 
-  /** @param isMessage it came as a message, and not as a piece of one */
-  push(text: string, isMessage: boolean): AddedText {
+  /**
+   * @param isMessage it came as a message, and not as a piece of one
+   * @param isLast its event says that the answer ends
+   */
+  push(text: string, isMessage: boolean, isLast: boolean): AddedText {
     if (text === "") return NOTHING;
     if (isMessage && this.#hasDeltas) return this.#rest(text);
     this.#hasDeltas ||= !isMessage;
-    if (this.#pieces >= 2 && this.#all.length >= LEAST && text.startsWith(this.#all)) {
-      if (text.length > this.#all.length) return this.#rest(text);
-      this.#repeated ||= text;
-      return NOTHING;
+    if (this.#all.length >= LEAST && this.#pieces >= (isLast ? 1 : 2)) {
+      if (text.length > this.#all.length && text.startsWith(this.#all)) return this.#rest(text);
+      if (this.#isRepeated(text)) {
+        this.#repeated ||= text;
+        return NOTHING;
+      }
     }
     if (this.#grows(text)) {
       this.#all = text;
@@ -50,6 +58,12 @@ export class NewText {
     this.#repeated = "";
     if (snapshot.startsWith(this.#all)) return this.#add(snapshot.slice(this.#all.length));
     return this.#all.trim() === "" ? this.#add(snapshot) : NOTHING;
+  }
+
+  /** Perhaps without the white space round it. */
+  #isRepeated(text: string): boolean {
+    const isNear = Math.abs(text.length - this.#all.length) <= MOST_BLANKS;
+    return isNear && text.trim() === this.#all.trim();
   }
 
   #add(text: string): AddedText {

@@ -83,9 +83,12 @@ export class ThinkingFilter {
 
   /** @returns the text that this piece has made visible */
   push(piece: string): Visible {
-    if (this.#state === "visible" && this.#held === "" && !MARK_LETTERS.test(piece)) {
-      this.#place.pass(piece);
-      return { text: piece, voided: false };
+    if (this.#held === "" && !MARK_LETTERS.test(piece)) {
+      if (this.#state === "thinking") return { text: "", voided: false };
+      if (this.#state === "visible") {
+        this.#place.pass(piece);
+        return { text: piece, voided: false };
+      }
     }
     this.#held += piece;
     return this.#advance(false);
@@ -144,8 +147,14 @@ export class ThinkingFilter {
 
   #skip(): void {
     const closing = CLOSING.exec(this.#held);
-    if (closing === null) this.#held = this.#held.slice(-LONGEST_MARK);
-    else this.#hide("opening", closing.index + closing[0].length);
+    if (closing !== null) {
+      this.#hide("opening", closing.index + closing[0].length);
+      return;
+    }
+    // Thoughts are long: only what may begin a mark is looked at again.
+    const tail = this.#held.slice(-LONGEST_MARK);
+    const begun = tail.search(MARK_LETTERS);
+    this.#held = begun === -1 ? "" : tail.slice(begun);
   }
 
   #skipBare(): void {
@@ -168,7 +177,9 @@ export class ThinkingFilter {
         if (hidden === 0) text += this.#let(length);
         else this.#drop(hidden);
       } else if (closing === undefined) {
-        if (this.#sawThinking && !this.#place.isCode) this.#drop(length);
+        const isCode = this.#isCode(this.#held.slice(length, length + LONGEST_MARK), isEnd);
+        if (isCode === undefined) return { text, voided: false };
+        if (this.#sawThinking && !isCode) this.#drop(length);
         else text += this.#let(length);
       } else {
         const isMention = this.#isMention(mark[0], this.#held.slice(length, length + LONGEST_MARK), isEnd);
@@ -212,8 +223,9 @@ export class ThinkingFilter {
    * @returns 0: the mark is only mentioned; undefined: nobody can tell yet
    */
   #lengthOfThoughts(opening: number, isEnd: boolean): number | undefined {
-    const { isCode, isLineStart, tail } = this.#place;
-    if (isCode) return 0;
+    const { isLineStart, tail } = this.#place;
+    const isCode = this.#isCode(this.#held.slice(opening, opening + LONGEST_MARK), isEnd);
+    if (isCode !== false) return isCode === true ? 0 : undefined;
     if (!QUOTE_BEFORE.test(tail)) {
       const from = Math.max(opening, this.#searched);
       const closing = CLOSING.exec(this.#held.slice(from));
@@ -236,10 +248,23 @@ export class ThinkingFilter {
     return 0;
   }
 
+  /**
+   * In a block of code, or in a span of it that ends in the same line: a backtick alone is none.
+   * @returns undefined: nobody can tell yet
+   */
+  #isCode(behind: string, isEnd: boolean): boolean | undefined {
+    const { isFenced, openSpan } = this.#place;
+    if (isFenced || openSpan === "") return isFenced;
+    const [line = "", next] = behind.split("\n", 2);
+    if (line.includes(openSpan)) return true;
+    return isEnd || next !== undefined || line.length >= LONGEST_MARK ? false : undefined;
+  }
+
   /** @returns undefined: nobody can tell yet */
   #isMention(mark: string, behind: string, isEnd: boolean): boolean | undefined {
-    const { isCode, isQuotedLine, tail } = this.#place;
-    if (isCode || isQuotedLine) return true;
+    const { isQuotedLine, tail } = this.#place;
+    const isCode = this.#isCode(behind, isEnd);
+    if (isCode !== false || isQuotedLine) return isQuotedLine ? true : isCode;
     if (this.#mentioned > 0) {
       this.#mentioned--;
       return true;

@@ -153,7 +153,8 @@ const PLAIN_WORD = /^[\w.[\]/-]{1,60}$/;
 
 /** What a server has said in short, without its sentences: these may repeat what people wrote. */
 function briefOf(status: number | undefined, { code, type }: RefusalText, param: string): string {
-  const words = [type, code].filter((word) => PLAIN_WORD.test(word));
+  // Many servers repeat the status as the code.
+  const words = [type, code].filter((word) => PLAIN_WORD.test(word) && word !== String(status));
   const field = PLAIN_WORD.test(param) ? `field ${param}` : "";
   const facts = [status === undefined ? "in its stream" : `HTTP ${status}`, ...words, field];
   return [...new Set(facts)].filter((fact) => fact !== "").join(", ");

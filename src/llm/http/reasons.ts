@@ -40,7 +40,7 @@ export interface ServerSays {
 export interface Verdict {
   readonly reason: FailureReason;
   readonly kind: ModelErrorKind;
-  readonly then: Consequence;
+  readonly effect: Consequence;
 }
 
 interface Row extends Verdict {
@@ -51,7 +51,7 @@ interface Row extends Verdict {
   /** Codes and types that say it. */
   readonly codes?: RegExp;
   readonly words?: RegExp;
-  /** Words that say that it is something else. */
+  /** Words with which the others do not count. */
   readonly unless?: RegExp;
 }
 
@@ -62,6 +62,13 @@ const MAX_READ = 600;
 const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
 
 /**
+ * A refusal that speaks of a size may be one of the request's size, in words that nobody knows: whoever looks for the window must not be
+ * told that the reason is known.
+ */
+const OF_SIZE =
+  /\d{3,8} ?(?:input |prompt |total )?tokens?\b|(?:context|input|prompt|sequence) (?:length|window|size|limit)|too (?:long|large|many tokens)|token (?:count|limit)/i;
+
+/**
  * Of the rows, the first that fits holds. Codes and wordings as quoted in the documentation of the providers and in the issues of
  * their clients that the test of this table names, read in November 2026; none was tried on a live server.
  */
@@ -69,17 +76,17 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "moderation",
     kind: "rejected",
-    then: "other_model",
+    effect: "other_model",
     statuses: [400, 403, 422, 429, 451, 500, 0],
     codes:
       /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
     words:
-      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked by .{0,40}(?:content|safety) filter|敏感内容/i,
+      /content management policy|ContentPolicyViolation|content exists risk|requires moderation|input was flagged|prompt (?:was|has been) flagged|inappropriate content|DataInspectionFailed|violat\w{1,3} .{0,60}(?:usage|content|safety) polic|rejected (?:by|as a result of) (?:our|the) safety system|blocked (?:by|due to|because of|for) .{0,40}(?:content|safety|moderation)|request was flagged|敏感内容/i,
   },
   {
     reason: "rate",
     kind: "rate_limited",
-    then: "retry",
+    effect: "retry",
     statuses: [429, 0],
     // Gemini says the words of a spent quota of each minute's limit, too; "limit: 0" is a quota that the account does not have.
     words: /exceeded your current quota.{0,380}(?:retry in \d|rate-limits)/is,
@@ -88,17 +95,17 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "quota",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [402],
     codes:
-      /^(?:insufficient_(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
+      /^(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
     words:
-      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reached|exceeded) (?:its|your) .{0,30}(?:spending|usage|spend|billing) limit|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|欠费/i,
+      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key|credit) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reach|exceed)(?:ed|ing) (?:its|your|the) .{0,30}(?:spending|usage|spend|billing|credit) limit|credits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|payment required|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|额度不足|额度已用尽|欠费/i,
   },
   {
     reason: "key",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [401],
     codes: /^(?:invalid_api_key|authentication_error|invalid_authentication(?:_error)?|api_key_invalid)$/i,
     words: /api key not valid|(?:incorrect|invalid) api key|authentication fails/i,
@@ -106,7 +113,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "region",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 451],
     codes: /^unsupported_country_region_territory$/,
     words: /country, region|location is not supported|not available in your (?:country|region)/i,
@@ -114,7 +121,7 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "permission",
     kind: "unauthorized",
-    then: "tell_operator",
+    effect: "tell_operator",
     always: [403],
     statuses: [400, 404],
     codes: /^permission_(?:error|denied)$/i,
@@ -126,16 +133,16 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "tool_attempt_failed",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     statuses: [400, 422, 500, 0],
-    codes: /^(?:tool_use_failed|malformed_function_call)$/i,
+    codes: /^(?:tool_use_failed|output_parse_failed|json_validate_failed|malformed_function_call)$/i,
     words:
-      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)/i,
+      /failed to call a function|tool call validation failed|failed_generation|error parsing tool call|failed to parse (?:tool call|input at pos)|invalid tool call (?:json|syntax)|HarmonyError/i,
   },
   {
     reason: "no_tools",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: REFUSALS,
     words:
       /tools param requires|does not support (?:tools?|tool use|tool calling|function call)|support tool use|enable-auto-tool-choice|(?:tools?|tool (?:use|calling|calls?)|function[ -]?calling) (?:is|are) not (?:supported|enabled)/i,
@@ -143,42 +150,44 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "other_api",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 404, 405],
     words: /v1\/responses|v1\/messages|responses api|messages api|not a chat model|v1\/completions endpoint/i,
   },
   {
     reason: "field",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 422],
     codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
     words:
       /unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|field|name)|extra (?:inputs|fields) (?:are )?not permitted|(?:property|parameter|field) .{0,60}(?:unsupported|not supported|not permitted|not allowed)|does not support parameters|deprecated for this model/i,
+    unless: OF_SIZE,
   },
   {
     reason: "deprecated",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 404, 410],
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
-      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|shut ?down|end of life|no longer (?:supported|available|offered))\b/i,
+      /\bmodels?\b.{0,120}\b(?:deprecated|decommissioned|retired|discontinued|sunset|removed|shut ?down|end[- ]of[- ]life|no longer (?:supported|available|offered))\b/i,
+    unless: OF_SIZE,
   },
   {
     reason: "loading",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
     codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
     words:
-      /\bloading (?:the )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
+      /\bloading (?:the |a )?model|model .{0,120}(?:is (?:currently |still )?(?:being )?(?:down)?load(?:ing|ed)|is not (?:yet )?(?:ready|loaded yet)|is (?:warming|starting) up)|model (?:was |has been |is )?unloaded|still loading|warming up|cold start/i,
     unless: /failed to load|error loading|unable to load/i,
   },
   {
     reason: "cannot_load",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 404, 500, 503, 0],
     words:
       /requires more (?:system|gpu) memory|insufficient system resources|(?:failed|unable) to load model|error loading model/i,
@@ -186,39 +195,42 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "unknown_model",
     kind: "rejected",
-    then: "tell_operator",
+    effect: "tell_operator",
     statuses: [400, 403, 404, 422, 0],
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
-      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+      /\bmodels?\b.{0,120}(?:not found|(?:does|do) not exist|not exist|not available|not (?:a )?valid|is invalid|unknown|not supported by)|(?:unknown|invalid|no such|no|not found the) model\b|not a valid model|no endpoints found for|deployment .{0,60}does not exist|no models? loaded|^(?:404 )?model: [\w.-]{1,80}$/i,
+    unless: OF_SIZE,
   },
   {
     reason: "roles",
     kind: "rejected",
-    then: "correct",
+    effect: "correct",
     statuses: [400, 422, 500],
     words:
       /roles? must alternate|invalid content type|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
+    unless: OF_SIZE,
   },
   {
     reason: "overloaded",
     kind: "unavailable",
-    then: "retry",
+    effect: "retry",
     always: [503, 529],
     statuses: [429, 500, 502, 503, 0],
     codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
     words: /overloaded|(?:at|over|no|out of) capacity|high (?:demand|load|traffic)|server (?:is )?busy/i,
+    unless: OF_SIZE,
   },
   {
     reason: "rate",
     kind: "rate_limited",
-    then: "retry",
+    effect: "retry",
     always: [429],
     codes: /^rate_limit(?:_error|_exceeded|ed)?$|^too_many_requests$|^resource_exhausted$/i,
   },
 ];
 
-const WINDOW: Verdict = { reason: "window", kind: "context_length", then: "shrink" };
+const WINDOW: Verdict = { reason: "window", kind: "context_length", effect: "shrink" };
 
 /**
  * Why a server has not answered, and what happens then. Pure.
@@ -233,9 +245,9 @@ function rowOf(rows: readonly Row[], says: ServerSays): Verdict | undefined {
   const status = says.status ?? 0;
   const read = says.message.slice(0, MAX_READ);
   return rows.find(({ statuses, always, codes, words, unless }) => {
-    if (unless?.test(read) === true) return false;
     if (always?.includes(status) === true) return true;
     if (codes !== undefined && says.codes.some((code) => codes.test(code))) return true;
-    return words?.test(read) === true && statuses?.includes(status) !== false;
+    const isSaid = words?.test(read) === true && unless?.test(read) !== true;
+    return isSaid && statuses?.includes(status) !== false;
   });
 }

@@ -6,10 +6,11 @@ import type {
   TextBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 
-import { contentParts, type TextPart } from "../../core/canonical.ts";
 import type { ModelImage, ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
-import { functionName, markedEnds, outputLimitOf } from "../chat/chat-request.ts";
+import { cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
+import { functionName, outputLimitOf } from "../chat/chat-request.ts";
 import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
@@ -19,10 +20,17 @@ import { thoughtsBefore } from "../wire.ts";
  * The system's text is a field of its own; users and assistants take turns, beginning with a user; results of tools are a user's, before
  * what is said; an empty text is refused.
  */
-export function messagesBody(request: ModelRequest, dialect: Dialect): MessageCreateParamsStreaming {
+export function messagesBody(
+  request: ModelRequest,
+  dialect: Dialect,
+  rule?: CacheRule,
+): MessageCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marked = dialect.takesCacheMarkers ? markedEnds(request) : null;
-  const blocks = request.messages.map((message, place) => blocksOf(message, request, marked?.get(place)));
+  const { ends, ofPart } = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const blocks = request.messages.map((message, place) => {
+    const own = ends.filter((end) => end.message === place);
+    return blocksOf(message, request, own, ofPart);
+  });
   const system = request.messages.flatMap(({ role }, place) =>
     role === "system" ? (blocks[place] ?? []) : [],
   );
@@ -66,25 +74,38 @@ function inTurns(
   return turns;
 }
 
-/** @param marked UTF-16 units of its text at which a marker stands */
+/**
+ * @param ends where its text is split into parts
+ * @param fields of a part that is marked
+ */
 function blocksOf(
   message: ModelMessage,
   request: ModelRequest,
-  marked: Iterable<number> = [],
+  ends: readonly PartEnd[],
+  fields: object,
 ): ContentBlockParam[] {
   switch (message.role) {
     case "system":
     case "user":
-      return contentParts(message, marked).flatMap((part): ContentBlockParam[] =>
-        "image" in part ? pictureOf(part.image) : textOf(part),
+      return markedParts(message, ends).flatMap((part): ContentBlockParam[] =>
+        "image" in part ? pictureOf(part.image) : textOf(part, fields),
       );
-    case "tool":
-      return [{ type: "tool_result", tool_use_id: idOf(message.callId), content: message.text }];
+    case "tool": {
+      const isMarked = ends.some((end) => end.isMarked);
+      return [
+        {
+          type: "tool_result",
+          tool_use_id: idOf(message.callId),
+          content: message.text,
+          ...(isMarked && fields),
+        },
+      ];
+    }
     case "assistant":
       return [
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
         ...(thoughtsBefore(message.calls, request) as ContentBlockParam[]),
-        ...textOf({ text: message.text, isEnd: false }),
+        ...textOf({ text: message.text, isMarked: false }, fields),
         ...message.calls.map(({ id, name, arguments: json }): ContentBlockParam => {
           return {
             type: "tool_use",
@@ -97,9 +118,8 @@ function blocksOf(
   }
 }
 
-function textOf({ text, isEnd }: TextPart): TextBlockParam[] {
-  if (text.trim() === "") return [];
-  return [{ type: "text", text, ...(isEnd && { cache_control: { type: "ephemeral" } }) }];
+function textOf({ text, isMarked }: MarkedPart, fields: object): TextBlockParam[] {
+  return text.trim() === "" ? [] : [{ type: "text", text, ...(isMarked && fields) }];
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

@@ -28,6 +28,10 @@ export class OfflineModels extends KnownWindows implements ModelSource {
     return OFFLINE_MODEL;
   }
 
+  cacheRule(): undefined {
+    return undefined;
+  }
+
   askPrices(): Promise<void> {
     return Promise.resolve();
   }
@@ -45,6 +49,6 @@ export class OfflineModels extends KnownWindows implements ModelSource {
   }
 
   protected override believedPrice(model: string): ModelPrice | undefined {
-    return model === OFFLINE_MODEL ? { input: 0, cached: 0, output: 0 } : undefined;
+    return model === OFFLINE_MODEL ? { input: 0, cached: 0, write: 0, output: 0 } : undefined;
   }
 }

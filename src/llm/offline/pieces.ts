@@ -33,15 +33,16 @@ function linesOf(message: ModelMessage & { role: "user" }): ModelMessage[] {
 
 /** The text of a user's message, taken apart. */
 export function textPieces(text: string): string[] {
-  const pieces: string[] = [];
+  const pieces: string[][] = [];
   for (const line of text.split("\n")) {
     const open = pieces.at(-1);
-    if (open === undefined || begins(line, open)) pieces.push(line);
-    else pieces[pieces.length - 1] = `${open}\n${line}`;
+    if (open === undefined || begins(line, open[0] ?? "")) pieces.push([line]);
+    else open.push(line);
   }
-  return pieces;
+  return pieces.map((lines) => lines.join("\n"));
 }
 
+/** @param open the first line of the piece that goes on unless this line begins another */
 function begins(line: string, open: string): boolean {
   if (open.startsWith(NOW)) return false;
   if (NUMBERED.test(line)) return !NUMBERED.test(open);

@@ -1,15 +1,18 @@
 import type {
   EasyInputMessage,
   ResponseCreateParamsStreaming,
-  ResponseInputContent,
+  ResponseInputImage,
   ResponseInputItem,
+  ResponseInputText,
 } from "openai/resources/responses/responses";
 
-import { contentParts, imagesOf } from "../../core/canonical.ts";
+import { imagesOf } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
 import { functionName, outputLimitOf } from "../chat/chat-request.ts";
+import { cacheMarks, markedParts, type PartEnd } from "../caches/marks.ts";
+import type { CacheRule } from "../caches/rules.ts";
 import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
@@ -18,14 +21,26 @@ import { thoughtsBefore } from "../wire.ts";
  * The body of a streamed request to Responses (OpenAI's API reference, and the types of `openai` 7.55, read in November 2026). Nothing is
  * stored at the provider; what the model thinks before its calls comes back encrypted, and is sent again with them.
  */
-export function responsesBody(request: ModelRequest, dialect: Dialect): ResponseCreateParamsStreaming {
+export function responsesBody(
+  request: ModelRequest,
+  dialect: Dialect,
+  rule?: CacheRule,
+): ResponseCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
   const [first, ...rest] = request.messages;
-  const isLed = first?.role === "system";
+  const marks = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const partsOf = (place: number): Parted => {
+    return { ends: marks.ends.filter(({ message }) => message === place), fields: marks.ofPart };
+  };
+  // Instructions take no mark.
+  const isLed = first?.role === "system" && partsOf(0).ends.length === 0;
   return {
     model: request.model,
     ...(isLed && { instructions: first.text }),
-    input: (isLed ? rest : request.messages).flatMap((message) => itemsOf(message, request)),
+    input: (isLed ? rest : request.messages).flatMap((message, index) =>
+      itemsOf(message, request, partsOf(isLed ? index + 1 : index)),
+    ),
+    ...marks.ofRequest,
     stream: true,
     store: false,
     include: ["reasoning.encrypted_content"],
@@ -47,14 +62,23 @@ export function responsesBody(request: ModelRequest, dialect: Dialect): Response
   };
 }
 
-function itemsOf(message: ModelMessage, request: ModelRequest): readonly ResponseInputItem[] {
+type Part = ResponseInputText | ResponseInputImage;
+
+interface Parted {
+  /** Where the text is split into parts. */
+  readonly ends: readonly PartEnd[];
+  /** Of a part that is marked. */
+  readonly fields: object;
+}
+
+function itemsOf(message: ModelMessage, request: ModelRequest, parted: Parted): readonly ResponseInputItem[] {
   switch (message.role) {
     case "system":
-      return [said("system", message.text)];
+      return [said("system", contentOf(message, parted))];
     case "user":
-      return [said("user", contentOf(message))];
+      return [said("user", contentOf(message, parted))];
     case "tool":
-      return [{ type: "function_call_output", call_id: message.callId, output: message.text }];
+      return [{ type: "function_call_output", call_id: message.callId, output: contentOf(message, parted) }];
     case "assistant":
       return [
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
@@ -76,10 +100,10 @@ function said(role: EasyInputMessage["role"], content: EasyInputMessage["content
   return { role, content };
 }
 
-function contentOf(message: ModelMessage & { role: "user" }): EasyInputMessage["content"] {
-  if (imagesOf(message).length === 0) return message.text;
-  return contentParts(message).map((part): ResponseInputContent => {
-    if ("text" in part) return { type: "input_text", text: part.text };
+function contentOf(message: ModelMessage, { ends, fields }: Parted): string | Part[] {
+  if (ends.length === 0 && imagesOf(message).length === 0) return message.text;
+  return markedParts(message, ends).map((part): Part => {
+    if (!("image" in part)) return { type: "input_text", text: part.text, ...(part.isMarked && fields) };
     const { type, base64 } = part.image;
     return { type: "input_image", detail: "auto", image_url: `data:${type};base64,${base64}` };
   });

@@ -2,6 +2,7 @@ import type { ReportedUsage } from "../../core/calibration.ts";
 import type { History } from "../../core/history.ts";
 import { rawFrom } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
+import { PACED_TURNS, type TurnTime } from "../../core/pace.ts";
 import { type ChannelRow, readChannel } from "./channels.ts";
 import { readEntries } from "../log/entry-rows.ts";
 import { readCoverage } from "../compaction/summaries.ts";
@@ -10,7 +11,7 @@ import { readUnderWay } from "../compaction/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { readLastUsage } from "../turns/model-calls.ts";
 import type { RunningTurn } from "../turns/turn-rows.ts";
-import { readRunningTurn } from "../turns/turns.ts";
+import { readRunningTurn, readTurnTimes } from "../turns/turns.ts";
 
 /** All that an actor needs of a channel, as of one moment. */
 export interface ChannelSnapshot {
@@ -28,6 +29,8 @@ export interface ChannelSnapshot {
   readonly lastDeletion: string | null;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
+  /** When the newest turns of its own agent began, oldest first. */
+  readonly turnTimes: readonly TurnTime[];
 }
 
 /** Loads a channel in one snapshot: the fold of its rows is the history that was in memory before any crash. */
@@ -50,6 +53,7 @@ export async function loadSnapshot(
       running,
       ...underWay,
       lastUsage: await readLastUsage(client, id),
+      turnTimes: await readTurnTimes(client, id, PACED_TURNS),
     };
   });
 }

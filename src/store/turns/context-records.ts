@@ -36,7 +36,12 @@ export interface ContextRecord {
   readonly usage: number;
   readonly pressure: Pressure;
   /** What the provider has counted; null: nothing. */
-  readonly reported: { readonly promptTokens: number; readonly cachedTokens: number } | null;
+  readonly reported: {
+    readonly promptTokens: number;
+    readonly cachedTokens: number;
+    /** Left out: an older version has kept it. */
+    readonly writtenTokens?: number;
+  } | null;
   readonly segments: readonly {
     readonly key: SegmentKey;
     readonly label: string;

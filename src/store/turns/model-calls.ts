@@ -17,6 +17,8 @@ export interface ModelCallRow {
   readonly estimatedTokens: number;
   readonly promptTokens: number | null;
   readonly cachedTokens: number | null;
+  /** Left out: of an embedding, or of a server that does not tell. */
+  readonly writtenTokens?: number | null;
   readonly completionTokens: number | null;
   /** What it has used beside that, estimated: its server has reported nothing of it. Left out: nobody has estimated it. */
   readonly assumedPromptTokens?: number;
@@ -27,7 +29,7 @@ export interface ModelCallRow {
 
 /** The columns that are given; the others have defaults. */
 const BILL_COLUMNS = `channel_id, turn_id, job_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
-  completion_tokens, assumed_prompt_tokens, assumed_completion_tokens, first_token_ms, total_ms`;
+  written_tokens, completion_tokens, assumed_prompt_tokens, assumed_completion_tokens, first_token_ms, total_ms`;
 
 /** Rows by the names of their columns. */
 export function billRecords(calls: readonly ModelCallRow[]): Record<string, unknown>[] {
@@ -41,6 +43,7 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
     estimated_tokens: call.estimatedTokens,
     prompt_tokens: call.promptTokens,
     cached_tokens: call.cachedTokens,
+    written_tokens: call.writtenTokens ?? null,
     completion_tokens: call.completionTokens,
     assumed_prompt_tokens: call.assumedPromptTokens ?? null,
     assumed_completion_tokens: call.assumedCompletionTokens ?? null,
@@ -54,6 +57,7 @@ export interface ModelCallTotals {
   readonly calls: number;
   readonly promptTokens: number;
   readonly cachedTokens: number;
+  readonly writtenTokens: number;
   readonly completionTokens: number;
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
@@ -61,7 +65,10 @@ export interface ModelCallTotals {
   readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
-export type RawSpending = Record<"calls" | "uncounted" | "prompt" | "cached" | "completion", number> & {
+export type RawSpending = Record<
+  "calls" | "uncounted" | "prompt" | "cached" | "written" | "completion",
+  number
+> & {
   model: string;
 };
 
@@ -72,6 +79,7 @@ const ASSUMED = `coalesce(assumed_prompt_tokens,
 export const SPENDING = `model, count(*) as calls,
   count(*) filter (where ${ASSUMED} > 0 or assumed_completion_tokens > 0) as uncounted,
   coalesce(sum(coalesce(prompt_tokens, 0) + ${ASSUMED}), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
+  coalesce(sum(written_tokens), 0)::bigint as written,
   coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion`;
 
 export function toSpending({
@@ -80,6 +88,7 @@ export function toSpending({
   uncounted,
   prompt,
   cached,
+  written,
   completion,
 }: RawSpending): ModelSpending {
   return {
@@ -88,6 +97,7 @@ export function toSpending({
     uncounted,
     promptTokens: prompt,
     cachedTokens: cached,
+    writtenTokens: written,
     completionTokens: completion,
   };
 }

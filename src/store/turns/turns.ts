@@ -1,6 +1,7 @@
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { agentId, type AgentId, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
+import { agentId, type AgentId, type ChannelId, type Seq, turnId, type TurnId } from "../../core/ids.ts";
+import type { TurnTime } from "../../core/pace.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
 import { toDraftRow } from "../log/draft-rows.ts";
@@ -243,4 +244,21 @@ export async function readRunningTurn(client: Queryable, channel: ChannelId): Pr
     [channel],
   );
   return row === undefined ? null : runningTurn(row);
+}
+
+/** When the newest turns of a channel's own agent began, oldest first. */
+export async function readTurnTimes(
+  client: Queryable,
+  channel: ChannelId,
+  most: number,
+): Promise<readonly TurnTime[]> {
+  const rows = await client.query<{ id: number; at: Date }>(
+    {
+      name: "turn_times",
+      text: `select id, started_at as at from turns where channel_id = $1 and agent is null
+              order by to_seq desc, id desc limit $2`,
+    },
+    [channel, most],
+  );
+  return rows.toReversed().map(({ id, at }) => ({ id: turnId(id), at: at.getTime() }));
 }

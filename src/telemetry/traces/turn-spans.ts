@@ -102,7 +102,7 @@ export class TurnSpans {
   }
 
   #asked(event: Of<"model_call">): void {
-    const { channel, model, outcome, purpose, totalMs, firstTokenMs = null } = event;
+    const { channel, model, outcome, purpose, totalMs, firstTokenMs = null, writtenTokens = null } = event;
     const turn = purpose === "turn" && event.turn != null ? this.#open.get(event.turn) : undefined;
     const failure = outcome === "answered" ? null : outcome;
     if (turn !== undefined) turn.lastFailure = failure;
@@ -116,6 +116,7 @@ export class TurnSpans {
       ...(firstTokenMs !== null && { "gen_ai.response.time_to_first_chunk": firstTokenMs / 1000 }),
       ...(event.promptTokens !== null && { "gen_ai.usage.input_tokens": event.promptTokens }),
       ...(event.cachedTokens !== null && { "gen_ai.usage.cache_read.input_tokens": event.cachedTokens }),
+      ...(writtenTokens !== null && { "gen_ai.usage.cache_creation.input_tokens": writtenTokens }),
       ...(event.completionTokens !== null && { "gen_ai.usage.output_tokens": event.completionTokens }),
     };
     this.#record(`chat ${model}`, turn, totalMs, attributes, { isCall: true, failure });

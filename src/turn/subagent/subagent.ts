@@ -7,7 +7,7 @@ import { canonical } from "../../core/canonical.ts";
 import type { ModelMessage, TextEnd } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
-import { type ModelAnswer, type ModelCallRecord, ModelError } from "../../llm/model.ts";
+import { type ModelAnswer, type ModelCallRecord, ModelError, type Thoughts } from "../../llm/model.ts";
 import type { SaveOutcome, Subagent, SubagentStep } from "../../store/turns/subagents.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -133,6 +133,9 @@ class SubagentRun {
   readonly #signal: AbortSignal;
   readonly #tools: readonly Tool[];
   readonly #steps: SubagentStep[];
+  /** What its model has thought before its calls; gone as soon as anything in the channel is edited or taken back. */
+  #thoughts: readonly Thoughts[] = [];
+  #seen: number | null = null;
 
   constructor(
     agent: Agent,
@@ -154,6 +157,8 @@ class SubagentRun {
     for (let changes = 0; changes < MOST_CHANGES;) {
       const seen = await this.#channel.look();
       if (seen === null) return;
+      if (seen !== this.#seen) this.#thoughts = [];
+      this.#seen = seen;
       const isLast = this.#steps.length >= this.#agent.config.subagents.maxSteps;
       const answer = await this.#ask(first, isLast || this.#tools.length === 0 ? "none" : "auto");
       if (this.#signal.aborted) return;
@@ -220,7 +225,9 @@ class SubagentRun {
       memories: results.flatMap(({ memories }) => memories.map(({ id }) => id)),
     };
     const outcome = await this.#channel.save(step, read, seen);
-    if (outcome === "saved") this.#steps.push(step);
+    if (outcome !== "saved") return outcome;
+    this.#steps.push(step);
+    if (answer.thoughts !== undefined) this.#thoughts = [...this.#thoughts, answer.thoughts];
     return outcome;
   }
 
@@ -284,6 +291,7 @@ class SubagentRun {
         maxOutputTokens: Math.min(agent.config.maxOutputTokens, budget.reserve),
         temperature: agent.config.temperature ?? undefined,
         cacheKey: this.#channel.cacheKey,
+        thoughts: this.#thoughts,
         stableEnds: [endOfText(messages, 0), endOfText(messages, messages.length - 1)],
       },
     };

@@ -21,7 +21,15 @@ const compactions = {
   sourceTokens: 9000,
   summaryTokens: 800,
 };
-const spent = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, peakTokens: 0, models: [] };
+const spent = {
+  calls: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  writtenTokens: 0,
+  completionTokens: 0,
+  peakTokens: 0,
+  models: [],
+};
 
 const SECRET = "sk-0123456789-abcdefghij";
 

@@ -53,6 +53,7 @@ const FULL: ChannelReport = {
     calls: 30,
     promptTokens: 120_000,
     cachedTokens: 90_000,
+    writtenTokens: 0,
     completionTokens: 4000,
     peakTokens: 7100,
     models: [],
@@ -61,6 +62,7 @@ const FULL: ChannelReport = {
       calls: 5,
       promptTokens: 20_000,
       cachedTokens: 0,
+      writtenTokens: 0,
       completionTokens: 900,
       uncounted: 0,
       cost: { dollars: 0.02, unpriced: [], uncounted: 0 },
@@ -143,7 +145,7 @@ describe("a channel's report as a card", () => {
   test("has the costs by type, the compactions, the cache, the peak and the money", () => {
     const { fields, lists } = cardOf(FULL);
     assert.deepEqual(Object.fromEntries(fields.map(({ label, value }) => [label, value])), {
-      Window: "10,000, of which 2,000 are kept for the answer",
+      Window: "10,000 (as it is configured), of which 2,000 are kept for the answer",
       "Largest request so far": "7,100 tokens",
       Log: "500 entries, 2 waiting for an answer",
       Covered: "entries 1–40",

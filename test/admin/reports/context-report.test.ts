@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { createTimeFormat } from "../../../src/text/time.ts";
 import { formatContextReport } from "../../../src/admin/reports/channel-format.ts";
 import { type ContextReport, reportContext } from "../../../src/admin/reports/context-report.ts";
 import type { ModelPrice } from "../../../src/core/cost.ts";
@@ -10,6 +11,7 @@ import { agentId, channelId } from "../../../src/core/ids.ts";
 import { defaultAgent } from "../../context/agent.ts";
 import { Conversation } from "../../context/conversation.ts";
 
+const TIME = createTimeFormat("UTC");
 const compactions = {
   committed: { background: 2, aggressive: 1, emergency: 0, forced: 0 },
   saved: { background: 8000, aggressive: 200, emergency: 0, forced: 0 },
@@ -20,11 +22,12 @@ const compactions = {
   sourceTokens: 9000,
   summaryTokens: 800,
 };
-const COUNTS = { uncounted: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const COUNTS = { uncounted: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, completionTokens: 0 };
 const spent = {
   calls: 12,
   promptTokens: 34_567,
   cachedTokens: 30_000,
+  writtenTokens: 0,
   completionTokens: 890,
   peakTokens: 9876,
   models: [
@@ -148,7 +151,7 @@ describe("the tokens of a report", () => {
 
 describe("the report as a screen", () => {
   test("has a bar with the marks, the segments and what was spent", () => {
-    const screen = formatContextReport(report(chatter(20).history));
+    const screen = formatContextReport(report(chatter(20).history), TIME);
     assert.match(screen, /^terminal:main · agent main · model some-model\n/);
     const [, bar = ""] = /^ {2}(\S{40}) {2}\d+ % of [\d,]+ usable tokens: low$/m.exec(screen) ?? [];
     assert.equal(bar.replaceAll(/[█░]/g, "").length, 3, bar);
@@ -166,13 +169,13 @@ describe("the report as a screen", () => {
   });
 
   test("says what was spent in dollars, and of which models the price is not known", () => {
-    const prices = new Map([["big", { input: 2, cached: 0.5, output: 10 }]]);
+    const prices = new Map([["big", { input: 2, cached: 0.5, write: 2, output: 10 }]]);
     const { spent: told } = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
     assert.deepEqual(told.cost, { dollars: 0.015, unpriced: ["small"], uncounted: 0 });
     assert.deepEqual(told.compactions.cost, { dollars: null, unpriced: ["small"], uncounted: 0 });
-    prices.set("small", { input: 1, cached: 1, output: 1 });
+    prices.set("small", { input: 1, cached: 1, write: 1, output: 1 });
     const whole = report(chatter(3).history, 12_000, null, (model) => prices.get(model));
-    assert.match(formatContextReport(whole), /by today's prices: \$0\.0205\n.* 890 out; \$0\.0055\n/);
+    assert.match(formatContextReport(whole, TIME), /by today's prices: \$0\.0205\n.* 890 out; \$0\.0055\n/);
   });
 
   test("says what is covered and what is omitted, and fills its bar at most", () => {
@@ -180,11 +183,11 @@ describe("the report as a screen", () => {
     const firstAt = new Date("2026-11-21T14:05:00Z");
     const lastAt = new Date("2026-11-21T15:05:00Z");
     const omission = { fromSeq: 1, toSeq: 9, count: 1234, tokens: 90_000, firstAt, lastAt };
-    const screen = formatContextReport(report({ ...history, omission, coveredTo: 3, omittedTo: 9 }));
+    const screen = formatContextReport(report({ ...history, omission, coveredTo: 3, omittedTo: 9 }), TIME);
     assert.match(screen, /█{40}/);
     assert.match(screen, /covered: entries 1–3\n/);
     const ahead = [{ kind: "leaf" as const, fromSeq: 4, toSeq: 7 }];
-    const written = formatContextReport(report({ ...history, ahead, coveredTo: 3 }));
+    const written = formatContextReport(report({ ...history, ahead, coveredTo: 3 }), TIME);
     assert.match(written, /summarised ahead: entries 4–7, until room is wanted\n/);
     assert.match(
       screen,

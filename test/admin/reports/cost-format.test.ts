@@ -32,8 +32,15 @@ test("a cost says what it does not know", () => {
 });
 
 test("what was spent is told with its cached share", () => {
-  const one = { calls: 3, uncounted: 0, promptTokens: 12_000, cachedTokens: 9000, completionTokens: 678 };
-  const price = { input: 1, cached: 0.1, output: 2 };
+  const one = {
+    calls: 3,
+    uncounted: 0,
+    promptTokens: 12_000,
+    cachedTokens: 9000,
+    writtenTokens: 0,
+    completionTokens: 678,
+  };
+  const price = { input: 1, cached: 0.1, write: 1, output: 2 };
   assert.equal(
     describeSpending([{ model: "m", ...one }], () => price),
     "3 model calls, 12,000 tokens in (9,000 cached, 75 %), 678 out; $0.0053",

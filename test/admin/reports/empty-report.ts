@@ -1,6 +1,6 @@
 import type { ChannelReport } from "../../../src/admin/reports/channel-report.ts";
 
-const NOTHING_SPENT = { calls: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const NOTHING_SPENT = { calls: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, completionTokens: 0 };
 const FREE = { dollars: null, unpriced: [], uncounted: 0 };
 /** A channel in which nothing was summarised, remembered or paid for yet. */
 export const EMPTY_REPORT: ChannelReport = {
@@ -8,6 +8,8 @@ export const EMPTY_REPORT: ChannelReport = {
   agent: "main",
   model: "some-model",
   window: 10_000,
+  windowSource: "configured",
+  windowUntil: null,
   reserve: 2000,
   usable: 8000,
   tokens: 4000,

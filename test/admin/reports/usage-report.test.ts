@@ -4,7 +4,7 @@ import { formatUsage, parseSince, reportUsage } from "../../../src/admin/reports
 import type { Usage } from "../../../src/store/turns/usage.ts";
 
 const SINCE = new Date("2026-11-14T12:00:00Z");
-const PRICES = { big: { input: 10, cached: 1, output: 50 } };
+const PRICES = { big: { input: 10, cached: 1, write: 10, output: 50 } };
 
 function used(key: string | null, model: string, tokens: number, overrides: Partial<Usage> = {}): Usage {
   return {
@@ -15,6 +15,7 @@ function used(key: string | null, model: string, tokens: number, overrides: Part
     uncounted: 0,
     promptTokens: tokens,
     cachedTokens: 0,
+    writtenTokens: 0,
     completionTokens: 0,
     ...overrides,
   };

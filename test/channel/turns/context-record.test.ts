@@ -57,7 +57,7 @@ describe("the prefixes of a channel's requests", () => {
 
 test("what was counted belongs to the last request that was sent", () => {
   const sent = new LastSent();
-  const usage = { promptTokens: 9, cachedTokens: 4, completionTokens: 1 };
+  const usage = { promptTokens: 9, cachedTokens: 4, writtenTokens: 0, completionTokens: 1 };
   const paid = { isPaid: true, receivedTokens: 0 };
   const call = {
     model: "m",

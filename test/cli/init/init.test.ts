@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { loadConfig } from "../../../src/config/load.ts";
 import { setUp } from "../../../src/cli/init/init.ts";
 import { Cancelled, type Choice, type Questions } from "../../../src/cli/init/questions.ts";
+import { useProxies } from "../../../src/network/use-proxies.ts";
 import { folderWith } from "../../config/folder.ts";
 import { startDiscordServer } from "../../support/discord/server.ts";
 import { text } from "../../support/model-behaviours.ts";
@@ -137,4 +138,27 @@ test("what could not be read any more is not written, and what is broken is told
   const asked = person("none");
   await assert.rejects(setUp(asked, { cwd, file: undefined }), /config\.toml/);
   assert.deepEqual(asked.said, []);
+});
+
+test("Anthropic is a server of its own, and its key stands in .env alone", async (t) => {
+  const cwd = folderWith(t, {});
+  // Nobody is asked over a network: the key goes nowhere before the address is known.
+  const before = process.env["HTTPS_PROXY"];
+  const answers = person("anthropic", "sk-ant-0123456789", "claude-sonnet-5", "kept", [], true);
+  process.env["HTTPS_PROXY"] = "http://127.0.0.1:9";
+  try {
+    await setUp(answers, { cwd, file: undefined });
+  } finally {
+    useProxies(null);
+    if (before === undefined) delete process.env["HTTPS_PROXY"];
+    else process.env["HTTPS_PROXY"] = before;
+  }
+  const { llm, agents } = loadConfig({ cwd, env: { ANTHROPIC_API_KEY: "sk-ant-0123456789" } });
+  assert.equal(agents[0]?.model, "claude/claude-sonnet-5");
+  assert.deepEqual(
+    llm.servers.map(({ name, baseUrl, apiKey }) => [name, baseUrl, apiKey]),
+    [["claude", "https://api.anthropic.com", "sk-ant-0123456789"]],
+  );
+  assert.match(readFileSync(path.join(cwd, ".env"), "utf8"), /^ANTHROPIC_API_KEY=sk-ant-0123456789$/m);
+  assert.doesNotMatch(readFileSync(path.join(cwd, "config.toml"), "utf8"), /sk-ant/);
 });

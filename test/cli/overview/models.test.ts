@@ -26,6 +26,10 @@ test("what was learned of a model is shown under its full name, and can be forgo
   const refused = { field: "temperature", value: "", status: 400, code: "unsupported_value" };
   await store.refusedFields.keep(other.key, "small", refused);
   await store.refusedFields.keep(other.key, "small", { ...refused, field: "api", value: "chat", code: "" });
+  const at = new Date("2026-11-20T10:00:00Z");
+  const until = new Date("2026-12-20T10:00:00Z");
+  const window = { tokens: 8192, source: "told" as const, until, configured: 0, at };
+  await store.learnedModels.keepWindow(other.key, "small", window);
   await store.learnedModels.keepFactor(other.key, "small", 1.25);
   await store.learnedModels.keepFactor(own.key, "small", 0.9);
   const known = await knownOf(store, places);
@@ -35,6 +39,7 @@ test("what was learned of a model is shown under its full name, and can be forgo
   );
   assert.deepEqual(describeKnown(known[0] ?? assert.fail()).split("\n"), [
     "fast/small",
+    "  window 8,192 tokens (told), until 2026-12-20",
     "  1.25 real tokens for each estimated one",
     "  without temperature (refused: 400 unsupported_value)",
     "  another API than chat (refused: 400)",

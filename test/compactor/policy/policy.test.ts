@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { type CompactionState, decide } from "../../../src/compactor/policy/policy.ts";
+import { type CacheState, type CompactionState, decide } from "../../../src/compactor/policy/policy.ts";
 import { type History, omit } from "../../../src/core/history.ts";
 import { Conversation } from "../../context/conversation.ts";
 import { commit, land, type Room, rawHistory, stateOf, summariesOf, told } from "../channel.ts";
@@ -317,5 +317,37 @@ describe("what is omitted", () => {
         history = commit(history, decision.plan, decision.plan.level === 3 ? 252 : 45);
     }
     assert.deepEqual(jobs, ["merge background 1-50 at 3", "land", "leaf emergency 91-100 at 1"]);
+  });
+});
+
+describe("what waits for its landing", () => {
+  const waiting: History = { ...HUNDRED, ahead: [{ kind: "leaf", fromSeq: 1, toSeq: 90 }] };
+  const cacheWith = (values: Partial<CacheState["terms"]>): Partial<CompactionState> => ({
+    cache: {
+      terms: { read: 0.1, write: 1.25, isCold: false, chance: 1, ...values },
+      sharedTokens: 0,
+      turnTokens: 10,
+    },
+  });
+  const decided = (share: number, values: Partial<CompactionState>): string =>
+    told(decide(stateOf(waiting, { ...filledTo(share), stretchTokens: 500 }, values)));
+
+  test("lands at the tier where every turn finds the cache, or nothing is known of one", () => {
+    assert.equal(decided(0.8, {}), "land");
+    assert.equal(decided(0.8, cacheWith({})), "land");
+  });
+
+  test("waits where the cache is likely to go cold, and lands once it has", () => {
+    assert.equal(decided(0.8, cacheWith({ chance: 0.1 })), "idle");
+    assert.equal(decided(0.8, { ...cacheWith({ chance: 0.1 }), isResting: true }), "idle");
+    assert.equal(decided(0.8, cacheWith({ chance: 0.1, isCold: true })), "land");
+  });
+
+  test("waits for nothing where room is wanted, entries are omitted, or a person has asked", () => {
+    const late = cacheWith({ chance: 0.1 });
+    assert.equal(decided(0.85, late), "land");
+    assert.equal(decided(0.1, { ...late, isForced: true }), "land");
+    const cut = { ...omit(HUNDRED, 95), ahead: waiting.ahead };
+    assert.equal(told(decide(stateOf(cut, { ...PLENTY, stretchTokens: 500 }, late))), "land");
   });
 });

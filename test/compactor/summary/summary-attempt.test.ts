@@ -4,7 +4,8 @@ import { suite, test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { resetBefore, stalledStream, status, text } from "../../support/model-behaviours.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
-import { type Behaviour, startModelServer } from "../../support/model-server.ts";
+import { OfflineModels } from "../../../src/llm/offline/offline-models.ts";
+import { type Behaviour, type ChatRequest, startModelServer } from "../../support/model-server.ts";
 import { said } from "../entries.ts";
 import {
   attempt,
@@ -39,6 +40,27 @@ const bad: readonly [what: string, behaviour: Behaviour, kind: string][] = [
 ];
 
 suite("a summary of a range", () => {
+  test("holds nothing of what the model has thought, streamed or not", async () => {
+    const thoughts = "The user wants a summary. zxqthought.";
+    const message = { role: "assistant", content: `${thoughts}</think>\n${GOOD}` };
+    const behaviours = [
+      text([thoughts, "</thi", `nk>${GOOD}`]),
+      text([
+        "<|channel|>analysis<|message|>",
+        thoughts,
+        `<|end|><|start|>assistant<|channel|>final<|message|>${GOOD}`,
+      ]),
+      text([`[THINK]${thoughts}`, `[/THINK]${GOOD}`]),
+      status(200, { choices: [{ message, finish_reason: "stop" }] }),
+    ];
+    await using server = await startModelServer();
+    server.reply(...behaviours);
+    for (const _ of behaviours) {
+      const { outcome } = await attempt(server, leaf());
+      assert.equal(outcome.kind === "finished" ? outcome.result.summary?.text : outcome.kind, GOOD);
+    }
+  });
+
   test("is asked for with the agent's own prompt, the background, the transcript alone, and the task", async () => {
     await using server = await startModelServer();
     server.reply(text(GOOD));
@@ -166,6 +188,62 @@ suite("a model that fails", () => {
     const { outcome } = await attempt(never, leaf());
     assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
     assert.equal(never.requests.length, 2);
+  });
+
+  /** What is learned of models, from nothing on. */
+  function learning() {
+    const models = new OfflineModels([], false);
+    return { models, evidenceOf: (model: string) => models.evidenceOf(model) };
+  }
+
+  const tooLong = status(400, { error: { message: "The sequence does not go into the cache." } });
+  const isLong = (request: ChatRequest): boolean => estimateTokens(JSON.stringify(request.messages)) > 3300;
+
+  test("for a reason that nobody knows is asked for less, and its window is learned once that is so again", async () => {
+    await using server = await startModelServer();
+    server.respond((request) =>
+      isLong(request) ? tooLong : text(transcriptOf(request) === "" ? GOOD : "A part."),
+    );
+    const { models, evidenceOf } = learning();
+    const retries = { evidenceOf, maxAttempts: 1 };
+    const first = await attempt(server, leaf(conversation(120)), { retries, evidenceOf });
+    assert.equal(first.outcome.kind, "finished");
+    assert.equal(models.windowOf("test-model", 32_768), 32_768);
+    const second = await attempt(server, leaf(conversation(125)), { retries, evidenceOf });
+    assert.equal(second.outcome.kind, "finished");
+    const { tokens, source } = models.knownWindow("test-model", 32_768);
+    assert.equal(source, "guessed");
+    assert.ok(tokens < 32_768 && tokens > 1024, `${tokens} tokens`);
+  });
+
+  test("for another reason than its length fails with that one", async () => {
+    await using server = await startModelServer();
+    server.respond(() => tooLong);
+    const { models, evidenceOf } = learning();
+    const retries = { evidenceOf, maxAttempts: 1 };
+    const { outcome } = await attempt(server, leaf(conversation(120)), { retries, evidenceOf });
+    assert.deepEqual(outcome, { kind: "unavailable", why: "rejected" });
+    assert.equal(server.requests.length, 2);
+    assert.equal(models.windowOf("test-model", 32_768), 32_768);
+  });
+
+  test("leaves what it was to write to a fallback, in pieces that fit its smaller window", async () => {
+    await using server = await startModelServer();
+    server.respond((request) =>
+      request.model === "test-model"
+        ? status(401)
+        : text(transcriptOf(request) === "" ? GOOD : "A part of it."),
+    );
+    const { models, evidenceOf } = learning();
+    const retries = { evidenceOf, maxAttempts: 1, fallbacks: ["small"] };
+    const windowOf = async (model: string): Promise<number> => (model === "small" ? 4000 : 32_768);
+    const tried = await attempt(server, leaf(conversation(120)), { retries, evidenceOf, windowOf });
+    assert.equal(tried.outcome.kind, "finished");
+    const asked = server.requests.filter(({ body }) => body.model === "small");
+    assert.ok(asked.length > 1, "in pieces");
+    for (const { body } of asked) assert.ok(estimateTokens(JSON.stringify(body.messages)) < 4000);
+    assert.equal(server.requests.length - asked.length, 1, "the first model was asked once");
+    assert.equal(models.windowOf("test-model", 32_768), 32_768);
   });
 
   const failures: readonly [string, Behaviour][] = [

@@ -8,6 +8,8 @@ export interface Arrival {
   readonly prompt: Prompt;
   /** Its agent answers in the channel of another one. */
   readonly isGuest: boolean;
+  /** Of a view for this call alone: the channel's own is compared with the next one. */
+  readonly isForOneCall: boolean;
   /** Its place among the channel's arrivals: a look at the rows may take longer than the one of the next prompt. */
   readonly order: number;
   readonly incarnation: Incarnation;

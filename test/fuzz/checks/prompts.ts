@@ -21,19 +21,23 @@ const OWN_VIEW: readonly Check[] = [
 
 const GUEST_VIEW: readonly Check[] = [["I2", checkGuestView]];
 
+/** What holds from one request to the next, and by the channel's rows. */
+const VIEW: readonly Check[] = [["I7", checkI7]];
+
 const CHECKS: readonly Check[] = [
   ["I5", checkI5],
   ["I6", checkI6],
-  ["I7", checkI7],
   ["I12", checkI12Prompt],
   ["I12", checkScope],
   ["I19", checkI19Prompt],
 ];
 
 export function checkPrompt(arrival: Arrival, ledger: Ledger): void {
-  for (const [invariant, check] of [...(arrival.isGuest ? GUEST_VIEW : OWN_VIEW), ...CHECKS]) {
+  const view = [...(arrival.isGuest ? GUEST_VIEW : OWN_VIEW), ...VIEW];
+  for (const [invariant, check] of [...(arrival.isForOneCall ? [] : view), ...CHECKS]) {
     for (const what of check(arrival, ledger)) ledger.violate(invariant, what);
   }
+  if (arrival.isForOneCall) return;
   const { prompt, order, before, at } = arrival;
   if (order < (ledger.lastPrompts.get(prompt.by)?.order ?? 0)) return;
   if (!arrival.isSole) ledger.lastPrompts.clear();

@@ -166,20 +166,21 @@ test("what a provider or the model says of a text is in the log line of its turn
     status(422, { error: { message: why, type: "invalid_request_error" } }),
     toolCalls([{ name: "skip", arguments: { reason: `Ann only told Ben that ${words}` } }]),
   );
-  const reasons: (string | null)[] = [];
+  const told: string[] = [];
   for (const id of ["refused", "skipped"]) {
     await weir.say(words, { room: "echo", id });
-    reasons.push((await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id))).reason);
+    const { reason, said = "" } = await weir.event("turn_settled", ({ inReplyTo }) => inReplyTo.includes(id));
+    told.push(`${reason}: ${said}`);
     await erase(weir, "echo", id);
   }
-  assert.match(reasons[0] ?? "", /^rejected \(test-model, HTTP 422\): .*zxqechoed/);
-  assert.match(reasons[1] ?? "", /zxqechoed/);
+  assert.match(told[0] ?? "", /^rejected \(test-model, HTTP 422, invalid_request_error\): .*zxqechoed/);
+  assert.match(told[1] ?? "", /zxqechoed/);
   assert.deepEqual(await rowsWith(open, "zxqechoed"), []);
   const rows = await open.sql(
     "select t.state, t.reason from turns t join channels c on c.id = t.channel_id where c.name = 'echo' order by t.id",
   );
   assert.deepEqual(rows, [
-    { state: "failed", reason: "rejected (test-model, HTTP 422)" },
+    { state: "failed", reason: "rejected (test-model, HTTP 422, invalid_request_error)" },
     { state: "skipped", reason: null },
   ]);
 });

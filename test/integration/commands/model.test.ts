@@ -75,7 +75,7 @@ test("it says which model answers, why, and which others may be chosen; only own
   await using weir = await start(server);
   assert.equal(await ask(weir, server, "told"), "own-model");
   const before = await typed(weir, "told", "/model");
-  assert.match(before, /^This channel is answered with own-model \(a window of 16,384 tokens\)\.\n/);
+  assert.match(before, /^This channel is answered with own-model \(a window of 16,384 tokens, as it is configured\)\.\n/);
   assert.match(before, /It is the model of the agent main\./);
   assert.match(before, /Others that may be chosen: spare-model, large-model, tiny-model, plain-model\./);
   const stranger = { id: "u-ann", name: "Ann", roles: [] };
@@ -90,7 +90,7 @@ test("it says which model answers, why, and which others may be chosen; only own
   const chosen = await typed(weir, "told", "/model large-model");
   assert.match(
     chosen,
-    /is answered with large-model \(a window of 65,536 tokens\), until somebody changes it\.$/,
+    /is answered with large-model \(a window of 65,536 tokens, as it is configured\), until somebody changes it\.$/,
   );
   assert.equal(await ask(weir, server, "told"), "large-model");
   assert.equal(await ask(weir, server, "elsewhere"), "own-model");

@@ -138,7 +138,9 @@ test("a backlog of many windows drives what is said now out of no prompt: it wai
     const prompt = model.requests.findLast(({ body }) =>
       body.messages.some(({ content }) => content?.includes(asked) === true && !isSummary(content)),
     );
-    const shown = piecesIn(prompt?.body).map(({ content }) => content ?? "").join("\n");
+    const shown = piecesIn(prompt?.body)
+      .map(({ content }) => content ?? "")
+      .join("\n");
     assert.match(shown, new RegExp(`the word of round ${round} is heron`));
   }
   await caughtUp(weir, general);

@@ -172,7 +172,7 @@ test("embeddings count for a budget of money, and for none of tokens", async () 
     const budgets = new Budgets({
       agents,
       usage: scene.open.store.usage,
-      priceOf: () => ({ input: 0.02, cached: 0.02, output: 0 }),
+      priceOf: () => ({ input: 0.02, cached: 0.02, write: 0.02, output: 0 }),
       now: () => new Date(),
       log: SILENT,
     });
@@ -211,6 +211,7 @@ test("without a budget nothing is lost: what no longer fits leaves the view with
       estimatedTokens: 1000,
       promptTokens: 1000,
       cachedTokens: 0,
+      writtenTokens: 0,
       completionTokens: 0,
       firstTokenMs: null,
       totalMs: 1,

@@ -42,7 +42,10 @@ async function answered(weir: TestWeir, room: string, count: number): Promise<vo
 }
 
 function dynamicPart(request: ChatRequest): string {
-  return piecesIn(request).find(({ content }) => content?.startsWith("[System: what is true") === true)?.content ?? "";
+  return (
+    piecesIn(request).find(({ content }) => content?.startsWith("[System: what is true") === true)?.content ??
+    ""
+  );
 }
 
 function toolText(request: ChatRequest | undefined): string {

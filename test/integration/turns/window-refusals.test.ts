@@ -1,4 +1,4 @@
-// proves: src/llm/window-search.ts, src/llm/retrying-model.ts, src/turn/turn.ts
+// proves: src/llm/window-search.ts, src/llm/http/window-refusal.ts, src/llm/retrying-model.ts, src/turn/turn.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";
@@ -252,12 +252,11 @@ test("a server that cuts requests without a word is noticed by its counts", asyn
   scene.server.respond((request) => text("noted", { usage: { prompt: Math.min(4096, sizeOf(request)) } }));
   await using weir = await scene.start({ window: 131_072, compaction: NO_COMPACTION });
   await listen(weir, "one", 1, 100);
-  await turn(scene, weir, "one", "and?");
-  await turn(scene, weir, "one", "and now?");
+  for (const words of ["and?", "and now?", "and then?"]) await turn(scene, weir, "one", words);
   const known = weir.daemon.models.knownWindow("test-model", 131_072);
   assert.deepEqual([known.tokens, known.source], [4096, "measured"]);
   assert.ok(Math.abs(weir.daemon.models.factorOf("test-model") - 1) < 0.1, "the cut has taught no factor");
-  await turn(scene, weir, "one", "and then?");
+  await turn(scene, weir, "one", "and at last?");
   const last = sizeOf(scene.server.requests.at(-1)?.body ?? { model: "", messages: [] });
   assert.ok(last < 4096 && last > 1500, `${last} tokens`);
 });

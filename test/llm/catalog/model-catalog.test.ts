@@ -43,7 +43,7 @@ test("the catalogue does not guess", () => {
 });
 
 test("the catalogue's prices hold at the provider's own server, and where they are passed on", () => {
-  const luna = { input: 0.1, cached: 0.01, output: 0.5 };
+  const luna = { input: 0.1, cached: 0.01, write: 0.125, output: 0.5 };
   assert.deepEqual(knownPrice("api.openai.com", "gpt-6-luna"), luna);
   assert.deepEqual(knownPrice("eu.api.openai.com", "gpt-6-luna-2026-09-22"), luna);
   assert.deepEqual(knownPrice("openrouter.ai", "openai/gpt-6-luna"), luna);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import type { TextEnd } from "../../../src/core/context.ts";
 import type { Model, ModelRequest } from "../../../src/llm/model.ts";
 import { status, text } from "../../support/model-behaviours.ts";
@@ -14,7 +15,10 @@ function modelOf(server: ModelServer, marked = "marked"): Model {
     apiKey: undefined,
     isOpenAi: false,
     takesCacheKey: false,
-    takesCacheMarkers: (model) => model === marked,
+    cacheRule: (model) => ({
+      ...cacheRuleOf({ hostname: "", model, said: model === marked, api: "chat" }),
+      least: 0,
+    }),
     timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
   });
 }
@@ -89,7 +93,7 @@ describe("cache markers", () => {
     assert.doesNotMatch(plain.raw, /cache_control/);
   });
 
-  test("never stand on calls, results, pictures and empty texts, but before them", async () => {
+  test("stand on texts that say something, before calls, results and pictures", async () => {
     const before = [[1, "[Compaction Summary]: 昔々\none"]];
     assert.deepEqual(markedIn(await sent({ stableEnds: [endOf(3)] })), before);
     assert.deepEqual(markedIn(await sent({ stableEnds: [{ message: 5, length: 0 }] })), before);
@@ -106,7 +110,7 @@ describe("cache markers", () => {
     const messages = Array.from({ length: 9 }, (_, place) => ({ role: "user", text: `m${place}` }) as const);
     const stableEnds = [0, 1, 2, 3, 4, 5].map((message) => ({ message, length: 2 }));
     assert.deepEqual(markedIn(await sent({ messages, stableEnds })), [
-      [3, "m3"],
+      [0, "m0"],
       [4, "m4"],
       [5, "m5"],
     ]);
@@ -115,7 +119,7 @@ describe("cache markers", () => {
     const beyond = [endOf(0), endOf(0), { message: 99, length: 99 }];
     assert.deepEqual(
       markedIn(await sent({ stableEnds: beyond })).map(([place]) => place),
-      [0, 5],
+      [0, 1, 5],
     );
   });
 });
@@ -142,6 +146,71 @@ describe("cache markers that a server refuses", () => {
       assert.deepEqual(
         server.requests.map((request) => markedIn(request).length),
         [3, 0, 0],
+      );
+    });
+  }
+});
+
+describe("breakpoints", () => {
+  const OPENAI = cacheRuleOf({ hostname: "api.openai.com", model: "gpt-6-luna", said: "auto", api: "chat" });
+  const LONG = "A sentence of some words. ".repeat(400);
+  const REQUESTED = {
+    model: "gpt-6-luna",
+    cacheKey: "room",
+    messages: [{ role: "system", text: LONG } as const, ...MESSAGES.slice(1)],
+    tools: [SEARCH_HISTORY],
+    stableEnds: [{ message: 0, length: LONG.length }, ...REQUEST.stableEnds.slice(1)],
+  };
+
+  function newest(server: ModelServer): Model {
+    const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
+    const said = { apiKey: undefined, isOpenAi: false, takesCacheKey: false };
+    return createChatModel({ baseUrl: server.url, ...said, cacheRule: () => OPENAI, timeouts });
+  }
+
+  test("are explicit, under the conversation's key, and on no assistant's text", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text("ok"));
+    await ask(newest(server), REQUESTED);
+    const [{ raw } = { raw: "" }] = server.requests;
+    const body = z
+      .looseObject({
+        prompt_cache_options: z.strictObject({ mode: z.literal("explicit") }),
+        prompt_cache_key: z.literal("room"),
+        messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })),
+      })
+      .parse(JSON.parse(raw));
+    const marked = body.messages.filter(({ content }) =>
+      JSON.stringify(content ?? "").includes("prompt_cache_breakpoint"),
+    );
+    assert.deepEqual(
+      marked.map(({ role }) => role),
+      ["system", "user", "user"],
+    );
+    assert.doesNotMatch(raw, /cache_control/);
+  });
+
+  test("are none where nothing is stable: then nothing is written", async () => {
+    await using server = await startModelServer();
+    server.respond(() => text("ok"));
+    const { stableEnds: _, ...once } = REQUESTED;
+    await ask(newest(server), once);
+    const [{ raw } = { raw: "" }] = server.requests;
+    assert.match(raw, /"prompt_cache_options":\{"mode":"explicit"\}/);
+    assert.doesNotMatch(raw, /prompt_cache_breakpoint/);
+  });
+
+  for (const field of ["prompt_cache_options", "prompt_cache_breakpoint"]) {
+    test(`are left out for good of what a model is sent that refuses ${field}`, async () => {
+      await using server = await startModelServer();
+      server.reply(status(400, { error: { message: `Unsupported parameter: '${field}'.` } }));
+      server.respond(() => text("ok"));
+      const model = newest(server);
+      assert.equal((await ask(model, REQUESTED)).answer?.text, "ok");
+      await ask(model, REQUESTED);
+      assert.deepEqual(
+        server.requests.map(({ raw }) => /prompt_cache_(?:options|breakpoint)/.test(raw)),
+        [true, false, false],
       );
     });
   }

@@ -73,7 +73,7 @@ describe("a streamed answer", () => {
       text: "Hello world",
       calls: [],
       finish: "stop",
-      usage: { promptTokens: 120, cachedTokens: 100, completionTokens: 3 },
+      usage: { promptTokens: 120, cachedTokens: 100, writtenTokens: 0, completionTokens: 3 },
     });
     assert.equal(records.length, 1);
     assert.equal(records[0]?.outcome, "answered");

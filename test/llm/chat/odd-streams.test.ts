@@ -133,6 +133,12 @@ describe("an answer ends", () => {
     assert.equal(await read(delta({ reasoning_content: "hm" }) + data({ choices: [], usage })), "unfinished");
   });
 
+  test("with Ollama's own mark", async () => {
+    const lines = ["Hel", "lo"].map((content) => ({ message: { role: "assistant", content }, done: false }));
+    const last = { message: { role: "assistant", content: "" }, done: true, done_reason: "stop" };
+    assert.equal(await textOf([...lines, last].map((line) => `${JSON.stringify(line)}\n`).join("")), "Hello");
+  });
+
   test("with the end of a body that is no stream", async () => {
     const body = {
       object: "chat.completion",
@@ -198,6 +204,8 @@ describe("what repeats the text so far is no piece of it", () => {
     ["as a delta with the end", says("once", " only") + delta({ content: "once only" }, "stop"), "once only"],
     ["as a delta before the end", says("once", " only", "once only") + STOP + DONE, "once only"],
     ["as a delta before [DONE]", says("once", " only", "once only") + DONE, "once only"],
+    ["in one piece", says("once only") + delta({ content: "once only" }, "stop"), "once only"],
+    ["without the white space round it", says(" once", " only", "\n", "once only") + STOP, " once only\n"],
     ["twice", says("once", " only", "once only", "once only") + STOP, "once only"],
     [
       "with more behind it",
@@ -410,6 +418,27 @@ const two: readonly (readonly [name: string, body: string])[] = [
       piece({ index: 1, id: "b", name: B[0], arguments: B[1] }),
   ],
 ];
+
+test("the same for ever is cut off", () => {
+  const endless = [
+    choice({ delta: { content: "once only" } }),
+    choice({
+      delta: {
+        tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: '{"a":"x' } }],
+      },
+    }),
+    choice({
+      delta: { tool_calls: [{ index: 0, id: "a", function: { name: "get_weather", arguments: "{}" } }] },
+    }),
+  ];
+  for (const event of endless) {
+    const answer = new AnswerAccumulator({ ...REQUEST, maxOutputTokens: 50 });
+    for (const text of ["once", " only"]) answer.add(readChunk(choice({ delta: { content: text } })));
+    let events = 0;
+    for (; !answer.isOverlong && events < 10_000; events++) answer.add(readChunk(event));
+    assert.ok(events <= 801, `${events} events`);
+  }
+});
 
 describe("two calls", () => {
   for (const [name, body] of two)

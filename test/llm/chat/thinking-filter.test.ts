@@ -44,6 +44,9 @@ const cases: readonly (readonly [text: string, visible: string])[] = [
   ['He says "hi".</think>"Hi," I say', '"Hi," I say'],
   ["They ask about `</think>` here.</think>\n\nHello", "Hello"],
   ["only thoughts</think>", ""],
+  ["She says `hi' to us.</think>\n\nHello", "Hello"],
+  ["One ` tick.</think>Hello", "Hello"],
+  ["See `<think>` and ` so.</think>\nHello", "Hello"],
   // All envelopes.
   ["<thought>a</thought>b", "b"],
   ["<thoughts>\na\n</thoughts>\nb", "b"],
@@ -106,6 +109,7 @@ const cases: readonly (readonly [text: string, visible: string])[] = [
   ["analysis", "analysis"],
   ["<thinker>b</thinker>", "<thinker>b</thinker>"],
   ["x <|return|> y", "x <|return|> y"],
+  ["<think>a</think>Use `<|return|>` there", "Use `<|return|>` there"],
   ["[Think] of it", "[Think] of it"],
 ];
 

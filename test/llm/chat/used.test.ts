@@ -153,7 +153,7 @@ test("an attempt costs nothing where its caller had ended it before it was sent"
 
 test("what a server reports with an error counts, in the error's body and inside a stream", async () => {
   const usage = { prompt_tokens: 70, completion_tokens: 5 };
-  const said = { promptTokens: 70, cachedTokens: 0, completionTokens: 5 };
+  const said = { promptTokens: 70, cachedTokens: 0, writtenTokens: 0, completionTokens: 5 };
   const inBody = await recordOf(status(500, { error: { message: "broke" }, usage }));
   assert.deepEqual(inBody.usage, said);
   const inStream = await recordOf(

@@ -643,7 +643,7 @@ describe("an error inside of a stream has its reason", () => {
       "tool_attempt_failed",
       "HTTP 400, tool_use_failed",
     ],
-    ["OpenRouter", inStream(error("Insufficient credits", { code: 402 })), "quota", "HTTP 402, 402"],
+    ["OpenRouter", inStream(error("Insufficient credits", { code: 402 })), "quota", "HTTP 402"],
     [
       "Anthropic",
       inStream(
@@ -662,7 +662,7 @@ describe("an error inside of a stream has its reason", () => {
         code: 400,
       }),
       "window",
-      "HTTP 400, BadRequestError, 400",
+      "HTTP 400, BadRequestError",
     ],
     ["LM Studio", inStream({ error: "Model is unloaded." }), "loading", "in its stream"],
     [
@@ -679,6 +679,41 @@ describe("an error inside of a stream has its reason", () => {
     });
 });
 
+test("more wordings of the same reasons are known", () => {
+  const more: readonly (readonly [FailureReason, number, string, string?])[] = [
+    ["quota", 403, "用户额度不足", "insufficient_user_quota"],
+    ["quota", 412, "Account x is suspended, possibly due to reaching the monthly spending limit."],
+    ["quota", 429, "Your prepayment credits are depleted. Please go to AI Studio to manage your project."],
+    ["quota", 429, "Credit limit exceeded, please navigate to billing"],
+    ["moderation", 400, "The request was blocked due to our content policy"],
+    ["loading", 503, "The model is still being downloaded"],
+    ["deprecated", 410, "This model has reached end-of-life"],
+    ["unknown_model", 404, "Not found the model moonshot-x or Permission denied", "resource_not_found_error"],
+    [
+      "tool_attempt_failed",
+      400,
+      "Parsing failed. The model generated output that could not be parsed.",
+      "output_parse_failed",
+    ],
+    [
+      "tool_attempt_failed",
+      500,
+      "openai_harmony.HarmonyError: unexpected tokens remaining in message header",
+    ],
+    [
+      "rate",
+      429,
+      "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day",
+    ],
+  ];
+  for (const [reason, code, message, told = ""] of more) {
+    const verdict = reasonOf({ status: code, codes: [told], message }, false);
+    assert.equal(verdict?.reason, reason, message);
+    // The kind says to whoever asks again what the table says.
+    assert.equal(new ModelError(verdict.kind, "m", "").retryable, verdict.effect === "retry", message);
+  }
+});
+
 describe("what has no known reason", () => {
   const cases: readonly Case[] = [
     ["a page that is not there", 404, "404 page not found"],
@@ -690,6 +725,19 @@ describe("what has no known reason", () => {
     test(`is said to have none: ${name}`, async () => {
       assert.equal((await failureOf(status(code, body))).reason, undefined);
     });
+
+  test("is said to have none where the words may be about the request's size", () => {
+    const words = [
+      "Invalid value for field messages: 9000 tokens are not supported by this model",
+      "The model house-model does not exist with a context window of 9001",
+      "system prompt must be shorter: the prompt length is 9000",
+      "Request over capacity: 9001 tokens",
+      "Input for this model is too long, not valid",
+    ];
+    for (const message of words)
+      for (const code of [400, 422, 500])
+        assert.equal(reasonOf({ status: code, codes: [], message }, false), undefined, message);
+  });
 
   test("words of a reason count with the statuses of refusals alone, and only where the server's own words stand", () => {
     const says = (code: number, message: string) => reasonOf({ status: code, codes: [], message }, false);

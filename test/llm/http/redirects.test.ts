@@ -1,7 +1,7 @@
 // proves: src/llm/http/chat-fetch.ts, src/text/redirect.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { lookAtModels } from "../../../src/cli/upkeep/doctor.ts";
+import { lookAtModels } from "../../../src/cli/upkeep/look-at-models.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { OllamaWindows, probeOllama } from "../../../src/llm/catalog/ollama.ts";
 import { listModels } from "../../../src/llm/catalog/model-listing.ts";
@@ -110,15 +110,15 @@ for (const [name, call] of Object.entries(CALLS)) {
 
 test("`weir doctor` and the probe of `weir init` say it", async () => {
   await using server = await startRedirectingServer();
-  const { agents } = loadConfig({ cwd: import.meta.dirname, env: {} });
+  const config = loadConfig({ cwd: import.meta.dirname, env: {} });
   const baseUrl = `${server.origin}/v1`;
-  const asked = agents.map((agent) => ({ ...agent, model: "auto", compactorModel: "small" }));
-  const findings = await lookAtModels({ llm: llm({ baseUrl, apiKey: KEY }), agents: asked });
+  const agents = config.agents.map((agent) => ({ ...agent, model: "auto", compactorModel: "small" }));
+  const asked = { ...config, llm: llm({ baseUrl, apiKey: KEY }), agents };
+  const findings = await lookAtModels({ stderr: { write: () => true } }, asked);
+  const said = sentence(server, server.elsewhere, 307);
   assert.deepEqual(
-    findings.map(({ what, state, detail }) => ({ what, state, detail })),
-    ["model auto", "model small"].map((what) => {
-      return { what, state: "wrong", detail: sentence(server, server.elsewhere, 307) };
-    }),
+    findings.map(({ what, state, detail }) => ({ what, state, isSaid: detail.endsWith(said) })),
+    ["model auto", "model small"].map((what) => ({ what, state: "wrong", isSaid: true })),
   );
   assert.deepEqual(server.followed, []);
 });

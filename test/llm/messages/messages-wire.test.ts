@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import { openModels } from "../../../src/llm/model-provider.ts";
@@ -26,7 +27,10 @@ function modelOf(server: WireServer, takesCacheMarkers = false): Model {
     isOpenAi: false,
     isAnthropic: true,
     takesCacheKey: false,
-    takesCacheMarkers: () => takesCacheMarkers,
+    cacheRule: (model, api) => ({
+      ...cacheRuleOf({ hostname: "", model, said: takesCacheMarkers, api }),
+      least: 0,
+    }),
     timeouts,
   });
 }
@@ -106,6 +110,7 @@ test("Messages is asked with the system apart, in turns, results first, and no e
   assert.deepEqual([answer?.text, answer?.finish, shown], ["Hello", "stop", "Hello"]);
   const { usage } = records[0] ?? {};
   assert.deepEqual([usage?.promptTokens, usage?.cachedTokens, usage?.completionTokens], [1210, 1000, 42]);
+  assert.equal(usage?.writtenTokens, 200);
   const { body, headers } = server.requests[0] ?? {};
   assert.equal(headers?.authorization, "Bearer sk-ant-0123");
   assert.deepEqual(body, {
@@ -304,4 +309,54 @@ test("Messages is a server's API by configuration, and its models are listed in 
     ["Bearer sk-ant-0123", "blue"],
   );
   assert.deepEqual([request?.body["model"], request?.headers["x-team"]], ["claude-opus-5", "blue"]);
+});
+
+test("Messages marks what stays: parts of a text, results of a loop, and no assistant's words", async () => {
+  await using server = await startWireServer({
+    [PATH]: () => events(start, ...said("ok"), ...end("end_turn")),
+  });
+  const call = (id: string): ModelMessage => {
+    return { role: "assistant", text: "", calls: [{ id, name: "search_history", arguments: "{}" }] };
+  };
+  const messages: ModelMessage[] = [
+    { role: "system", text: "You are Weir." },
+    { role: "user", text: "summary\none\nnow" },
+    call("a"),
+    { role: "tool", callId: "a", text: "nothing" },
+    call("b"),
+    { role: "tool", callId: "b", text: "less" },
+  ];
+  const stableEnds = [
+    { message: 0, length: 13 },
+    { message: 1, length: 7 },
+    { message: 1, length: 11 },
+  ];
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const waits = Array.from({ length: 6 }, () => 20 * 60_000);
+  await ask(modelOf(server, true), {
+    model: "claude-opus-5",
+    messages,
+    tools: [SEARCH_HISTORY],
+    stableEnds,
+    waits,
+  });
+  const { body } = server.requests[0] ?? {};
+  assert.partialDeepStrictEqual(body, {
+    system: [{ type: "text", text: "You are Weir." }],
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "summary", cache_control: hour },
+          { type: "text", text: "\none", cache_control: hour },
+          { type: "text", text: "\nnow" },
+        ],
+      },
+      { role: "assistant", content: [{ type: "tool_use" }] },
+      { role: "user", content: [{ type: "tool_result" }] },
+      { role: "assistant", content: [{ type: "tool_use" }] },
+      { role: "user", content: [{ type: "tool_result", cache_control: hour }] },
+    ],
+  });
+  assert.equal(JSON.stringify(body).match(/cache_control/g)?.length, 3);
 });

@@ -1,7 +1,10 @@
-// proves: src/llm/responses/responses-events.ts
+// proves: src/llm/responses/responses-events.ts, src/llm/responses/responses-request.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
+import type { ChatServer } from "../../../src/llm/chat/chat-request.ts";
+import type { Api } from "../../../src/llm/dialect.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
 import {
@@ -22,7 +25,10 @@ const USAGE = {
   total_tokens: 1230,
 };
 
-function modelOf(server: WireServer, more: { isOpenAi?: boolean; api?: "auto" | "responses" } = {}): Model {
+function modelOf(
+  server: WireServer,
+  more: Pick<Partial<ChatServer>, "isOpenAi" | "api" | "cacheRule"> = {},
+): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   return createChatModel({
     baseUrl: `${server.origin}/v1`,
@@ -120,9 +126,10 @@ test("Responses is what OpenAI's newest models are asked by: with reasoning, sto
       records.length,
       records[0]?.usage?.promptTokens,
       records[0]?.usage?.cachedTokens,
+      records[0]?.usage?.writtenTokens,
       records[0]?.usage?.completionTokens,
     ],
-    [1, 1200, 1024, 30],
+    [1, 1200, 1024, 100, 30],
   );
   const { body, headers } = server.requests[0] ?? {};
   assert.equal(headers?.authorization, "Bearer sk-key-0123");
@@ -307,4 +314,48 @@ describe("a server that names Responses", () => {
     assert.equal(records.length, 3);
     assert.equal((await ask(model, { model: "gpt-5-pro", temperature: 0.5 })).records.length, 1);
   });
+});
+
+test("Responses marks what stays with breakpoints: its system text is a message then, for the field takes none", async () => {
+  await using server = await startWireServer({ [PATH]: () => events(created, text("ok"), completed()) });
+  const cacheRule = (model: string, api: Api) => ({
+    ...cacheRuleOf({ hostname: "api.openai.com", model, said: "auto", api }),
+    least: 0,
+  });
+  const request = {
+    model: "gpt-6-luna",
+    messages: [
+      { role: "system", text: "You are Weir." },
+      { role: "user", text: "one\nnow" },
+    ] as const,
+    stableEnds: [
+      { message: 0, length: 13 },
+      { message: 1, length: 3 },
+    ],
+    cacheKey: "k1",
+  };
+  const model = modelOf(server, { cacheRule });
+  await ask(model, request);
+  await ask(model, { ...request, waits: Array.from({ length: 6 }, () => 3 * 3_600_000) });
+  const mark = { mode: "explicit" };
+  const [once, slow] = server.requests.map(({ body }) => body);
+  assert.equal(once?.["instructions"], undefined);
+  assert.deepEqual(once?.["prompt_cache_options"], mark);
+  assert.deepEqual(once?.["input"], [
+    {
+      role: "system",
+      content: [{ type: "input_text", text: "You are Weir.", prompt_cache_breakpoint: mark }],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "input_text", text: "one", prompt_cache_breakpoint: mark },
+        { type: "input_text", text: "\nnow" },
+      ],
+    },
+  ]);
+  assert.match(
+    JSON.stringify(slow?.["input"]),
+    /"prompt_cache_breakpoint":\{"mode":"explicit","ttl":"12h"\}/,
+  );
 });

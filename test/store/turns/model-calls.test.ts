@@ -54,7 +54,7 @@ test("a channel's calls are summed by purpose and model, and those of compaction
   );
   const first = jobId(job?.id ?? 0);
   const compaction = { purpose: "compaction", model: "small", completionTokens: 10 } as const;
-  await store.modelCalls.add([row(id, { cachedTokens: 500, completionTokens: 7 })]);
+  await store.modelCalls.add([row(id, { cachedTokens: 500, writtenTokens: 60, completionTokens: 7 })]);
   await store.modelCalls.add([row(id, { promptTokens: null })]);
   await store.modelCalls.add([row(id, { outcome: "timeout", promptTokens: null })]);
   await store.modelCalls.add([row(id, { ...compaction, job: first, promptTokens: 2000 })]);
@@ -65,6 +65,7 @@ test("a channel's calls are summed by purpose and model, and those of compaction
     calls: 5,
     promptTokens: 4200,
     cachedTokens: 500,
+    writtenTokens: 60,
     completionTokens: 27,
     peakTokens: 900,
   });

@@ -1,0 +1,47 @@
+// proves: src/llm/model-provider.ts, src/llm/chat/chat-model.ts, src/llm/http/model-failure.ts, src/llm/window-search.ts
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useProxies } from "../../src/network/use-proxies.ts";
+import { pendingReason } from "./pending.ts";
+import { assertDiscreet, assertLearned, type Habitat, openHabitat, SCENES, STRICT_SCENES } from "./scenes.ts";
+import { CARELESS } from "./species/careless.ts";
+import { HOSTED } from "./species/hosted.ts";
+import { LOCAL } from "./species/local.ts";
+import { openCage } from "./zoo.ts";
+
+const LEARNED = "nothing is refused twice for its form";
+const ALL = [...HOSTED, ...LOCAL, ...CARELESS];
+
+for (const species of ALL) {
+  test(species.name, async (suite) => {
+    assert.ok(
+      species.sources.length > 0 && species.sources.every((one) => URL.canParse(one)),
+      "it names its sources",
+    );
+    await using cage = await openCage(species);
+    // Public names lead to the zoo.
+    using _ = useProxies({ http: cage.proxy, https: null, except: "" });
+    let habitat: Habitat | Error;
+    try {
+      habitat = await openHabitat(cage);
+    } catch (error) {
+      habitat = error instanceof Error ? error : new Error(String(error));
+    }
+    const scenes = { ...SCENES, ...(species.isStrict === true && species.tools !== false && STRICT_SCENES) };
+    for (const [name, scene] of Object.entries(scenes)) {
+      if (species.scenes !== undefined && !species.scenes.includes(name)) continue;
+      const todo = pendingReason(species.name, name);
+      await suite.test(name, todo === undefined ? {} : { todo }, async () => {
+        if (habitat instanceof Error) throw habitat;
+        await scene(habitat);
+      });
+    }
+    const todo = pendingReason(species.name, LEARNED);
+    await suite.test(LEARNED, todo === undefined ? {} : { todo }, () => {
+      if (!(habitat instanceof Error) && species.fails === undefined) assertLearned(habitat);
+    });
+    if (habitat instanceof Error) return;
+    assertDiscreet(habitat);
+    await habitat[Symbol.asyncDispose]();
+  });
+}
