@@ -11,6 +11,7 @@ import { type DiscordServer, ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../support
 import { echo } from "../../support/e2e-model.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { Patience, until } from "../../support/patience.ts";
+import { piecesIn } from "../../support/request-pieces.ts";
 
 interface Scene extends Mill {
   readonly weir: DiscordWeir;
@@ -53,7 +54,7 @@ function lastAsked({ model }: Scene): string {
 
 /** The request whose last message has these words. */
 function requestAbout({ model }: Scene, words: string): string {
-  const asked = model.requests.map(({ body }) => body.messages.map(({ content }) => content ?? ""));
+  const asked = model.requests.map(({ body }) => piecesIn(body).map(({ content }) => content ?? ""));
   return asked.find((texts) => texts.at(-2)?.includes(words) === true)?.join("\n") ?? "";
 }
 
