@@ -14,12 +14,8 @@ import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
 import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
-import {
-  type AttemptOutcome,
-  attemptSummary,
-  type Material,
-  type SummarisedRange,
-} from "./summary/summary-attempt.ts";
+import type { AttemptOutcome, Material, SummarisedRange } from "./summary/attempt.ts";
+import { attemptSummary } from "./summary/summary-attempt.ts";
 
 /** How a job ended. */
 export type JobEnd =

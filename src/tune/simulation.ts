@@ -23,7 +23,7 @@ import { Pace } from "../core/pace.ts";
 import type { PastTurn, SummaryLengths } from "../store/turns/past.ts";
 import type { CacheTerms } from "../llm/caches/terms.ts";
 import { type Agent, cacheOf } from "../turn/agent.ts";
-import { EXTRACT_FRAME_TOKENS } from "../turn/turn.ts";
+import { EXTRACT_FRAME_TOKENS } from "../turn/turn-contexts.ts";
 import {
   contextSources,
   NOTHING_ATTACHED,

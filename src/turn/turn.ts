@@ -1,12 +1,9 @@
-import { steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { ResultImages } from "../context/assemble.ts";
-import { type Fit, fitContext } from "../context/emergency.ts";
 import type { Anchor } from "../core/calibration.ts";
-import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import type { Budget } from "../context/usage.ts";
 import { type Context, contextRequest } from "../core/context.ts";
 import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
-import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
@@ -16,19 +13,9 @@ import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { SkillRequest, ToolKit } from "../tools/tool.ts";
 import type { AgentFile } from "../context/sections/section.ts";
-import { type Agent, budgetOf, cacheOf, forFallback } from "./agent.ts";
-import {
-  type Attached,
-  contextSources,
-  type LookedUp,
-  NOTHING_ATTACHED,
-  NOTHING_LOOKED_UP,
-  type OmittedExtract,
-  type Scene,
-} from "./context-sources.ts";
-import { isQuestion } from "../memory/recall-worth.ts";
+import { type Agent, cacheOf } from "./agent.ts";
+import type { Attached, OmittedExtract, Scene } from "./context-sources.ts";
 import { failureKind } from "./failure-kind.ts";
-import { firstRecall } from "./first-recall.ts";
 import { runApprovedCalls, type TurnApprovals } from "./approved-calls.ts";
 import {
   madeCalls,
@@ -42,6 +29,7 @@ import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
+import { type FittedRequest, TurnContexts } from "./turn-contexts.ts";
 import { TurnThoughts } from "./turn-thoughts.ts";
 
 /** What a turn may do to its channel. */
@@ -156,21 +144,6 @@ export async function runTurn(
 /** Longest wait for a look at the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
-/** The words round an extract, and the mark of each of its lines, in estimated tokens. */
-export const EXTRACT_FRAME_TOKENS = 60;
-
-function withoutImages(found: LookedUp): LookedUp {
-  return { ...found, attached: { ...found.attached, images: [] } };
-}
-
-/** A request that fits one model's window. */
-interface FittedRequest {
-  /** The server's name of the model. */
-  readonly name: string;
-  readonly budget: Budget;
-  readonly fit: Fit;
-}
-
 class TurnRun {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
@@ -178,7 +151,7 @@ class TurnRun {
   readonly #signal: AbortSignal;
   readonly #toolParts: ToolRunParts;
   readonly #thoughts = new TurnThoughts();
-  #found: LookedUp = NOTHING_LOOKED_UP;
+  readonly #contexts: TurnContexts;
   /** All requests of a turn say the same time, so that each begins as the one before it. */
   readonly #now: Date;
   modelMs = 0;
@@ -191,6 +164,7 @@ class TurnRun {
     this.#channel = channel;
     this.#turn = turn;
     this.#now = now;
+    this.#contexts = new TurnContexts(agent, channel, turn, now);
     this.#signal = signal;
     this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
   }
@@ -198,7 +172,7 @@ class TurnRun {
   async untilOutcome(): Promise<TurnOutcome> {
     const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
-    this.#found = await this.#lookUp(history);
+    await this.#contexts.lookUp(history);
     // What is slow to read is read for the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
     await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
@@ -269,50 +243,8 @@ class TurnRun {
   /** What is active stands in the next request already. */
   async #useSkill(request: SkillRequest): Promise<string> {
     const told = await this.#channel.toolKit.useSkill(request);
-    this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
+    await this.#contexts.lookUpSkills();
     return told;
-  }
-
-  /** Recall is a help, not a condition: without it the turn goes on. */
-  async #lookUp(history: History): Promise<LookedUp> {
-    const { config } = this.#agent;
-    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, {
-      recall: config.memory.recall,
-      seesElsewhere: this.#channel.seesElsewhere(),
-    });
-    const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
-      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
-      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
-      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
-      history.omission === null ? null : this.#extract(),
-      this.#orElse([], this.#channel.notes()),
-      this.#orElse([], this.#channel.activeSkills()),
-      this.#orElse([], this.#channel.subagents()),
-    ]);
-    if (entries + memories > 0) {
-      const found = { entries: recalled.length, memories: remembered.length };
-      this.#channel.onRecalled?.(found, steadyNow() - startedAt);
-    }
-    // Where entries were not looked up, the view may hold what is asked for.
-    const hasLooked = entries > 0 && this.#channel.hasFoundAll();
-    const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    return { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
-  }
-
-  async #extract(): Promise<OmittedExtract | null> {
-    const { config, models } = this.#agent;
-    const budget = budgetOf(this.#agent, await models.resolve(config.model));
-    return this.#orElse(null, this.#channel.extract(extractTokens(budget)));
-  }
-
-  async #orElse<Found>(nothing: Found, search: Promise<Found>): Promise<Found> {
-    try {
-      return await search;
-    } catch (error) {
-      this.#channel.onToolFailure("recall", errorMessage(error));
-      return nothing;
-    }
   }
 
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
@@ -326,7 +258,9 @@ class TurnRun {
         model: own,
         make: async (model, window) => {
           const isForOneCall = model !== own || window !== Infinity;
-          const made = await (isForOneCall ? this.#fitOnce(model, own, window) : this.#fitForGood(own));
+          const made = await (isForOneCall
+            ? this.#contexts.fitOnce(model, own, window)
+            : this.#contexts.fitForGood(own));
           if (made === null) return null;
           estimated = made.fit.context.tokens;
           seen = made.fit.history;
@@ -347,53 +281,6 @@ class TurnRun {
     );
     if (seen !== null) this.#thoughts.add(answer.thoughts, seen);
     return answer;
-  }
-
-  /**
-   * A request for the agent's own model. What does not fit leaves the channel's view until a summary covers it.
-   * @throws ModelError if its shortest form is over the window
-   */
-  async #fitForGood(name: string): Promise<FittedRequest> {
-    const budget = budgetOf(this.#agent, name, this.#channel.anchor(name));
-    const fitNow = await this.#fitter(name, budget);
-    let fit = await fitNow();
-    if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
-    if (fit.omitTo !== null) {
-      await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
-      fit = (await this.#withExtract(fitNow, fit, tokenBudgetAt(budget, budget.emergencyThreshold))) ?? fit;
-    }
-    if (fit.overflows)
-      throw new ModelError("context_length", name, "the shortest form of the request is over the window");
-    return { name, budget, fit };
-  }
-
-  /**
-   * A request for a fallback, or for a window that may be smaller than it is known to be, by a view that is made for this call alone.
-   * @returns null: its shortest form is over the window
-   */
-  async #fitOnce(model: string, own: string, window: number): Promise<FittedRequest | null> {
-    const agent = model === own ? this.#agent : forFallback(this.#agent);
-    const name = model === own ? own : await agent.models.resolve(model);
-    const budget = budgetOf(agent, name, this.#channel.anchor(name), window);
-    const fit = await (await this.#fitter(name, budget))();
-    return fit.overflows ? null : { name, budget, fit };
-  }
-
-  /** Makes the request fit as the channel is at that moment. */
-  async #fitter(name: string, budget: Budget): Promise<() => Promise<Fit>> {
-    const agent = this.#agent;
-    const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
-    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
-    const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
-    return async () => {
-      const history = await this.#channel.snapshot();
-      const { scene } = this.#channel;
-      const now = this.#now;
-      const found = isSeeing ? this.#found : withoutImages(this.#found);
-      const usable = usableTokens(budget);
-      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
-      return fitContext(contextSources(agent, situation), budget);
-    };
   }
 
   #request(
@@ -420,15 +307,6 @@ class TurnRun {
         waits: this.#channel.pace.waitsUpTo({ id: this.#turn.id, at: this.#now.getTime() }),
       },
     };
-  }
-
-  /** The request that tells at once what has just left the view; null: there is no room for it. */
-  async #withExtract(fitNow: () => Promise<Fit>, { context }: Fit, limit: number): Promise<Fit | null> {
-    const extract = await this.#extract();
-    this.#found = { ...this.#found, extract };
-    if (extract === null || context.tokens + extract.tokens + EXTRACT_FRAME_TOKENS >= limit) return null;
-    const fit = await fitNow();
-    return fit.omitTo === null ? fit : null;
   }
 
   /** @throws RefusedCall */

@@ -1,23 +1,15 @@
-import type { JobKind, JobResult, SummaryPart } from "../../core/compaction.ts";
-import type { Entry } from "../../core/entry.ts";
+import type { SummaryPart } from "../../core/compaction.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
-import type { Seq } from "../../core/ids.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
-import { ModelError } from "../../llm/model.ts";
-import { learn, type MadeRequest, type RetryingModel } from "../../llm/retrying-model.ts";
+import { ModelError, type TokenUsage } from "../../llm/model.ts";
+import { learn, type MadeRequest } from "../../llm/retrying-model.ts";
 import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-call.ts";
 import { inSlices } from "../../async/cooperative.ts";
 import { type Rejection, rejectionOf } from "./summary-checks.ts";
+import type { AttemptOptions, AttemptOutcome, Material, SummarisedRange } from "./attempt.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
-import {
-  RequestBuilder,
-  type RequestLimits,
-  summaryMessages,
-  type SummaryText,
-  type WorkerAgent,
-} from "./requests.ts";
+import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
 import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
 import {
   CallBudget,
@@ -25,59 +17,12 @@ import {
   type Limits,
   TEXT_CALLS,
   writeSummary,
-  type WriterOptions,
   type WritingTask,
   type Written,
 } from "./writer.ts";
 
+export type { AttemptOptions, AttemptOutcome, Material } from "./attempt.ts";
 export type { CompactorTexts, WorkerAgent } from "./requests.ts";
-
-export interface Material {
-  readonly kind: JobKind;
-  /** Raw entries of the range; null if only summaries fit the window. */
-  readonly entries: readonly Entry[] | null;
-  /** The summaries to merge, or the one to write again. */
-  readonly summaries: readonly Summary[];
-  /** The live summary before the range. */
-  readonly neighbour: Summary | null;
-}
-
-export interface AttemptOptions
-  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected" | "windowOf"> {
-  readonly model: RetryingModel;
-  /** What is known of a model's window. Default: nothing, and nothing is learned. */
-  readonly evidenceOf?: (model: string) => WindowEvidence;
-  readonly modelName: string;
-  /** Longest summary, estimated tokens. */
-  readonly capTokens: number;
-  readonly sourceTokens: number;
-  /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
-  readonly maxCalls: number;
-  readonly memory: boolean;
-  /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must not. */
-  readonly mayEndFrom: Seq | null;
-  /** Parts of the same range that an earlier attempt has finished. */
-  readonly done: JobResult;
-  readonly signal: AbortSignal;
-  /** Called after each finished part of a long transcript, before the next call. */
-  readonly onProgress: (result: JobResult) => Promise<void>;
-}
-
-export type AttemptOutcome =
-  /** `range`: the beginning of the material, which the summary covers; null: it covers all of the material. */
-  | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
-  /** The calls are used up. At least one more part is saved: the next attempt goes on from there. */
-  | { readonly kind: "unfinished" }
-  | { readonly kind: "refused"; readonly rejection: Rejection }
-  /** `why`: the kind of failure, without the provider's text. */
-  | { readonly kind: "unavailable"; readonly why: string }
-  | { readonly kind: "aborted" };
-
-export interface SummarisedRange {
-  readonly toSeq: Seq;
-  /** Estimated tokens of its entries. */
-  readonly sourceTokens: number;
-}
 
 /** The shortest summary of a part. */
 const MIN_PART_TOKENS = 120;
@@ -122,8 +67,9 @@ class SummaryAttempt {
   readonly #budget: CallBudget;
   /** The requested model, or the fallback that answered last. */
   #modelName: string;
-  /** The request that was sent last. */
+  /** The request that was sent last, and what the last answered one has taken. */
   #made: MadeRequest | null = null;
+  #usage: TokenUsage | undefined;
   /** Tokens of the window that its requests are made for. */
   #window: number;
   /** A fallback that was not asked, for its window is too small. */
@@ -166,18 +112,15 @@ class SummaryAttempt {
   }
 
   async #writeInWindow(): Promise<AttemptOutcome> {
-    const { windowTokens } = this.#options;
     try {
       return await this.#write();
     } catch (error) {
       if (!(error instanceof ModelError) || error.kind === "aborted") throw error;
-      const other = this.#tooSmall;
-      if (error.kind === "context_length" || error.mayBeSize) return this.#writeSmaller(error, windowTokens);
-      if (other === null) throw error;
+      if (error.kind === "context_length" || error.mayBeSize) return this.#writeSmaller(error);
+      if (this.#tooSmall === null) throw error;
       // Only a fallback is left, and it takes less at a time.
-      this.#modelName = other.model;
-      this.#requests = this.#builder(other.window, null);
-      this.#window = other.window;
+      ({ model: this.#modelName, window: this.#window } = this.#tooSmall);
+      this.#requests = this.#builder(this.#window, null);
       this.#room = this.#roomOf(this.#requests);
       if (this.#room < MIN_CHUNK_TOKENS) throw error;
       return this.#write();
@@ -185,15 +128,15 @@ class SummaryAttempt {
   }
 
   /** The window is smaller than believed, or the text has more tokens than estimated: once more, with smaller pieces. */
-  async #writeSmaller(error: ModelError, windowTokens: number): Promise<AttemptOutcome> {
+  async #writeSmaller(error: ModelError): Promise<AttemptOutcome> {
     const before = this.#made;
     const room = this.#room;
     if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
     // What was refused may be far smaller than the room that there seemed to be.
-    const beside = windowTokens - room - (before?.reserve ?? 0);
+    const beside = this.#window - room - (before?.reserve ?? 0);
     const half = Math.floor(Math.min(room, (before?.estimated ?? room) - beside) / 2);
     this.#room = Math.max(MIN_CHUNK_TOKENS, Math.min(this.#roomOf(this.#requests), half));
-    this.#window = Math.min(error.window ?? Infinity, windowTokens - (room - this.#room));
+    this.#window = Math.min(error.window ?? Infinity, this.#window - (room - this.#room));
     try {
       const outcome = await this.#write();
       const made = this.#made;
@@ -201,7 +144,7 @@ class SummaryAttempt {
       if (isSame && outcome.kind === "finished") {
         const evidence = this.#options.evidenceOf?.(made.request.model);
         if (evidence !== undefined)
-          learn(evidence, [{ ...before, failure: error }], made, { usage: undefined });
+          learn(evidence, [{ ...before, failure: error }], made, { usage: this.#usage });
       }
       return outcome;
     } catch (again) {
@@ -427,12 +370,12 @@ class SummaryAttempt {
         ...this.#options,
         modelName: this.#modelName,
         windowTokens: this.#window,
-        onMade: (made) => {
-          this.#made = made;
+        onCall: (record, estimated) => {
+          this.#usage = record.usage;
+          this.#options.onCall(record, estimated);
         },
-        onTooSmall: (model, window) => {
-          this.#tooSmall = { model, window };
-        },
+        onMade: (made) => void (this.#made = made),
+        onTooSmall: (model, window) => void (this.#tooSmall = { model, window }),
         texts,
         agentName,
         time,

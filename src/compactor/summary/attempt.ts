@@ -1,0 +1,57 @@
+import type { JobKind, JobResult } from "../../core/compaction.ts";
+import type { Entry } from "../../core/entry.ts";
+import type { Summary } from "../../core/history.ts";
+import type { Seq } from "../../core/ids.ts";
+import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
+import type { RetryingModel } from "../../llm/retrying-model.ts";
+import type { RequestLimits } from "./requests.ts";
+import type { Rejection } from "./summary-checks.ts";
+import type { WriterOptions } from "./writer.ts";
+
+/** What one attempt at a summary is made of, what it may do, and how it ends. */
+export interface Material {
+  readonly kind: JobKind;
+  /** Raw entries of the range; null if only summaries fit the window. */
+  readonly entries: readonly Entry[] | null;
+  /** The summaries to merge, or the one to write again. */
+  readonly summaries: readonly Summary[];
+  /** The live summary before the range. */
+  readonly neighbour: Summary | null;
+}
+
+export interface AttemptOptions
+  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected" | "windowOf"> {
+  readonly model: RetryingModel;
+  /** What is known of a model's window. Default: nothing, and nothing is learned. */
+  readonly evidenceOf?: (model: string) => WindowEvidence;
+  readonly modelName: string;
+  /** Longest summary, estimated tokens. */
+  readonly capTokens: number;
+  readonly sourceTokens: number;
+  /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
+  readonly maxCalls: number;
+  readonly memory: boolean;
+  /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must not. */
+  readonly mayEndFrom: Seq | null;
+  /** Parts of the same range that an earlier attempt has finished. */
+  readonly done: JobResult;
+  readonly signal: AbortSignal;
+  /** Called after each finished part of a long transcript, before the next call. */
+  readonly onProgress: (result: JobResult) => Promise<void>;
+}
+
+export type AttemptOutcome =
+  /** `range`: the beginning of the material, which the summary covers; null: it covers all of the material. */
+  | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
+  /** The calls are used up. At least one more part is saved: the next attempt goes on from there. */
+  | { readonly kind: "unfinished" }
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  /** `why`: the kind of failure, without the provider's text. */
+  | { readonly kind: "unavailable"; readonly why: string }
+  | { readonly kind: "aborted" };
+
+export interface SummarisedRange {
+  readonly toSeq: Seq;
+  /** Estimated tokens of its entries. */
+  readonly sourceTokens: number;
+}

@@ -1,0 +1,151 @@
+import { steadyNow } from "../async/clock.ts";
+import { type Fit, fitContext } from "../context/emergency.ts";
+import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { History, TurnRange } from "../core/history.ts";
+import { ModelError } from "../llm/model.ts";
+import { isQuestion } from "../memory/recall-worth.ts";
+import { type Agent, budgetOf, forFallback } from "./agent.ts";
+import {
+  contextSources,
+  type LookedUp,
+  NOTHING_ATTACHED,
+  NOTHING_LOOKED_UP,
+  type OmittedExtract,
+} from "./context-sources.ts";
+import { firstRecall } from "./first-recall.ts";
+import type { TurnChannel } from "./turn.ts";
+
+/** The words round an extract, and the mark of each of its lines, in estimated tokens. */
+export const EXTRACT_FRAME_TOKENS = 60;
+
+function withoutImages(found: LookedUp): LookedUp {
+  return { ...found, attached: { ...found.attached, images: [] } };
+}
+
+/** A request that fits one model's window. */
+export interface FittedRequest {
+  /** The server's name of the model. */
+  readonly name: string;
+  readonly budget: Budget;
+  readonly fit: Fit;
+}
+
+/** What a turn's requests show: what was looked up for them, and how much of the channel fits a model's window. */
+export class TurnContexts {
+  readonly #agent: Agent;
+  readonly #channel: TurnChannel;
+  readonly #turn: TurnRange;
+  readonly #now: Date;
+  #found: LookedUp = NOTHING_LOOKED_UP;
+
+  /** @param now of all requests of the turn */
+  constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date) {
+    this.#agent = agent;
+    this.#channel = channel;
+    this.#turn = turn;
+    this.#now = now;
+  }
+
+  /** Recall is a help, not a condition: without it the turn goes on. */
+  async lookUp(history: History): Promise<void> {
+    const { config } = this.#agent;
+    const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, {
+      recall: config.memory.recall,
+      seesElsewhere: this.#channel.seesElsewhere(),
+    });
+    const startedAt = steadyNow();
+    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
+      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
+      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
+      history.omission === null ? null : this.#extract(),
+      this.#orElse([], this.#channel.notes()),
+      this.#orElse([], this.#channel.activeSkills()),
+      this.#orElse([], this.#channel.subagents()),
+    ]);
+    if (entries + memories > 0) {
+      const found = { entries: recalled.length, memories: remembered.length };
+      this.#channel.onRecalled?.(found, steadyNow() - startedAt);
+    }
+    // Where entries were not looked up, the view may hold what is asked for.
+    const hasLooked = entries > 0 && this.#channel.hasFoundAll();
+    const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
+    this.#found = { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
+  }
+
+  async lookUpSkills(): Promise<void> {
+    this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
+  }
+
+  /**
+   * A request for the agent's own model. What does not fit leaves the channel's view until a summary covers it.
+   * @throws ModelError if its shortest form is over the window
+   */
+  async fitForGood(name: string): Promise<FittedRequest> {
+    const budget = budgetOf(this.#agent, name, this.#channel.anchor(name));
+    const fitNow = await this.#fitter(name, budget);
+    let fit = await fitNow();
+    if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
+    if (fit.omitTo !== null) {
+      await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
+      fit = (await this.#withExtract(fitNow, fit, tokenBudgetAt(budget, budget.emergencyThreshold))) ?? fit;
+    }
+    if (fit.overflows)
+      throw new ModelError("context_length", name, "the shortest form of the request is over the window");
+    return { name, budget, fit };
+  }
+
+  /**
+   * A request for a fallback, or for a window that may be smaller than it is known to be, by a view that is made for this call alone.
+   * @returns null: its shortest form is over the window
+   */
+  async fitOnce(model: string, own: string, window: number): Promise<FittedRequest | null> {
+    const agent = model === own ? this.#agent : forFallback(this.#agent);
+    const name = model === own ? own : await agent.models.resolve(model);
+    const budget = budgetOf(agent, name, this.#channel.anchor(name), window);
+    const fit = await (await this.#fitter(name, budget))();
+    return fit.overflows ? null : { name, budget, fit };
+  }
+
+  /** Makes the request fit as the channel is at that moment. */
+  async #fitter(name: string, budget: Budget): Promise<() => Promise<Fit>> {
+    const agent = this.#agent;
+    const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
+    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
+    const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
+    return async () => {
+      const history = await this.#channel.snapshot();
+      const { scene } = this.#channel;
+      const now = this.#now;
+      const found = isSeeing ? this.#found : withoutImages(this.#found);
+      const usable = usableTokens(budget);
+      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
+      return fitContext(contextSources(agent, situation), budget);
+    };
+  }
+
+  /** The request that tells at once what has just left the view; null: there is no room for it. */
+  async #withExtract(fitNow: () => Promise<Fit>, { context }: Fit, limit: number): Promise<Fit | null> {
+    const extract = await this.#extract();
+    this.#found = { ...this.#found, extract };
+    if (extract === null || context.tokens + extract.tokens + EXTRACT_FRAME_TOKENS >= limit) return null;
+    const fit = await fitNow();
+    return fit.omitTo === null ? fit : null;
+  }
+
+  async #extract(): Promise<OmittedExtract | null> {
+    const { config, models } = this.#agent;
+    const budget = budgetOf(this.#agent, await models.resolve(config.model));
+    return this.#orElse(null, this.#channel.extract(extractTokens(budget)));
+  }
+
+  async #orElse<Found>(nothing: Found, search: Promise<Found>): Promise<Found> {
+    try {
+      return await search;
+    } catch (error) {
+      this.#channel.onToolFailure("recall", errorMessage(error));
+      return nothing;
+    }
+  }
+}
