@@ -27,6 +27,10 @@ export interface Dialect {
   /** Takes the role `tool`, and calls beside it; strict chat templates raise on it. */
   readonly takesToolRole: boolean;
   readonly takesSystemRole: boolean;
+  /** Takes ids of calls as other models have made them; Mistral wants nine letters and digits. */
+  readonly takesAnyCallId: boolean;
+  /** Takes calls without what was thought before them; DeepSeek wants that field, and takes an empty one. */
+  readonly takesBareCalls: boolean;
   /** How much the model is asked to think; undefined: the server's default. */
   readonly reasoning: Effort | undefined;
   /** Other top fields of a body that are left out, by name. */
@@ -35,7 +39,7 @@ export interface Dialect {
 
 /** A value of a field that a server has refused for a model, and why. */
 export interface Refused {
-  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`, `tool_role`, `system_role`. */
+  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`, `tool_role`, `system_role`, `call_id`, `bare_call`. */
   readonly field: string;
   /** "": any; "absent": the server wants the field to be there. */
   readonly value: string;
@@ -89,6 +93,8 @@ const FLAGS = {
   user_behind_tool: "takesUserBehindTool",
   tool_role: "takesToolRole",
   system_role: "takesSystemRole",
+  call_id: "takesAnyCallId",
+  bare_call: "takesBareCalls",
 } as const satisfies Record<string, keyof Dialect>;
 /** Fields that a dialect has a place of their own for. */
 const PLACED: ReadonlySet<string> = new Set([
@@ -200,6 +206,8 @@ const STRICT_ROLES =
 
 const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
+  ...(/tool call id .{1,100} must be a-z/i.test(words) ? [[told("call_id")]] : []),
+  ...(/`?reasoning_content`? .{0,40}must be passed back/i.test(words) ? [[told("bare_call")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
   ...(reason === "no_tools" ? [[told("tools")]] : []),

@@ -77,6 +77,16 @@ const REFUSALS = [
   ],
   ["the role of a system", refusal("System role not supported"), ["system_role"]],
   [
+    "ids of another model's calls",
+    refusal("Tool call id was call_0_abc but must be a-z, A-Z, 0-9, with a length of 9."),
+    ["call_id"],
+  ],
+  [
+    "calls without what was thought before them",
+    refusal("The `reasoning_content` in the thinking mode must be passed back to the API."),
+    ["bare_call"],
+  ],
+  [
     "the role of a system among those that it has",
     refusal("Only user, assistant and tool roles are supported, got system."),
     ["system_role"],

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type {
   ChatCompletionContentPart,
   ChatCompletionContentPartText,
@@ -75,6 +76,8 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
     takesUserBehindTool: true,
     takesToolRole: true,
     takesSystemRole: true,
+    takesAnyCallId: true,
+    takesBareCalls: true,
     reasoning: effortFor(model, api, isThinking),
     without: [],
   };
@@ -100,7 +103,7 @@ export function chatRequestBody(
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
       const ends = marks.ends.filter((end) => end.message === place);
-      const param = messageParam(message, ends, marks.ofPart);
+      const param = messageParam(message, ends, marks.ofPart, dialect);
       const isBehindTool = message.role === "user" && request.messages[place - 1]?.role === "tool";
       return isBehindTool && !dialect.takesUserBehindTool ? [BRIDGE, param] : param;
     }),
@@ -146,20 +149,29 @@ function messageParam(
   message: ModelMessage,
   ends: readonly PartEnd[],
   fields: object,
+  { takesAnyCallId, takesBareCalls }: Pick<Dialect, "takesAnyCallId" | "takesBareCalls">,
 ): ChatCompletionMessageParam {
+  const idOf = (id: string): string => (takesAnyCallId ? id : shortId(id));
   switch (message.role) {
     case "system":
       return { role: "system", content: textContent(message, ends, fields) };
     case "user":
       return { role: "user", content: userContent(message, ends, fields) };
     case "tool":
-      return { role: "tool", tool_call_id: message.callId, content: textContent(message, ends, fields) };
+      return {
+        role: "tool",
+        tool_call_id: idOf(message.callId),
+        content: textContent(message, ends, fields),
+      };
     case "assistant":
       return {
         role: "assistant",
         // Not "": gateways to Anthropic refuse an empty text block beside calls.
         content: message.text === "" && message.calls.length > 0 ? null : message.text,
-        ...(message.calls.length > 0 && { tool_calls: message.calls.map((call) => callParam(call)) }),
+        ...(message.calls.length > 0 && {
+          tool_calls: message.calls.map((call) => callParam({ ...call, id: idOf(call.id) })),
+          ...(!takesBareCalls && { reasoning_content: "" }),
+        }),
       };
     default:
       return unreachable(message);
@@ -200,6 +212,11 @@ function callParam({ id, name, arguments: json }: ToolCall) {
     type: "function" as const,
     function: { name: functionName(name), arguments: objectJson(json) },
   };
+}
+
+/** Nine letters and digits: an id that has this form, and else one that is always made of it in the same way. */
+function shortId(id: string): string {
+  return /^[a-z\d]{9}$/i.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9);
 }
 
 /** In the form that OpenAI takes: it would refuse each later request with one invalid name. */
