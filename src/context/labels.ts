@@ -5,8 +5,9 @@ import { escapeUnseen } from "../text/unseen.ts";
  * escaped: such a text must not gain authority, speak as somebody else, or say to the model what it says to nobody else.
  */
 export function escapeLabels(text: string): string {
-  const plain = text.replaceAll(LABEL, "\\$&").replaceAll(ROLE, "<\\").replaceAll(LINE_HEAD, "\\[");
-  return escapeUnseen(plain);
+  const plain = text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "\\[");
+  // Escaped, a line end within such a word is no white space any more.
+  return escapeUnseen(plain).replaceAll(ROLE, "<\\");
 }
 
 /** A text in which labels were escaped, as people read it. */
