@@ -2,7 +2,7 @@ import type { StaffedAgent } from "../../agents.ts";
 import { RequestBuilder } from "../../compactor/summary/requests.ts";
 import { wholeTranscript } from "../../compactor/summary/chunks.ts";
 import { transcribe } from "../../compactor/summary/transcript.ts";
-import { estimateRequest, memoryTools } from "../../compactor/summary/writer.ts";
+import { memoryTools } from "../../compactor/summary/writer.ts";
 import { assemble } from "../../context/assemble.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { contextRequest, type ToolSpec } from "../../core/context.ts";
