@@ -206,7 +206,9 @@ const STRICT_ROLES =
 
 const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
-  ...(/tool call id .{1,100} must be a-z/i.test(words) ? [[told("call_id")]] : []),
+  ...(/tool call ids? (?:.{1,100} must be a-z|should be alphanumeric)/i.test(words)
+    ? [[told("call_id")]]
+    : []),
   ...(/`?reasoning_content`? .{0,40}must be passed back/i.test(words) ? [[told("bare_call")]] : []),
   // A text is wanted as a text and not in parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),

@@ -82,6 +82,11 @@ const REFUSALS = [
     ["call_id"],
   ],
   [
+    "the same, by a template",
+    refusal("Tool call IDs should be alphanumeric strings with length 9!"),
+    ["call_id"],
+  ],
+  [
     "calls without what was thought before them",
     refusal("The `reasoning_content` in the thinking mode must be passed back to the API."),
     ["bare_call"],

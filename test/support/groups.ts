@@ -15,7 +15,7 @@ const APART = "e2e";
  * Folders whose groups take longest: none of them is to be left when all others are over. The first one's mostly waits for a broker, and
  * does so beside what is busy.
  */
-const FIRST = ["cluster", APART, "chaos", "bad-input", "support", "soak", "integration"];
+const FIRST = ["cluster", APART, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
 
 /**
  * Divides test files among processes. The files of a folder below `test/` share some, which spares each of them a start, reading

@@ -54,7 +54,7 @@ export const CARELESS: readonly Species[] = [
   bent("[DONE] without a finish reason", "https://github.com/anomalyco/opencode/issues/43882", {
     end: "done",
   }),
-  bent("a finish reason without [DONE]", "https://github.com/anomalyco/opencode/issues/43882", {
+  bent("a finish reason without [DONE]", "https://github.com/ikawrakow/ik_llama.cpp/issues/467", {
     end: "finish",
     usage: "last",
   }),
@@ -63,11 +63,13 @@ export const CARELESS: readonly Species[] = [
   bent("a closing think mark alone", "https://github.com/sgl-project/sglang/issues/26873", {
     thoughts: "closing_tag",
   }),
-  bent("the whole text once more at the end", "https://github.com/infiniflow/ragflow/issues/15443", {
+  bent("the whole text once more at the end", "https://github.com/infiniflow/ragflow/pull/15443", {
     repeats: true,
   }),
-  bent("gzip that nobody asked for", "https://github.com/anomalyco/opencode/issues/43882", { bytes: "gzip" }),
-  bent("a byte order mark", "https://github.com/anomalyco/opencode/issues/43882", { bytes: "bom" }),
+  bent("gzip that nobody asked for", "https://github.com/Anionex/agent-vision-toolkit/pull/36", {
+    bytes: "gzip",
+  }),
+  bent("a byte order mark", "https://github.com/openai/openai-python/pull/3819", { bytes: "bom" }),
   once("HTML 502 once", "https://openrouter.ai/docs/api/reference/errors-and-debugging", {
     status: 502,
     body: "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",

@@ -267,6 +267,7 @@ const mistral: Species = {
     "https://docs.mistral.ai/capabilities/function_calling",
     "https://github.com/datapizza-labs/datapizza-ai/issues/98",
     "https://github.com/charmbracelet/crush/issues/279",
+    "https://github.com/anomalyco/opencode/issues/1680",
   ],
   host: "api.mistral.ai",
   path: "/v1",

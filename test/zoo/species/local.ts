@@ -79,11 +79,18 @@ const vllmMistral: Species = {
   name: "vLLM, a template like Mistral's",
   sources: [
     "https://github.com/vllm-project/vllm/issues/6862",
+    "https://github.com/ml-explore/mlx-lm/issues/1375",
     "https://github.com/charmbracelet/crush/issues/279",
   ],
   model: "mistralai/Mistral-Small-3.2-24B-Instruct",
   narrow: "mistralai/Mistral-Small-narrow",
-  rules: [alternates({ system: "first", hasToolRole: true, words: AFTER_SYSTEM, refusal: vllmError })],
+  rules: [
+    alternates({ system: "first", hasToolRole: true, words: AFTER_SYSTEM, refusal: vllmError }),
+    ({ turns }) =>
+      turns.some(({ callId }) => callId !== null && !/^[A-Za-z0-9]{9}$/.test(callId))
+        ? vllmError("Tool call IDs should be alphanumeric strings with length 9!")
+        : null,
+  ],
   form: { ...PLAIN_FORM, calls: "whole", ids: "short" },
 };
 
