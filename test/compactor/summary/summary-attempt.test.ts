@@ -168,28 +168,7 @@ suite("a summary", () => {
   });
 });
 
-suite("a model that fails", () => {
-  test("by its window is asked again in smaller pieces, once", async () => {
-    await using server = await startModelServer();
-    server.respond((request, index) =>
-      index === 0
-        ? contextLengthError("openai", 4500)
-        : text(transcriptOf(request) === "" ? GOOD : "A part of it."),
-    );
-    const tried = await attempt(server, leaf(conversation(120)));
-    assert.equal(tried.outcome.kind, "finished");
-    const parts = server.requests
-      .slice(1)
-      .map(({ body }) => transcriptOf(body))
-      .filter((part) => part !== "");
-    assert.ok(parts.length > 1);
-    await using never = await startModelServer();
-    never.respond(() => contextLengthError("ollama"));
-    const { outcome } = await attempt(never, leaf());
-    assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
-    assert.equal(never.requests.length, 2);
-  });
-
+suite("a model that refuses what it is asked", () => {
   /** What is learned of models, from nothing on. */
   function learning() {
     const models = new OfflineModels([], false);
@@ -244,6 +223,29 @@ suite("a model that fails", () => {
     for (const { body } of asked) assert.ok(estimateTokens(JSON.stringify(body.messages)) < 4000);
     assert.equal(server.requests.length - asked.length, 1, "the first model was asked once");
     assert.equal(models.windowOf("test-model", 32_768), 32_768);
+  });
+});
+
+suite("a model that fails", () => {
+  test("by its window is asked again in smaller pieces, once", async () => {
+    await using server = await startModelServer();
+    server.respond((request, index) =>
+      index === 0
+        ? contextLengthError("openai", 4500)
+        : text(transcriptOf(request) === "" ? GOOD : "A part of it."),
+    );
+    const tried = await attempt(server, leaf(conversation(120)));
+    assert.equal(tried.outcome.kind, "finished");
+    const parts = server.requests
+      .slice(1)
+      .map(({ body }) => transcriptOf(body))
+      .filter((part) => part !== "");
+    assert.ok(parts.length > 1);
+    await using never = await startModelServer();
+    never.respond(() => contextLengthError("ollama"));
+    const { outcome } = await attempt(never, leaf());
+    assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
+    assert.equal(never.requests.length, 2);
   });
 
   const failures: readonly [string, Behaviour][] = [
