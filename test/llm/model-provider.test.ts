@@ -226,7 +226,7 @@ describe("a model's window", () => {
   });
 });
 
-describe("a model's window at an Ollama", () => {
+describe("the window of a model in Ollama", () => {
   test("is the one that Ollama has loaded the model with, which it cuts prompts to without an error", async () => {
     await using server = await startModelServer();
     server.routes["GET /api/tags"] = { models: [{ name: "llama3.1:latest" }] };
@@ -260,8 +260,10 @@ describe("a model's window at an Ollama", () => {
     ]);
     assert.equal(models.windowOf("llama3.1", 0), 32_768);
   });
+});
 
-  test("is Ollama's by its API, whatever its port is: told by a model that runs, or by what is set for it", async () => {
+describe("an Ollama", () => {
+  test("is known by its API, whatever its port is, and tells the window of a model that runs, or what is set for it", async () => {
     for (const [routes, window] of [
       [{ "GET /api/ps": { models: [{ name: "llama3.1:latest", context_length: 4096 }] } }, 4096],
       [{ "GET /api/ps": { models: [] }, "POST /api/show": { parameters: "stop x\nnum_ctx     8192" } }, 8192],
@@ -278,10 +280,8 @@ describe("a model's window at an Ollama", () => {
       assert.deepEqual(small, []);
     }
   });
-});
 
-describe("a small window at an Ollama", () => {
-  test("is told with what the model could have, where Ollama gives it less", async () => {
+  test("tells what a model could have, where it gives it less", async () => {
     await using server = await startModelServer();
     Object.assign(server.routes, {
       "GET /api/tags": { models: [{ name: "gemma3:latest" }] },
@@ -303,7 +303,7 @@ describe("a small window at an Ollama", () => {
     assert.deepEqual(small, [["gemma3", 4096, 131_072]]);
   });
 
-  test("is not asked of Ollama where the server is something else that has a version", async () => {
+  test("is not what has a version alone", async () => {
     await using server = await startModelServer();
     server.routes["GET /api/version"] = { version: "0.6.5" };
     await using models = await openModels(llm({ baseUrl: server.url }));

@@ -168,36 +168,15 @@ suite("a summary", () => {
   });
 });
 
-/** What is learned of models, from nothing on. */
-function learning() {
-  const models = new OfflineModels([], false);
-  return { models, evidenceOf: (model: string) => models.evidenceOf(model) };
-}
+suite("a model that refuses what it is asked", () => {
+  /** What is learned of models, from nothing on. */
+  function learning() {
+    const models = new OfflineModels([], false);
+    return { models, evidenceOf: (model: string) => models.evidenceOf(model) };
+  }
 
-const tooLong = status(400, { error: { message: "The sequence does not go into the cache." } });
-const isLong = (request: ChatRequest): boolean => estimateTokens(JSON.stringify(request.messages)) > 3300;
-
-suite("a model that fails", () => {
-  test("by its window is asked again in smaller pieces, once", async () => {
-    await using server = await startModelServer();
-    server.respond((request, index) =>
-      index === 0
-        ? contextLengthError("openai", 4500)
-        : text(transcriptOf(request) === "" ? GOOD : "A part of it."),
-    );
-    const tried = await attempt(server, leaf(conversation(120)));
-    assert.equal(tried.outcome.kind, "finished");
-    const parts = server.requests
-      .slice(1)
-      .map(({ body }) => transcriptOf(body))
-      .filter((part) => part !== "");
-    assert.ok(parts.length > 1);
-    await using never = await startModelServer();
-    never.respond(() => contextLengthError("ollama"));
-    const { outcome } = await attempt(never, leaf());
-    assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
-    assert.equal(never.requests.length, 2);
-  });
+  const tooLong = status(400, { error: { message: "The sequence does not go into the cache." } });
+  const isLong = (request: ChatRequest): boolean => estimateTokens(JSON.stringify(request.messages)) > 3300;
 
   test("for a reason that nobody knows is asked for less, and its window is learned once that is so again", async () => {
     await using server = await startModelServer();
@@ -226,9 +205,7 @@ suite("a model that fails", () => {
     assert.equal(server.requests.length, 2);
     assert.equal(models.windowOf("test-model", 32_768), 32_768);
   });
-});
 
-suite("a model that cannot write it", () => {
   test("leaves what it was to write to a fallback, in pieces that fit its smaller window", async () => {
     await using server = await startModelServer();
     server.respond((request) =>
@@ -246,6 +223,29 @@ suite("a model that cannot write it", () => {
     for (const { body } of asked) assert.ok(estimateTokens(JSON.stringify(body.messages)) < 4000);
     assert.equal(server.requests.length - asked.length, 1, "the first model was asked once");
     assert.equal(models.windowOf("test-model", 32_768), 32_768);
+  });
+});
+
+suite("a model that fails", () => {
+  test("by its window is asked again in smaller pieces, once", async () => {
+    await using server = await startModelServer();
+    server.respond((request, index) =>
+      index === 0
+        ? contextLengthError("openai", 4500)
+        : text(transcriptOf(request) === "" ? GOOD : "A part of it."),
+    );
+    const tried = await attempt(server, leaf(conversation(120)));
+    assert.equal(tried.outcome.kind, "finished");
+    const parts = server.requests
+      .slice(1)
+      .map(({ body }) => transcriptOf(body))
+      .filter((part) => part !== "");
+    assert.ok(parts.length > 1);
+    await using never = await startModelServer();
+    never.respond(() => contextLengthError("ollama"));
+    const { outcome } = await attempt(never, leaf());
+    assert.deepEqual(outcome, { kind: "unavailable", why: "context_length" });
+    assert.equal(never.requests.length, 2);
   });
 
   const failures: readonly [string, Behaviour][] = [
