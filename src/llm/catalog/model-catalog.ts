@@ -38,7 +38,6 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-fable-5", 1_000_000],
   ["claude-opus-5", 1_000_000],
   ["claude-sonnet-5", 1_000_000],
-  ["claude-haiku-5-5", 1_000_000],
   ["claude-opus-4-6", 1_000_000],
   ["claude-opus-4-7", 1_000_000],
   ["claude-opus-4-8", 1_000_000],
@@ -124,18 +123,12 @@ export function knownWindow(model: string): number | undefined {
  * providers' own pages, read on 2026-11-24: developers.openai.com/api/docs/models/NAME,
  * platform.claude.com/docs/en/about-claude/pricing and …/models/NAME/overview. A model whose price another page
  * contradicts is left out. OpenAI takes twice as much for the input, and half as much again for the output, of requests
- * of more than 272,000 tokens, Anthropic five times as much for those of claude-haiku-5-5 of more than 100,000; what is said here is what
- * shorter ones cost.
+ * of more than 272,000 tokens; what is said here is what shorter ones cost.
  */
 const PRICES: readonly (readonly [name: string, input: number, cached: number, output: number])[] = [
   ["gpt-6.2-sol", 2, 0.1, 10],
   ["gpt-6.1-sol", 2, 0.1, 10],
-  ["gpt-6.1-terra", 1, 0.05, 5],
-  ["gpt-6-astra", 10, 1, 50],
-  ["gpt-6-sol", 2, 0.2, 10],
   ["gpt-6-luna", 0.1, 0.01, 0.5],
-  ["gpt-5.6-sol", 5, 0.5, 30],
-  ["gpt-5.6-terra", 2, 0.2, 12],
   ["gpt-5.6-luna", 0.2, 0.02, 1.2],
   ["claude-fable-5-1", 10, 0.25, 50],
   ["claude-fable-5", 10, 1, 50],
@@ -145,7 +138,6 @@ const PRICES: readonly (readonly [name: string, input: number, cached: number, o
   ["claude-opus-4-7", 5, 0.5, 25],
   ["claude-opus-4-6", 5, 0.5, 25],
   ["claude-opus-4-5", 5, 0.5, 25],
-  ["claude-sonnet-5-5", 2, 0.1, 10],
   ["claude-sonnet-5", 2, 0.2, 10],
   ["claude-haiku-5-5", 0.1, 0.01, 0.5],
 ];

@@ -1,4 +1,4 @@
-// proves: src/llm/window-search.ts, src/llm/http/window-refusal.ts, src/llm/retrying-model.ts, src/turn/turn.ts
+// proves: src/llm/window-search.ts, src/llm/http/window-refusal.ts, src/llm/retrying-model.ts, src/turn/turn.ts, src/turn/turn-contexts.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";
