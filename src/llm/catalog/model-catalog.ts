@@ -38,6 +38,7 @@ const WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-fable-5", 1_000_000],
   ["claude-opus-5", 1_000_000],
   ["claude-sonnet-5", 1_000_000],
+  ["claude-haiku-5-5", 1_000_000],
   ["claude-opus-4-6", 1_000_000],
   ["claude-opus-4-7", 1_000_000],
   ["claude-opus-4-8", 1_000_000],
@@ -139,7 +140,6 @@ const PRICES: readonly (readonly [name: string, input: number, cached: number, o
   ["claude-opus-4-6", 5, 0.5, 25],
   ["claude-opus-4-5", 5, 0.5, 25],
   ["claude-sonnet-5", 2, 0.2, 10],
-  ["claude-haiku-5-5", 0.1, 0.01, 0.5],
 ];
 
 /** What each of them takes for a token that it writes to its cache, of the price of input; Anthropic takes 2 for one that lives an hour. */
