@@ -78,19 +78,22 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
   let projected = tokens + markerTokens(sources) + HEAD_GROWTH_TOKENS;
   let taken = 0;
   let choice: Seq | null = null;
-  for (const entry of history.entries) {
+  for (const [place, entry] of history.entries.entries()) {
     if (entry.seq > last || entry.seq >= turn.fromSeq) break;
     projected -= tokensOf(entry);
     taken += Number(isCounted(entry));
     if (!cuts.has(entry.seq)) continue;
     choice = entry.seq;
-    if (taken >= counted * OMIT_SHARE && projected <= target) break;
+    const opening = history.entries[place + 1]?.kind === "user" ? 0 : OPENING_TOKENS;
+    if (taken >= counted * OMIT_SHARE && projected + opening <= target) break;
   }
   return choice;
 }
 
 /** By how much a line's head may grow when the line before it leaves the view, in estimated tokens. */
 const HEAD_GROWTH_TOKENS = 16;
+/** The line that stands before an assistant's message where nothing else does, in estimated tokens. */
+const OPENING_TOKENS = 24;
 
 /** What a first omission adds to the request: its marker. */
 function markerTokens({ history, dynamic }: ContextSources): number {

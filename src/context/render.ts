@@ -280,7 +280,8 @@ export class Renderer {
   #message(entry: Exclude<Entry, UserEntry>): ModelMessage | null {
     switch (entry.kind) {
       case "assistant":
-        return entry.text === "" ? null : { role: "assistant", text: entry.text, calls: [] };
+        // A request shows no message without a word.
+        return entry.text.trim() === "" ? null : { role: "assistant", text: entry.text, calls: [] };
       case "tool_call":
         return { role: "assistant", text: entry.text, calls: entry.calls };
       case "tool_result":

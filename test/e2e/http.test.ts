@@ -358,7 +358,10 @@ test("a platform that cannot be reached is told, and a model that is down only d
   await world.untilAnswered();
   const down = await wrongIn(http);
   assert.deepEqual([down.code, down.status, down.wrong], [200, "degraded", ["model degraded"]]);
-  assert.match(down.detail, /test-model: the last 3 calls for answers failed \(unavailable\)/);
+  assert.match(
+    down.detail,
+    /test-model: the last 3 calls for answers failed \(the model's server has too much to do\)/,
+  );
   assert.deepEqual(JSON.parse((await http.plain("/readyz")).body), { status: "ok" });
   model.respond(echo);
   await world.say("room", "again", "and now?");

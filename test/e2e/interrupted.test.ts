@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { environment } from "../support/e2e.ts";
 import { openHomeWithStore } from "../support/home-with-store.ts";
 import { until } from "../support/patience.ts";
@@ -108,6 +109,8 @@ test("an export of which nobody reads the rest ends with 1; a log of which someb
 test("a log that a signal ends in the middle ends with 1", async () => {
   const { started, release } = await held("entries", "log", "test:mill");
   started.signal("SIGTERM");
+  // What it reads next must not reach it together with the signal.
+  await delay(500);
   await release();
   assert.equal((await started.finish()).code, 1);
   assertPlain(started, /^Interrupted: the output is not complete\.$/m);

@@ -21,7 +21,9 @@ const NOISE_MS = 1;
 const CERTAIN_MS = 500;
 /** The early look is for what would take seconds for the judged length. */
 const EARLY_MS = 3;
+/** What looks slow is measured so often, and for so long: a busy machine has a quiet moment in that time. */
 const RUNS = 5;
+const WATCHED_MS = 3000;
 
 export interface Growing {
   readonly name: string;
@@ -56,14 +58,15 @@ function timeOf(work: Work, growing: Growing, length: number): number {
 }
 
 /**
- * The best of five of each, and the short text as often in a row as makes it as long as the other: so both are interrupted as often by
+ * The best of many of each, and the short text as often in a row as makes it as long as the other: so both are interrupted as often by
  * whatever else the machine does.
  */
 function compare(work: Work, growing: Growing, { short, long, most }: Step): string | null {
   const times = long / short;
   const [shortText, longText] = [growing.text(short), growing.text(long)];
   let [shortest, longest] = [Infinity, Infinity];
-  for (let run = 0; run < RUNS; run++) {
+  const beganAt = performance.now();
+  for (let run = 0; run < RUNS || performance.now() - beganAt < WATCHED_MS; run++) {
     shortest = Math.min(shortest, time(work, shortText, times) / times);
     longest = Math.min(longest, time(work, longText, 1));
     // A square that passed the early look takes long: two measures agree there.

@@ -43,10 +43,7 @@ async function describeUsage(
 function inWords({ total }: UsageReport): string {
   const { calls, tokensIn, tokensCached, tokensWritten, tokensOut, cost } = total;
   if (calls === 0) return "no model was called.";
-  const cached = describeCached({
-    cachedTokens: tokensCached,
-    writtenTokens: tokensWritten,
-    promptTokens: tokensIn,
-  });
-  return `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(tokensIn)} tokens in (${cached}), ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
+  const parts = { cachedTokens: tokensCached, writtenTokens: tokensWritten, promptTokens: tokensIn };
+  const cached = tokensCached + tokensWritten === 0 ? "" : ` (${describeCached(parts)})`;
+  return `${counted(calls, "model call")}, ${about(cost.uncounted)}${formatNumber(tokensIn)} tokens in${cached}, ${formatNumber(tokensOut)} out; ${describeCost(cost)}.`;
 }

@@ -10,6 +10,8 @@ interface OpenCall {
   id: string;
   name: string;
   json: string;
+  /** Repeats all arguments that came. It is a snapshot if a longer one follows, and a piece of nested arguments if another piece does. */
+  repeated: string;
 }
 
 /**
@@ -42,7 +44,7 @@ export class CallAccumulator {
     // A piece without an id under an index that no call has: the call's head had another call's index.
     if (piece.id === "" && piece.index !== undefined) call.index = piece.index;
     call.name = this.#joinedName(call, piece.name) ?? call.name;
-    call.json = joinedJson(call.json, piece.json);
+    addJson(call, piece.json);
     // A server may repeat the same for ever.
     this.#length += Math.max(1, call.json.length + call.name.length - length);
   }
@@ -127,7 +129,7 @@ export class CallAccumulator {
 
   #begin(index: number | undefined): OpenCall | undefined {
     if (this.#calls.length >= MAX_CALLS) return undefined;
-    const call = { index, id: "", name: "", json: "" };
+    const call = { index, id: "", name: "", json: "", repeated: "" };
     this.#calls.push(call);
     return call;
   }
@@ -143,13 +145,17 @@ function continues({ json }: OpenCall, piece: CallPiece): boolean {
   );
 }
 
-/** Some servers begin with `{}`, and some send all arguments so far each time: a piece cannot begin as its call does. */
-function joinedJson(before: string, piece: string): string {
-  if (piece === before || isRepeated(before, piece)) return before;
-  const isReplaced =
-    /^\s?\{\}\s?$/.test(before) ||
-    (before.length >= 2 && piece.length > before.length && piece.startsWith(before));
-  return isReplaced ? piece : before + piece;
+/** Some servers begin with `{}`, and some send all arguments so far each time. */
+function addJson(call: OpenCall, piece: string): void {
+  const { json, repeated } = call;
+  if (piece === "" || isRepeated(json, piece)) return;
+  if (piece === json && repeated === "") {
+    call.repeated = piece;
+    return;
+  }
+  call.repeated = "";
+  const isSnapshot = json.length >= 2 && piece.length > json.length && piece.startsWith(json);
+  call.json = isSnapshot || /^\s?\{\}\s?$/.test(json) ? piece : json + repeated + piece;
 }
 
 function isRepeated(json: string, piece: string): boolean {

@@ -45,6 +45,14 @@ describe("parallel tool calls", () => {
     });
   }
 
+  test("keep arguments whose first piece is their second one as well", async () => {
+    for (const levels of [1, 2, 3, 40]) {
+      const json = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+      const { answer } = await callsOf(toolCalls([{ name: "search_history", arguments: json }]));
+      assert.equal(answer?.calls[0]?.arguments, json);
+    }
+  });
+
   test("without ids, or with the same id twice, get ids of their own", async () => {
     for (const id of [null, "same"]) {
       const { answer } = await callsOf(toolCalls(TWO.map((call) => ({ ...call, id }))));
