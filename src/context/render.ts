@@ -336,7 +336,7 @@ export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string
   return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
 }
 
-/** A summary may quote lines with their heads: none of them passes for what somebody says behind it. */
+/** A summary may quote lines with their heads; quoted so, none of them is read as a new message after the summary. */
 export function withQuotedLines(text: string): string {
   return text.replaceAll("\n[", "\n> [");
 }

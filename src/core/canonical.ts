@@ -57,8 +57,8 @@ export function endOf({ message, from }: Place, { text }: ModelMessage): TextEnd
 }
 
 /**
- * What has to be said between two pieces, so that the roles take turns: something of the user's before an assistant's first words,
- * and of the assistant's behind results that it has not spoken of. Pictures of results belong to them.
+ * The kind of line that is missing between two pieces, so that the roles take turns: a user's line before an assistant's first words, or an
+ * assistant's line after results that no answer follows. Pictures of results belong to the results.
  * @param before null: nothing, or the system text
  */
 export function missingBetween(

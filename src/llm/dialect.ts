@@ -132,9 +132,9 @@ export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect 
 }
 
 /**
- * What a refusal teaches of a model. Pure.
- * @returns what the model has refused, and had not before: a request that respects it is another one; empty: the refusal is about
- * something else, or nothing is left to change
+ * The fields and values that a refusal turns down. Pure.
+ * @returns only those that the model had not refused before, so that the corrected request is a new one; empty: the refusal has another
+ * subject, or nothing is left to change
  */
 export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] {
   const { reason, status, code, type } = refusal;

@@ -178,7 +178,7 @@ export function forFallback<Of extends { readonly config: AgentConfig }>(agent: 
 }
 
 /**
- * What the cache of a channel's requests is worth now; undefined: there is none, or nobody knows.
+ * The terms of the cache of a channel's requests now; undefined: none is known.
  * @param now ms since 1970
  * @param turn the one that asks now, if any
  */

@@ -9,8 +9,8 @@ export type TurnOutcome =
   /** Its model may not be called any more; `text` is what was shown last. */
   | { readonly kind: "bounded"; readonly text: string; readonly calls: number; readonly why: string }
   /**
-   * `why` holds nothing that somebody else said. `told`: Weir's own words about it, for the operator. `logged`: the provider's
-   * sentences, which may repeat what people wrote, for the log alone.
+   * `why`: the reason in Weir's words alone. `told`: more in Weir's words, for the operator. `logged`: the provider's sentences, which may
+   * repeat people's words, for the log alone.
    */
   | {
       readonly kind: "failed";

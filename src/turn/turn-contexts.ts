@@ -112,7 +112,7 @@ export class TurnContexts {
   async #fitter(name: string, budget: Budget): Promise<() => Promise<Fit>> {
     const agent = this.#agent;
     const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
-    // Anew for each request: it costs nothing where there are none, and what was taken back meanwhile is not shown again.
+    // Read again for each request, so that a deleted picture is not shown; without pictures this costs nothing.
     const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
     return async () => {
       const history = await this.#channel.snapshot();

@@ -14,8 +14,8 @@ export interface Landing {
 }
 
 /**
- * Is it cheaper to land now than later? Now costs what is behind the shared beginning once more; each turn of waiting costs the reading of what would be gone; and
- * whoever waits lands for nothing where the cache goes cold before the room is used up. Pure.
+ * Compares the price of a landing now with the price of a later one. Now, the part behind the shared beginning is written once more. Each
+ * turn of waiting reads the part that the landing would remove. A landing costs nothing once the cache is cold, if there is room until then. Pure.
  */
 export function landsNow({ before, after, shared, perTurn, room }: Landing, cache: CacheTerms): boolean {
   const { read, write, isCold, chance } = cache;

@@ -53,7 +53,7 @@ const SHORT = 0.8;
 const LEAST_READING = 1024;
 
 /**
- * What a server's count says of a request as a whole, for a cut that nobody tells of.
+ * A server's token count of a whole request, as evidence of a silent cut.
  * @returns null: nothing, for it leaves out what was cached, or counts pictures
  */
 export function readingOf(

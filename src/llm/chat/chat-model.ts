@@ -128,7 +128,7 @@ function refusalIn(failure: ModelError): Refusal | undefined {
     code: wordOf(code) === String(status) ? "" : wordOf(code),
     type: wordOf(type),
     param: wordOf(param),
-    // What OpenRouter was told by the server behind it.
+    // The refusal of the server behind OpenRouter.
     words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
   };
 }

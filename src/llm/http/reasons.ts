@@ -62,8 +62,8 @@ const MAX_READ = 600;
 const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
 
 /**
- * A refusal that speaks of a size may be one of the request's size, in words that nobody knows: whoever looks for the window must not be
- * told that the reason is known.
+ * Words of size. A refusal that holds them may be one of the request's size in an unknown wording, so the rows that name other reasons do
+ * not apply: the search for the window needs `reason` to be undefined.
  */
 const OF_SIZE =
   /\d{3,8} ?(?:input |prompt |total )?tokens?\b|(?:context|input|prompt|sequence) (?:length|window|size|limit)|too (?:long|large|many tokens)|token (?:count|limit)/i;

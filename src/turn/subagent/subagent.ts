@@ -133,7 +133,7 @@ class SubagentRun {
   readonly #signal: AbortSignal;
   readonly #tools: readonly Tool[];
   readonly #steps: SubagentStep[];
-  /** What its model has thought before its calls; gone as soon as anything in the channel is edited or taken back. */
+  /** The model's thoughts before its calls; dropped at any edit or deletion in the channel. */
   #thoughts: readonly Thoughts[] = [];
   #seen: number | null = null;
 
