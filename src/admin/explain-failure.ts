@@ -32,6 +32,10 @@ const REASONS: Readonly<Record<FailureReason, Words>> = {
     "the model has written calls of tools that its server could not read",
     "Try again, or another model",
   ],
+  output_spent: [
+    "the model has used all of its output tokens for thoughts",
+    "Raise max_output_tokens of the agent",
+  ],
   no_tools: ["the model's server runs the model without tools", "Look how the server is started"],
   other_api: ["the model's server wants another API for the model", NAME_AND_SETTINGS],
   field: ["the model's server refused a field of the request", NAME_AND_SETTINGS],

@@ -202,7 +202,7 @@ const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(
  * an assistant that only calls); read in November 2026.
  */
 const STRICT_ROLES =
-  /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type/i;
+  /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type(?!.{0,20}image)/i;
 
 const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(/unexpected role '?user'? after role '?tool'?/i.test(words) ? [[told("user_behind_tool")]] : []),
@@ -277,6 +277,8 @@ function isNamed(name: string, words: string): boolean {
   const before = words[at - 1] ?? "";
   const behind = words[at + name.length] ?? "";
   if (/\w/.test(before) || /\w/.test(behind)) return false;
+  // `tools[0].function.strict`: a part of one tool, not the field.
+  if (name === "tools" && /^(?:\[|\.\w)/.test(words.slice(at + name.length))) return false;
   return !PLAIN_WORDS.has(name) || /["'`]/.test(before + behind);
 }
 
@@ -284,9 +286,11 @@ function isNamed(name: string, words: string): boolean {
  * "supports at most 16384 completion tokens" (OpenAI), "max_tokens: 9000 > 8192" (Anthropic), "less than or equal to `8192`" (Groq), "the
  * valid range of max_tokens is [1, 8192]" (DeepSeek): a number below what was sent is the most that the server takes.
  */
-const ofLimit: Rule = ({ words }, { dialect, limit }, told) => {
+const ofLimit: Rule = ({ code, status, words }, { dialect, limit }, told) => {
   const numbers = Array.from(words.matchAll(/(?<![\w.-])\d{2,9}(?![\w-])/g), ([digits]) => Number(digits));
-  const caps = numbers.filter((number) => number < limit);
+  // A field that the server does not know has no most.
+  const isUnknown = UNKNOWN_FIELD.test(`${code} ${words}`) || /\binstead\b/i.test(words);
+  const caps = isUnknown ? [] : numbers.filter((number) => number < limit && number !== status);
   const isRange = caps.length > 0;
   if (isRange) return [[told("output_cap", String(Math.max(...caps)))]];
   if (dialect.api === "responses") return [[told("max_output_tokens")]];

@@ -80,7 +80,8 @@ export function createEmbeddings({
     maxRetries: 0,
     timeout: ATTEMPT_MS,
     logLevel: "off",
-    defaultHeaders: serverHeaders,
+    // The client reads headers from the environment too: the key goes over those.
+    defaultHeaders: { ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }), ...serverHeaders },
     fetch: chatFetch,
   });
   return {

@@ -99,6 +99,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
           if (failure !== undefined) notify(() => retryOptions.onPassedOver(name, failure));
           return answer;
         } catch (error) {
+          if (error instanceof MakerError) throw error.cause;
           last = asModelError(error, name, options.signal);
           if (last.kind === "aborted" || last.kind === "not_allowed") throw last;
           const isOverflow = last.kind === "context_length";
@@ -158,7 +159,7 @@ async function answerWithRetries(
   rules: RetryRules,
 ): Promise<ModelAnswer | null> {
   const { maxAttempts, evidenceOf } = rules.retryOptions;
-  let made = await maker.make(name, Infinity);
+  let made = await ofMaker(maker.make(name, Infinity));
   if (made === null) return null;
   const evidence = evidenceOf(made.request.model);
   const refused: Refused[] = [];
@@ -195,7 +196,18 @@ async function smallerRequest(
   if (maker.isShortenedByCaller === true) return null;
   const step = nextStep(refused, evidence);
   if (step.kind !== "smaller") return step.kind === "unchanged" ? "unchanged" : null;
-  return maker.make(name, step.window);
+  return ofMaker(maker.make(name, step.window));
+}
+
+/** A failure of our own, such as of the log: no model has failed, and none is asked instead. */
+class MakerError extends Error {}
+
+async function ofMaker(made: ReturnType<RequestMaker["make"]>): ReturnType<RequestMaker["make"]> {
+  try {
+    return await made;
+  } catch (error) {
+    throw error instanceof ModelError ? error : new MakerError("no request", { cause: error });
+  }
 }
 
 /** @returns ms; null: there is no other attempt */

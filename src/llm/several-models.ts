@@ -6,7 +6,7 @@ import type { CacheRule } from "./caches/rules.ts";
 import type { KnownWindow } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
-import type { Model } from "./model.ts";
+import { type Model, ModelError } from "./model.ts";
 import type { Models, ModelsConfig, ModelSource } from "./model-provider.ts";
 
 /** Where a server is, and what its models' names begin with. */
@@ -42,6 +42,8 @@ export class SeveralModels implements Models {
   #config: ModelsConfig;
   /** What a reload has put out of force: calls in flight go on, and what was learned is still being written. */
   readonly #retired = new Set<ModelSource>();
+  /** Names of servers that a reload has taken away. */
+  readonly #removed = new Set<string>();
   #hasRecalled = false;
 
   /** @param ofStart the models of the server of `[llm]`, or what stands in for it */
@@ -52,7 +54,10 @@ export class SeveralModels implements Models {
     this.#config = config;
     this.#sources = this.#sourcesFor(config);
     this.model = {
-      answer: async (request, options) => this.#of(request.model).model.answer(request, options),
+      answer: async (request, options) => {
+        this.#refuseRemoved(request.model);
+        return this.#of(request.model).model.answer(request, options);
+      },
     };
   }
 
@@ -68,11 +73,14 @@ export class SeveralModels implements Models {
 
   configure(config: ModelsConfig): void {
     const before = this.#all();
+    const { named } = this.#sources;
     this.#config = config;
     this.#sources = this.#sourcesFor(config);
     const now = this.#all();
     for (const source of now) source.configure(config.models);
     for (const source of before) if (!now.includes(source)) this.#retired.add(source);
+    for (const { name } of named) this.#removed.add(name);
+    for (const { name } of this.#sources.named) this.#removed.delete(name);
     if (this.#hasRecalled) for (const source of now) if (!before.includes(source)) void recall(source);
   }
 
@@ -146,6 +154,17 @@ export class SeveralModels implements Models {
   async [Symbol.asyncDispose](): Promise<void> {
     const all = new Set([...this.#all(), ...this.#retired, this.#ofStart.source]);
     await Promise.all(Array.from(all, async (source) => source[Symbol.asyncDispose]()));
+  }
+
+  /**
+   * A turn that runs while its server is taken away must not go on at another provider.
+   * @throws ModelError
+   */
+  #refuseRemoved(model: string): void {
+    const name = model.split("/", 1)[0] ?? "";
+    if (!model.includes("/") || !this.#removed.has(name)) return;
+    const why = `the configuration has no server "${name}" any more; after a restart this is part of a model's name`;
+    throw new ModelError("rejected", model, why);
   }
 
   #of(model: string): ModelSource {

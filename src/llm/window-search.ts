@@ -58,7 +58,8 @@ export function nextStep(refused: readonly Refused[], known: Known): SearchStep 
   const [first, last] = [refused[0], refused.at(-1)];
   if (first === undefined || last === undefined) return { kind: "over" };
   const by = reasonOf(last, known);
-  if (by === "no") return { kind: "over" };
+  // Each step is a call that may be paid: no wording and no count makes more of them than the steps by shares.
+  if (by === "no" || refused.length > SHARES_OF_SIZE.length) return { kind: "over" };
   const isNatural = last.window === first.window;
   if (isNatural && refused.length === 1 && mayPass(last.failure)) return { kind: "unchanged" };
   const told =

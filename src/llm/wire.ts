@@ -39,13 +39,20 @@ export interface WireReader {
   thoughts(): readonly object[];
 }
 
-/** The thoughts that stand before an assistant's calls: they go back with all of these calls, or not at all. */
+/**
+ * The thoughts that stand before an assistant's calls: they go back with all of these calls, or not at all. Servers use an id again in
+ * later answers: the newest message that has the calls counts.
+ */
 export function thoughtsBefore(
   calls: readonly ToolCall[],
-  { thoughts = [] }: Pick<ModelRequest, "thoughts">,
+  { thoughts = [], messages }: Pick<ModelRequest, "thoughts" | "messages">,
 ): Thoughts["items"] {
-  const ids = new Set(calls.map(({ id }) => id));
   return thoughts
-    .filter(({ callIds }) => callIds.length > 0 && callIds.every((id) => ids.has(id)))
+    .filter(({ callIds }) => {
+      const owner = messages.findLast(
+        (one) => one.role === "assistant" && callIds.every((id) => one.calls.some((call) => call.id === id)),
+      );
+      return callIds.length > 0 && owner?.role === "assistant" && owner.calls === calls;
+    })
     .flatMap(({ items }) => items);
 }

@@ -23,6 +23,12 @@ export class TurnThoughts {
     this.#kept = [...this.#kept, thoughts];
     this.#seen = seenIn(history);
   }
+
+  /** The calls behind the newest thoughts stand in the log under these ids. */
+  renamed(callIds: readonly string[]): void {
+    const newest = this.#kept.at(-1);
+    if (newest !== undefined) this.#kept = [...this.#kept.slice(0, -1), { ...newest, callIds }];
+  }
 }
 
 /** What a model sees of a history, piece by piece. */

@@ -190,7 +190,7 @@ class TurnRun {
   async #landedIfCold(history: History): Promise<History> {
     const { models, config } = this.#agent;
     const name = models.nameOf(config.model);
-    if (name === undefined || history.ahead.length === 0) return history;
+    if (name === undefined || history.ahead.length === 0 || !config.compaction.enabled) return history;
     const { pace } = this.#channel;
     const cache = cacheOf(this.#agent, name, pace, this.#now.getTime(), this.#turn.id);
     if (cache?.isCold !== true || !(await this.#channel.commitAhead())) return history;
@@ -216,6 +216,7 @@ class TurnRun {
       answer.calls,
       made.map(({ id }) => id),
     );
+    if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
     const { told: held, asked } = await this.#channel.approvals.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     const news = asked.length === 0 ? undefined : { asked, done: [] };

@@ -127,6 +127,8 @@ test("a replay that a signal ends, ends with 1, and the same command does the re
   const started = home.start(...replay);
   await gate.reached();
   started.signal("SIGTERM");
+  // As above.
+  await delay(500);
   await gate.open();
   assert.equal((await started.finish()).code, 1);
   assertPlain(started, /^Interrupted: run this again, and it goes on from here\.$/m);

@@ -72,6 +72,8 @@ function compare(work: Work, growing: Growing, { short, long, most }: Step): str
     // A square that passed the early look takes long: two measures agree there.
     const isLong = longest >= (short > EARLY.short ? NOISE_MS : EARLY_MS);
     if ((run > 0 || short > EARLY.short) && (!isLong || longest <= most * shortest)) return null;
+    // So long a time twice is no interruption, and five of them would take minutes.
+    if (run > 0 && longest > CERTAIN_MS) break;
   }
   return `${growing.name}: ${shortest.toFixed(2)} ms for ${short} characters, ${longest.toFixed(2)} ms for ${long}`;
 }

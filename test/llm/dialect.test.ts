@@ -61,6 +61,20 @@ const REFUSALS = [
     refusal("Invalid schema for function 'x'", { param: "tools[0].function.parameters" }),
     [],
   ],
+  [
+    "a field inside of a tool, in words (Gemini)",
+    refusal(
+      "Invalid JSON payload received. Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.",
+    ),
+    [],
+  ],
+  [
+    "the other limit, behind a gateway that repeats the status",
+    refusal(
+      "Error code: 400 - {'error': {'message': \"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.\"}}",
+    ),
+    ["max_tokens"],
+  ],
   ["that there are no tools", refusal("llama2 does not support tools"), ["tools"]],
   [
     "roles that do not take turns",

@@ -32,7 +32,8 @@ export function cacheTerms(
     read: isPriced ? price.cached / price.input : rule.read,
     // Known is the price of the shortest life.
     write: isPriced ? (price.write / price.input) * (life.write / first.write) : life.write,
-    isCold: lastAt !== null && (chosen === null || now - lastAt > life.ms),
+    // Without marks the server has written its cache whatever life was chosen.
+    isCold: lastAt !== null && ((chosen === null && rule.marks !== "none") || now - lastAt > life.ms),
     chance: chanceOfHit(life, waits),
   };
 }

@@ -180,6 +180,7 @@ export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
     cachedTokens: details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
     writtenTokens:
       details?.cache_write_tokens ?? details?.cache_creation_tokens ?? usage.cache_creation_input_tokens ?? 0,
-    completionTokens: usage.completion_tokens ?? 0,
+    // Gemini and gateways in front of it count thoughts in the total alone.
+    completionTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - usage.prompt_tokens),
   };
 }

@@ -100,9 +100,8 @@ export class CallAccumulator {
     // Of the last call, then, or the first piece of another.
     if (name === "") return index !== undefined && isWhole(call.json) ? undefined : call;
     const isRest = this.#joinedName(call, name) !== undefined && index === undefined && call.json === "";
-    return call.name === "" || isRest || (call.name === name && !isWhole(call.json) && continues(call, piece))
-      ? call
-      : undefined;
+    const isOpen = call.name === name && call.json !== "" && !isWhole(call.json);
+    return call.name === "" || isRest || (isOpen && continues(call, piece)) ? call : undefined;
   }
 
   #withIndex(index: number): OpenCall | undefined {

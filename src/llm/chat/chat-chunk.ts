@@ -46,6 +46,7 @@ export const reportedUsage = z
   .object({
     prompt_tokens: count,
     completion_tokens: count,
+    total_tokens: count,
     prompt_tokens_details: z
       // The second name is LiteLLM's.
       .object({ cached_tokens: count, cache_write_tokens: count, cache_creation_tokens: count })

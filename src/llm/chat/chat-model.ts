@@ -95,7 +95,11 @@ function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
     // Later than the watchdog, which ends the request.
     timeout: server.timeouts.totalMs + 60_000,
     logLevel: "off",
-    defaultHeaders: server.headers ?? {},
+    // The client reads headers from the environment too: the key goes over those.
+    defaultHeaders: {
+      ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
+      ...server.headers,
+    },
     fetch: chatFetch,
   });
   return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
@@ -297,8 +301,8 @@ class Attempt {
       const why = "the provider's filter ended the answer before its first word";
       throw new ModelError("rejected", model, why, { reason: "moderation" });
     }
-    const window =
-      accumulated.finishReason === "length" ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
+    const isCut = accumulated.finishReason === "length" && accumulated.receivedTokens <= FEW_TOKENS;
+    const window = isCut ? endedByWindow(accumulated.usage, maxOutputTokens) : undefined;
     if (window !== undefined) {
       const why = `the request has filled the model's window of ${window} tokens, and left nothing for an answer`;
       throw new ModelError("context_length", model, why, {
@@ -307,11 +311,11 @@ class Attempt {
         windowSource: "measured",
       });
     }
-    const reason =
-      accumulated.finishReason === "length" || accumulated.isOverlong
-        ? `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`
-        : "an answer without text and without calls";
-    throw new ModelError("empty", model, reason);
+    if (accumulated.finishReason === "length" || accumulated.isOverlong) {
+      const why = `the model spent its ${maxOutputTokens} output tokens on thinking: raise max_output_tokens`;
+      throw new ModelError("empty", model, why, { reason: "output_spent" });
+    }
+    throw new ModelError("empty", model, "an answer without text and without calls");
   }
 
   #cutMessage(watchdog: Watchdog): string {

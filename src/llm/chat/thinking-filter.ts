@@ -11,7 +11,8 @@ const NAME =
 const CHANNEL = String.raw`(?:<\|start\|>assistant)?<\|channel\|>`;
 const MESSAGE = String.raw`[^<]{0,80}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>`;
 const OPENINGS = [
-  String.raw`<\|?${NAME}(?:\s[^<>]{0,80})?\|?>`,
+  // An element that ends in itself opens nothing.
+  String.raw`<\|?${NAME}(?:\s[^<>]{0,79}[^<>/])?\|?>`,
   String.raw`\[THINK\]|◁think▷|<\|(?:begin_of_thought|START_THINKING)\|>|<\|channel>thought|<unused94>`,
   `${CHANNEL}(?:analysis|commentary)${MESSAGE}`,
 ].join("|");
@@ -39,6 +40,9 @@ const MAYBE_MARK = new RegExp(
 /** Longer than a mark. */
 const LONGEST_MARK = 260;
 const MARK_LETTERS = /[<[◁]/;
+
+/** Marks that are everyday words as well. */
+const EVERYDAY = /^<\|?(?:[a-z]{1,12}[:_])?(?:[Tt]houghts?|[Rr]eflection|[Rr]easoning|[Ss]cratchpad)[\s>|]/;
 
 /** gpt-oss where a server drops the marks and leaves the names of the channels. */
 const BARE_ANALYSIS = "analysis";
@@ -226,7 +230,9 @@ export class ThinkingFilter {
     const { isLineStart, tail } = this.#place;
     const isCode = this.#isCode(this.#held.slice(opening, opening + LONGEST_MARK), isEnd);
     if (isCode !== false) return isCode === true ? 0 : undefined;
-    if (!QUOTE_BEFORE.test(tail)) {
+    // In the middle of an answer these are mostly elements of XML that somebody wants to see.
+    const isElement = !this.#sawThinking && EVERYDAY.test(this.#held);
+    if (!isElement && !QUOTE_BEFORE.test(tail)) {
       const from = Math.max(opening, this.#searched);
       const closing = CLOSING.exec(this.#held.slice(from));
       if (closing !== null) {
@@ -287,5 +293,5 @@ function isJudgeable(behind: string): boolean {
 
 /** A mark that nobody writes in a sentence. */
 function isToken(mark: string): boolean {
-  return !/^<\/?[A-Za-z]/.test(mark) || mark.startsWith("<unused");
+  return !/^(?:<\/?[A-Za-z]|\[)/.test(mark) || mark.startsWith("<unused");
 }

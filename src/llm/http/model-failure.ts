@@ -100,15 +100,18 @@ const NOT_BEGUN: ReadonlySet<FailureReason | undefined> = new Set(["loading", "o
  * and for a call of a tool that the model has written and the server could not read.
  */
 export function isPaidFailure(
-  { kind, status, reason }: Pick<ModelError, "kind" | "status"> & Partial<Pick<ModelError, "reason">>,
+  failure: Pick<ModelError, "kind" | "status"> & Partial<Pick<ModelError, "reason" | "windowSource">>,
   progress: AttemptProgress,
 ): boolean {
+  const { kind, status, reason } = failure;
   switch (progress) {
     case "begun":
       return false;
     case "sent":
       return status === undefined || WAITED_IN_VAIN.has(status) || reason === "tool_attempt_failed";
     case "accepted":
+      // A server that has counted a prompt has read it.
+      if (kind === "context_length" && failure.windowSource === "measured") return true;
       return !TURNED_AWAY.has(kind) && !NOT_BEGUN.has(reason);
     case "answering":
       return true;

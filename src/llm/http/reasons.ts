@@ -12,6 +12,8 @@ export type FailureReason =
   | "unknown_model"
   | "cannot_load"
   | "tool_attempt_failed"
+  /** All output tokens went into thoughts. */
+  | "output_spent"
   | "no_tools"
   | "other_api"
   | "field"
@@ -100,7 +102,7 @@ const BEFORE_WINDOW: readonly Row[] = [
     codes:
       /^(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
     words:
-      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key|credit) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reach|exceed)(?:ed|ing) (?:its|your|the) .{0,30}(?:spending|usage|spend|billing|credit) limit|credits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|payment required|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|overdue|余额不足|额度不足|额度已用尽|欠费/i,
+      /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|more credits|(?:used|run) (?:all|out of)(?: of)? .{0,20}credits|exceeded your (?:current|monthly|daily|included) .{0,20}(?:quota|credits|usage|spend)|(?:monthly|spending|spend|billing|usage|key|credit) (?:hard )?limits? (?:has been |was )?(?:exceeded|reached)|(?:reach|exceed)(?:ed|ing) (?:its|your|the) .{0,30}(?:spending|usage|spend|billing|credit) limit|credits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|payment required|billing hard limit|account (?:is not active|balance)|check your (?:plan and )?billing|free tier .{0,40}exhausted|budget has been exceeded|(?:account|payment|bill)\w{0,5} .{0,20}overdue|余额不足|额度不足|额度已用尽|欠费/i,
   },
   {
     reason: "key",

@@ -15,7 +15,8 @@ export function openMessagesClient({ baseUrl, apiKey, headers = {}, timeouts }: 
     timeout: timeouts.totalMs + 60_000,
     logLevel: "off",
     openTelemetry: { traces: false, propagation: false },
-    defaultHeaders: headers,
+    // The client reads headers from the environment too: the key goes over those.
+    defaultHeaders: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
     fetch: chatFetch,
   });
   return async (body: string, options: PostOptions) => {

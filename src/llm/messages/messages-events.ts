@@ -87,8 +87,10 @@ export class MessagesReader implements WireReader {
 
   /** Of a server that sends no signature, nothing can be sent back. */
   thoughts(): readonly object[] {
-    return [...this.#thinking]
-      .toSorted(([a], [b]) => a - b)
+    const all = [...this.#thinking].toSorted(([a], [b]) => a - b);
+    // They go back in front of the answer: behind a text or a call they would stand elsewhere, which the API refuses.
+    if (all.some(([place], index) => place !== index)) return [];
+    return all
       .map(([, one]) => one)
       .filter(({ signature, data }) => (signature ?? data ?? "") !== "");
   }

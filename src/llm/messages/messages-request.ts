@@ -27,9 +27,10 @@ export function messagesBody(
 ): MessageCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
   const { ends, ofPart } = cacheMarks(request, dialect.takesCacheMarkers ? rule : undefined, true);
+  const ids = uniqueIds(request.messages);
   const blocks = request.messages.map((message, place) => {
     const own = ends.filter((end) => end.message === place);
-    return blocksOf(message, request, own, ofPart);
+    return blocksOf(message, request, ids, own, ofPart);
   });
   const system = request.messages.flatMap(({ role }, place) =>
     role === "system" ? (blocks[place] ?? []) : [],
@@ -81,6 +82,7 @@ function inTurns(
 function blocksOf(
   message: ModelMessage,
   request: ModelRequest,
+  ids: CallIds,
   ends: readonly PartEnd[],
   fields: object,
 ): ContentBlockParam[] {
@@ -95,7 +97,7 @@ function blocksOf(
       return [
         {
           type: "tool_result",
-          tool_use_id: idOf(message.callId),
+          tool_use_id: ids.get(message) ?? idOf(message.callId),
           content: message.text,
           ...(isMarked && fields),
         },
@@ -106,12 +108,12 @@ function blocksOf(
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as the same API has sent them
         ...(thoughtsBefore(message.calls, request) as ContentBlockParam[]),
         ...textOf({ text: message.text, isMarked: false }, fields),
-        ...message.calls.map(({ id, name, arguments: json }): ContentBlockParam => {
+        ...message.calls.map((call): ContentBlockParam => {
           return {
             type: "tool_use",
-            id: idOf(id),
-            name: functionName(name),
-            input: JSON.parse(objectJson(json)),
+            id: ids.get(call) ?? idOf(call.id),
+            name: functionName(call.name),
+            input: JSON.parse(objectJson(call.arguments)),
           };
         }),
       ];
@@ -129,6 +131,30 @@ function pictureOf({ type, base64 }: ModelImage): ImageBlockParam[] {
   const known = IMAGE_TYPES.find((one) => one === type);
   if (known === undefined) return [];
   return [{ type: "image", source: { type: "base64", media_type: known, data: base64 } }];
+}
+
+/** The ids of a request's calls, by the call and by the message of its result. */
+type CallIds = ReadonlyMap<object, string>;
+
+/** The API takes each id once in a request; other servers number their calls anew in each answer. */
+function uniqueIds(messages: readonly ModelMessage[]): CallIds {
+  const ids = new Map<object, string>();
+  const used = new Set<string>();
+  /** Of the calls before here, by their own ids: a result belongs to the last one. */
+  const latest = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === "tool") ids.set(message, latest.get(message.callId) ?? idOf(message.callId));
+    if (message.role !== "assistant") continue;
+    for (const call of message.calls) {
+      const own = idOf(call.id);
+      let id = own;
+      for (let number = 2; used.has(id); number++) id = `${own}_${number}`;
+      used.add(id);
+      latest.set(call.id, id);
+      ids.set(call, id);
+    }
+  }
+  return ids;
 }
 
 /** The API takes letters, digits, `_` and `-`; other servers' ids have more. */

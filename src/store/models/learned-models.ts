@@ -37,8 +37,11 @@ export class LearnedModelStore {
     const rows = await this.#db.query<RawLearned>(
       {
         name: "learned_models_load",
-        text: `select model, window_tokens, configured, window_at, window_source,
-                      coalesce(window_until, window_at + interval '30 days') as window_until, factor
+        // A daemon of an older version writes what a refusal told, and leaves the two new columns as they were.
+        text: `select model, window_tokens, configured, window_at, factor,
+                      case when window_until > window_at then window_source else 'told' end as window_source,
+                      case when window_until > window_at then window_until
+                           else window_at + interval '30 days' end as window_until
                  from learned_models where server = $1`,
       },
       [server],

@@ -47,6 +47,14 @@ const cases: readonly (readonly [text: string, visible: string])[] = [
   ["She says `hi' to us.</think>\n\nHello", "Hello"],
   ["One ` tick.</think>Hello", "Hello"],
   ["See `<think>` and ` so.</think>\nHello", "Hello"],
+  // Elements that somebody asked for.
+  ...[
+    'Put this into the file:\n<config>\n  <reflection enabled="true"/>\n</config>\nThen restart.',
+    'Add\n  <reasoning effort="low" />\nto the file, then restart the daemon.',
+    "Fill in:\n<reflection>\nWhat went well?\n</reflection>\nThen send.",
+    "[READ] Page 4.\n[THINK] What does the author mean?\n[WRITE] Two sentences.\n\nGood luck!",
+    "Mistral writes [THINK] before its thoughts. The rest is as usual.",
+  ].map((said): [string, string] => [said, said]),
   // All envelopes.
   ["<thought>a</thought>b", "b"],
   ["<thoughts>\na\n</thoughts>\nb", "b"],

@@ -80,7 +80,7 @@ test("an attempt is paid for where its caller ended it in mid-stream, or before 
 });
 
 test("an attempt is paid for where no token came in time, and where a gateway has waited for the model in vain", async () => {
-  const late = await recordOf(stalledStream(), { firstTokenMs: 50 });
+  const late = await recordOf(stalledStream(), { firstTokenMs: 1500 });
   assert.partialDeepStrictEqual(late, { outcome: "timeout", isPaid: true, receivedTokens: 0 });
   for (const code of [504, 524]) assert.equal((await recordOf(status(code))).isPaid, true, String(code));
 });
@@ -160,4 +160,12 @@ test("what a server reports with an error counts, in the error's body and inside
     rawStream(`data: ${JSON.stringify({ error: { message: "broke" }, usage })}\n\n`),
   );
   assert.deepEqual(inStream.usage, said);
+});
+
+test("thoughts that a server counts in the total alone are counted, and an answer that they used up is no full window", async () => {
+  const usage = { prompt_tokens: 20_000, completion_tokens: 0, total_tokens: 24_093 };
+  const event = { choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: "length" }], usage };
+  const record = await recordOf(rawStream(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`));
+  assert.partialDeepStrictEqual(record, { outcome: "empty", isPaid: true, reason: "output_spent" });
+  assert.equal(record.usage?.completionTokens, 4093);
 });

@@ -607,6 +607,7 @@ const KINDS: Readonly<Record<FailureReason, string>> = {
   unknown_model: "rejected",
   cannot_load: "rejected",
   tool_attempt_failed: "unavailable",
+  output_spent: "empty",
   no_tools: "rejected",
   other_api: "rejected",
   field: "rejected",

@@ -152,6 +152,40 @@ test("Messages is asked with the system apart, in turns, results first, and no e
   });
 });
 
+test("Messages is sent each id once, each result with its call, and thoughts before the calls that they led to", async () => {
+  await using server = await startWireServer({
+    [PATH]: () => events(start, ...said("found"), ...end("end_turn")),
+  });
+  // As servers number them that begin anew with each answer.
+  const asking = (id: string): ModelMessage => {
+    return { role: "assistant", text: "", calls: [{ id, name: "search_history", arguments: "{}" }] };
+  };
+  const messages: ModelMessage[] = [
+    { role: "user", text: "one" },
+    asking("search:0"),
+    { role: "tool", callId: "search:0", text: "first" },
+    { role: "assistant", text: "So.", calls: [] },
+    { role: "user", text: "two" },
+    asking("search:0"),
+    { role: "tool", callId: "search:0", text: "second" },
+  ];
+  const items = [{ type: "thinking", thinking: "hm", signature: "sig" }];
+  const thoughts = [{ model: "claude-opus-5", api: "messages" as const, callIds: ["search:0"], items }];
+  await ask(modelOf(server), { model: "claude-opus-5", tools: [SEARCH_HISTORY], messages, thoughts });
+  const sent = JSON.stringify(server.requests[0]?.body["messages"]);
+  const blocks = Array.from(
+    sent.matchAll(/"(?:thinking":"hm|id":"[^"]+|tool_use_id":"[^"]+)"/g),
+    ([one]) => one,
+  );
+  assert.deepEqual(blocks, [
+    '"id":"search_0"',
+    '"tool_use_id":"search_0"',
+    '"thinking":"hm"',
+    '"id":"search_0_2"',
+    '"tool_use_id":"search_0_2"',
+  ]);
+});
+
 test("Messages makes two parallel calls, and gets its signed thoughts back with their results", async () => {
   await using server = await startWireServer({
     [PATH]: (_, index) =>
