@@ -114,7 +114,7 @@ test("a paste of 5 MB is kept whole, leaves the view, is summarised, and the cha
   await weir.say("beside it", { room: "beside" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:beside");
   let coveredTo = 0;
-  for (let said = 4; coveredTo < 4 && said < 200; said += 20) {
+  for (let said = 4; coveredTo < 4 && said < 1000; said += 20) {
     await listen(weir, ROOM, said, said + 19);
     await weir.daemon.registry.compactionsIdle();
     coveredTo = (await weir.daemon.store.channels.find({ platform: "test", name: ROOM }))?.coveredTo ?? 0;

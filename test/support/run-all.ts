@@ -10,7 +10,7 @@ import { entryOf, groupsOf } from "./groups.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 /** A test leaves its processor idle while it waits for its database, its model server, a deadline: there are two of them at least. */
-const AT_ONCE = 5;
+const AT_ONCE = 4;
 const FILE_TIMEOUT_MS = 600_000;
 const GROUP_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
 
