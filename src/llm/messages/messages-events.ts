@@ -90,9 +90,7 @@ export class MessagesReader implements WireReader {
     const all = [...this.#thinking].toSorted(([a], [b]) => a - b);
     // They go back in front of the answer: behind a text or a call they would stand elsewhere, which the API refuses.
     if (all.some(([place], index) => place !== index)) return [];
-    return all
-      .map(([, one]) => one)
-      .filter(({ signature, data }) => (signature ?? data ?? "") !== "");
+    return all.map(([, one]) => one).filter(({ signature, data }) => (signature ?? data ?? "") !== "");
   }
 
   #begun(place: number, begun: Block): unknown {
