@@ -13,6 +13,20 @@ function named(name: string, baseUrl: string, more: Partial<ServerConfig> = {}):
   return { name, baseUrl, apiKey: null, api: "auto", headers: {}, ...more };
 }
 
+test("what was said to a server that a reload takes away goes to no other", async () => {
+  await using first = await startModelServer();
+  await using second = await startModelServer();
+  const config = llm({ baseUrl: first.url, servers: [named("home", second.url)] });
+  await using models = await openModels(config);
+  models.configure({ ...config, servers: [] });
+  const { failure } = await ask(models.model, { model: "home/small" });
+  assert.match(failure?.message ?? "", /no server "home" any more/);
+  assert.deepEqual([first.requests.length, second.requests.length], [0, 0]);
+  models.configure(config);
+  second.respond(() => text("here again"));
+  assert.equal((await ask(models.model, { model: "home/small" })).answer?.text, "here again");
+});
+
 describe("several servers", () => {
   test("a model's name says whose it is, and each is sent its own key, headers and name", async () => {
     await using first = await startModelServer();
@@ -35,20 +49,6 @@ describe("several servers", () => {
     assert.equal(first.requests[0]?.headers.authorization, "Bearer sk-main-key");
     assert.match(models.describe(), /fast: http/);
     assert.doesNotMatch(models.describe(), /sk-/);
-  });
-
-  test("what was said to a server that a reload takes away goes to no other", async () => {
-    await using first = await startModelServer();
-    await using second = await startModelServer();
-    const config = llm({ baseUrl: first.url, servers: [named("home", second.url)] });
-    await using models = await openModels(config);
-    models.configure({ ...config, servers: [] });
-    const { failure } = await ask(models.model, { model: "home/small" });
-    assert.match(failure?.message ?? "", /no server "home" any more/);
-    assert.deepEqual([first.requests.length, second.requests.length], [0, 0]);
-    models.configure(config);
-    second.respond(() => text("here again"));
-    assert.equal((await ask(models.model, { model: "home/small" })).answer?.text, "here again");
   });
 
   test("a fallback answers from another server where the first is down", async () => {
