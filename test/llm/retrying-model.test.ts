@@ -95,11 +95,9 @@ describe("a patient model retries", () => {
   test("not past its budget of time", async () => {
     await using server = await startModelServer();
     server.respond(() => status(500));
-    const model = patient(server, { maxAttempts: 50, firstDelayMs: 30, maxDelayMs: 30, budgetMs: 150 });
-    const startedAt = performance.now();
+    const model = patient(server, { maxAttempts: 50, firstDelayMs: 30, maxDelayMs: 30, budgetMs: 800 });
     await ask(model);
-    assert.ok(performance.now() - startedAt < 1000);
-    assert.ok(server.requests.length >= 3);
+    assert.ok(server.requests.length >= 2 && server.requests.length < 50);
   });
 });
 
@@ -192,6 +190,7 @@ describe("a patient model gives up at once", () => {
     server.respond((_request, index) => (index === 0 ? status(500) : stalledStream("half")));
     const waiting = new AbortController();
     const asked = ask(patient(server, { firstDelayMs: 5000, maxDelayMs: 5000 }), {}, waiting.signal);
+    await server.received(1);
     await server.requests[0]?.done;
     setTimeout(() => waiting.abort(), 50);
     assert.equal((await asked).failure?.kind, "aborted");
@@ -206,6 +205,25 @@ describe("a patient model gives up at once", () => {
     assert.equal(await server.requests[1]?.done, "aborted");
     assert.equal(server.requests.length, 2);
   });
+});
+
+test("what fails before a request is made, such as the log, is no failure of the model, and no fallback is asked", async () => {
+  await using server = await startModelServer();
+  const model = createRetryingModel(
+    createChatModel({
+      baseUrl: server.url,
+      apiKey: undefined,
+      isOpenAi: false,
+      takesCacheKey: false,
+      timeouts: { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 },
+    }),
+    { fallbacks: ["second"] },
+  );
+  const lost = new Error("the database is away");
+  const make = async (): Promise<never> => Promise.reject(lost);
+  const answer = model.answer({ model: "first", make }, { signal: AbortSignal.timeout(30_000) });
+  await assert.rejects(answer, lost);
+  assert.equal(server.requests.length, 0);
 });
 
 test("a model that is passed over is told to the log with its reason, once for each and without secrets", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { describe, test } from "node:test";
 import { openModels } from "../../src/llm/model-provider.ts";
 import { createRetryingModel } from "../../src/llm/retrying-model.ts";
@@ -12,6 +13,31 @@ import { startModelServer } from "../support/model-server.ts";
 function named(name: string, baseUrl: string, more: Partial<ServerConfig> = {}): ServerConfig {
   return { name, baseUrl, apiKey: null, api: "auto", headers: {}, ...more };
 }
+
+test("headers of the environment never replace a server's own key", async (t) => {
+  for (const name of ["OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"]) {
+    const before = process.env[name];
+    process.env[name] = "Authorization: Bearer of-another-server";
+    t.after(() => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+  }
+  await using server = await startModelServer();
+  const paths: string[] = [];
+  server.respond(({ model }) => {
+    paths.push(model);
+    return text("hello");
+  });
+  for (const api of ["chat", "messages"] as const) {
+    const servers = [named("one", server.url, { api, apiKey: "sk-own-key" })];
+    await using models = await openModels(llm({ servers }));
+    await ask(models.model, { model: "one/small" });
+  }
+  const keys = server.requests.map(({ headers }) => headers.authorization);
+  assert.ok(keys.length > 0);
+  assert.deepEqual([...new Set(keys)], ["Bearer sk-own-key"]);
+});
 
 test("what was said to a server that a reload takes away goes to no other", async () => {
   await using first = await startModelServer();

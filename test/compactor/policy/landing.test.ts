@@ -62,6 +62,13 @@ describe("the terms of a cache", () => {
     });
   });
 
+  test("are warm a minute after a request where the server needs no marks, however seldom people speak", () => {
+    const prefix = cacheRuleOf({ hostname: "", model: "any", said: "auto", api: "chat" });
+    const seldom = { lastAt: 0, waits: [30, 48, 30].map((hours) => hours * 60 * MINUTE) };
+    assert.equal(cacheTerms(prefix, undefined, seldom, MINUTE).isCold, false);
+    assert.equal(cacheTerms(prefix, undefined, seldom, 25 * 60 * MINUTE).isCold, true);
+  });
+
   test("are the usual ones without a price, and never cold where no turn is known", () => {
     const terms = cacheTerms(rule, undefined, { lastAt: null, waits: [] }, 1e12);
     assert.deepEqual(terms, { read: 0.1, write: 1.25, isCold: false, chance: 1 });
