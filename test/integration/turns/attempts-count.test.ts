@@ -77,7 +77,7 @@ test("each attempt has a row: broken, late, refused, of a fallback; a refusal co
   await using weir = await startWeir({
     connection: scene.connection,
     modelUrl: scene.server.url,
-    config: `[llm]\nmax_retries = 1\nidle_timeout_ms = 100\n[[agents]]\nid = "main"\nmodel = "test-model"\nfallbacks = ["spare", "third"]`,
+    config: `[llm]\nmax_retries = 1\nidle_timeout_ms = 1500\n[[agents]]\nid = "main"\nmodel = "test-model"\nfallbacks = ["spare", "third"]`,
     platform: new TestPlatform(),
   });
   await weir.say("what is it?", { room: "room" });
