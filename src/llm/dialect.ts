@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { plainWord } from "./http/model-failure.ts";
 import type { FailureReason } from "./http/reasons.ts";
 
 /** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
@@ -314,11 +315,6 @@ const ofReasoning: Rule = ({ code, words }, { dialect, known }, told) => {
   const others = hasNamed && !EFFORTS.some(isNamedIn) ? [] : EFFORTS.filter((effort) => !isNamedIn(effort));
   return [[...new Set([sent, ...others])].map((value) => told("reasoning", value))];
 };
-
-/** What a server says in a word, as far as it may be shown and kept; "": it is no word. */
-function plainWord(text: string): string {
-  return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
-}
 
 /** What was changed after refusals, in short. Pure. */
 export function describeRefused({ field, value }: Pick<Refused, "field" | "value">): string {

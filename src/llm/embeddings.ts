@@ -1,10 +1,9 @@
-import { OpenAI } from "openai";
 import { z } from "zod";
 
 import type { EmbeddingsConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import { boundedJson } from "./http/bounded-body.ts";
-import { chatFetch } from "./http/chat-fetch.ts";
+import { openAiClient } from "./http/openai-client.ts";
 import { type AttemptProgress, classifyFailure, isPaidFailure } from "./http/model-failure.ts";
 import { whenSent } from "./http/node-fetch.ts";
 import { ModelError } from "./model.ts";
@@ -71,18 +70,11 @@ export function createEmbeddings({
 }: Omit<EmbeddingsConfig, "sentAs" | "serverHeaders"> &
   Partial<Pick<EmbeddingsConfig, "sentAs" | "serverHeaders">>): Embeddings {
   const url = baseUrl ?? OPENAI_URL;
-  const client = new OpenAI({
-    baseURL: url,
-    // The client insists on a key; servers without one ignore it.
-    apiKey: apiKey ?? "none",
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    timeout: ATTEMPT_MS,
-    logLevel: "off",
-    // The client reads headers from the environment too: the key goes over those.
-    defaultHeaders: { ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }), ...serverHeaders },
-    fetch: chatFetch,
+  const client = openAiClient({
+    baseUrl: url,
+    apiKey: apiKey ?? undefined,
+    headers: serverHeaders,
+    timeoutMs: ATTEMPT_MS,
   });
   return {
     model,

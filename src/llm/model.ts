@@ -146,14 +146,14 @@ export class ModelError extends WeirError {
   readonly window: number | undefined;
   /** Undefined: nobody knows why, or no server has said anything. */
   readonly reason: FailureReason | undefined;
-  /** What a server has said in short, for the operator: status, type, code and field, and none of its sentences; then `message` holds those. */
+  /** The server's refusal in short, for the operator: status, type, code and field. Its sentences stand in `message` alone. */
   readonly brief: string | undefined;
 
   /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
   readonly isSurelySize: boolean;
   /** How `window` is known. */
   readonly windowSource: "told" | "measured";
-  /** Nobody knows why this request was refused, and the model has answered none as large: a smaller one may be answered. */
+  /** The reason of the refusal is unknown, and the model has answered no request of this size: a smaller one may be answered. */
   readonly mayBeSize: boolean;
 
   constructor(kind: ModelErrorKind, model: string, message: string, details: ModelErrorDetails = {}) {

@@ -47,7 +47,7 @@ export type Lesson =
   /** A request as large as the suspected one was answered. */
   | { readonly kind: "clear" };
 
-/** What is sent after refusals, as shares of what was refused first: of a refusal for size, and of one that nobody can explain. */
+/** Sizes of the next requests, as shares of the refused one: after a refusal for size, and after one for an unknown reason. */
 const SHARES_OF_SIZE = [0.75, 0.5, 0.25] as const;
 const SHARES_BY_RULE = [0.75, 0.5] as const;
 /** A smaller request, in estimated tokens, fits each model that people use for conversations. */

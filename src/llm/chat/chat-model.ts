@@ -1,11 +1,11 @@
-import { APIError, OpenAI } from "openai";
+import { APIError } from "openai";
 import { z } from "zod";
 
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
-import { chatFetch } from "../http/chat-fetch.ts";
+import { openAiClient } from "../http/openai-client.ts";
 import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
 import type { ChatServer } from "./chat-request.ts";
 import { chatWire } from "./chat-wire.ts";
@@ -85,22 +85,12 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
 }
 
 function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
-  const client = new OpenAI({
-    baseURL: server.baseUrl,
-    // The client insists on a key; servers without one ignore it.
-    apiKey: server.apiKey ?? "none",
-    organization: null,
-    project: null,
-    maxRetries: 0,
+  const client = openAiClient({
+    baseUrl: server.baseUrl,
+    apiKey: server.apiKey,
+    headers: server.headers ?? {},
     // Later than the watchdog, which ends the request.
-    timeout: server.timeouts.totalMs + 60_000,
-    logLevel: "off",
-    // The client reads headers from the environment too: the key goes over those.
-    defaultHeaders: {
-      ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
-      ...server.headers,
-    },
-    fetch: chatFetch,
+    timeoutMs: server.timeouts.totalMs + 60_000,
   });
   return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
 }

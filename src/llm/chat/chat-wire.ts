@@ -1,4 +1,5 @@
 import type { OpenAI } from "openai";
+import { postTo } from "../http/openai-client.ts";
 import type { Wire, WireReader } from "../wire.ts";
 import { chatRequestBody } from "./chat-request.ts";
 import { inKnownRoles } from "./known-roles.ts";
@@ -9,16 +10,7 @@ const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
 export function chatWire(client: OpenAI): Wire {
   return {
     body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),
-    // A text: the client's encoder would go over an object several times.
-    post: async (body, options) =>
-      client
-        .post("/chat/completions", {
-          body,
-          headers: { "content-type": "application/json" },
-          stream: true,
-          ...options,
-        })
-        .asResponse(),
+    post: postTo(client, "/chat/completions"),
     reader: () => READER,
   };
 }

@@ -151,14 +151,16 @@ function statusIn(...codes: readonly (string | null | undefined)[]): number | un
   return status === undefined ? undefined : Number(status);
 }
 
-/** A word of a protocol, which is no sentence of anybody. */
-const PLAIN_WORD = /^[\w.[\]/-]{1,60}$/;
+/** A protocol's word, such as a code or a field's name, which may be shown and kept; "": the text is none. */
+export function plainWord(text: string): string {
+  return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
+}
 
 /** What a server has said in short, without its sentences: these may repeat what people wrote. */
 function briefOf(status: number | undefined, { code, type }: RefusalText, param: string): string {
   // Many servers repeat the status as the code.
-  const words = [type, code].filter((word) => PLAIN_WORD.test(word) && word !== String(status));
-  const field = PLAIN_WORD.test(param) ? `field ${param}` : "";
+  const words = [type, code].map(plainWord).filter((word) => word !== "" && word !== String(status));
+  const field = plainWord(param) === "" ? "" : `field ${param}`;
   const facts = [status === undefined ? "in its stream" : `HTTP ${status}`, ...words, field];
   return [...new Set(facts)].filter((fact) => fact !== "").join(", ");
 }

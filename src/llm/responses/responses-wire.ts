@@ -1,4 +1,5 @@
 import type { OpenAI } from "openai";
+import { postTo } from "../http/openai-client.ts";
 import type { Wire } from "../wire.ts";
 import { ResponsesReader } from "./responses-events.ts";
 import { responsesBody } from "./responses-request.ts";
@@ -7,15 +8,7 @@ import { responsesBody } from "./responses-request.ts";
 export function responsesWire(client: OpenAI): Wire {
   return {
     body: responsesBody,
-    post: async (body, options) =>
-      client
-        .post("/responses", {
-          body,
-          headers: { "content-type": "application/json" },
-          stream: true,
-          ...options,
-        })
-        .asResponse(),
+    post: postTo(client, "/responses"),
     reader: () => new ResponsesReader(),
   };
 }
