@@ -41,6 +41,8 @@ export interface TurnRequest {
   readonly lines: readonly string[];
   /** Lines of part 4 among them. */
   readonly rawLines: number;
+  /** The request of this channel that came right before it, if the server refused that: Weir may try less. */
+  readonly afterRefused: TurnRequest | undefined;
 }
 
 /** A summariser's request that was heard to its end, with the answer. */
@@ -92,6 +94,8 @@ export class ChaosModel {
   summaries = 0;
   /** The last request of each channel. */
   readonly #asked = new Map<string, { readonly bytes: string; readonly firstAt: number }>();
+  /** The last request of each channel, where it was refused. */
+  readonly #refused = new Map<string, TurnRequest>();
   readonly #random: Random;
   #answers = 0;
 
@@ -135,7 +139,7 @@ export class ChaosModel {
   }
 
   #talk(request: ChatRequest): Behaviour {
-    this.#record(request);
+    const turn = this.#record(request);
     const isSecond = request.messages.at(-1)?.role === "tool";
     const wantsTool = !isSecond && (this.#random.chance(0.1) || this.callsTools);
     const isFailing = this.#random.chance(0.02);
@@ -146,8 +150,10 @@ export class ChaosModel {
     return async (exchange) => {
       await this.holds["turn.model"].pass();
       if (isSecond) await this.holds["turn.second"].pass();
-      if (this.failsTurns) return status(400)(exchange);
-      if (isFailing) return status(500)(exchange);
+      if (this.failsTurns || isFailing) {
+        this.#refused.set(turn.channel, turn);
+        return status(this.failsTurns ? 400 : 500)(exchange);
+      }
       if (wantsTool) return this.#callTool(exchange);
       if (!this.holds["turn.stream"].isArmed) return text(answer, { delayMs })(exchange);
       this.halfGiven = answer;
@@ -193,7 +199,7 @@ export class ChaosModel {
     };
   }
 
-  #record(request: ChatRequest): void {
+  #record(request: ChatRequest): TurnRequest {
     const { tools } = request;
     const messages = piecesIn(request);
     const dynamic = messages.findIndex(({ content }) => content?.startsWith(DYNAMIC) === true);
@@ -214,7 +220,7 @@ export class ChaosModel {
     const last = this.#asked.get(channel);
     const firstAt = last?.bytes === bytes ? last.firstAt : at;
     this.#asked.set(channel, { bytes, firstAt });
-    this.turns.push({
+    const turn: TurnRequest = {
       channel,
       at,
       firstAt,
@@ -225,7 +231,11 @@ export class ChaosModel {
       raw: raw.map((message) => JSON.stringify(message)),
       lines: [...before, ...linesOf(messages.slice(dynamic + 1))],
       rawLines: before.length,
-    });
+      afterRefused: this.#refused.get(channel),
+    };
+    this.#refused.delete(channel);
+    this.turns.push(turn);
+    return turn;
   }
 
   #words(count: number): string {

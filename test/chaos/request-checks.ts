@@ -77,6 +77,8 @@ export class RequestChecks {
     found.push(...this.#changedLines(request), ...(await this.#gaps(request)));
     this.looked++;
     if (request.lines.some(isCut)) this.cut++;
+    // What is tried in place of a refused request is no view of the channel: the next one is compared with what came before.
+    if (isLessOf(request)) return found.map((what) => ({ kind: "wrong", what: `${channel}: ${what}` }));
     const last = this.#last.get(channel);
     this.#last.set(channel, request);
     if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
@@ -116,7 +118,7 @@ export class RequestChecks {
     const missing = all.filter((seq) => seq > first && seq < last && !shown.has(seq) && !changed.has(seq));
     const found =
       missing.length === 0 ? [] : [`a request shows ${first} to ${last} without ${missing.join(" ")}`];
-    if (rawLines === 0) return found;
+    if (rawLines === 0 || isLessOf(request)) return found;
     const views = await this.#viewsAt(request);
     const isStart = (watermark: number): boolean =>
       first > watermark && !all.some((seq) => seq > watermark && seq < first && !changed.has(seq));
@@ -188,4 +190,11 @@ export class RequestChecks {
 /** Emergency has left the beginning of it, and perhaps its end: every text ends with a full stop. */
 function isCut(line: string): boolean {
   return line.includes("[… cut: ") || !line.endsWith(".");
+}
+
+/** The newest part of what was refused just before, since its size may have been the reason: as Weir tries it where no reason is told. */
+function isLessOf({ afterRefused, raw, lines }: TurnRequest): boolean {
+  if (afterRefused === undefined || raw.length >= afterRefused.raw.length) return false;
+  const tail = afterRefused.lines.slice(afterRefused.lines.length - lines.length);
+  return lines.length <= afterRefused.lines.length && lines.every((line, index) => line === tail[index]);
 }
