@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   agentRequests,
   ask,
@@ -114,12 +115,15 @@ test("a paste of 5 MB is kept whole, leaves the view, is summarised, and the cha
   await weir.say("beside it", { room: "beside" });
   await weir.event("turn_settled", ({ channel }) => channel === "test:beside");
   let coveredTo = 0;
-  for (let said = 4; coveredTo < 4 && said < 1000; said += 20) {
+  // On a slow machine an attempt may fail, and what failed rests.
+  for (let said = 4; coveredTo < 4; said += 20) {
     await listen(weir, ROOM, said, said + 19);
     await weir.daemon.registry.compactionsIdle();
     coveredTo = (await weir.daemon.store.channels.find({ platform: "test", name: ROOM }))?.coveredTo ?? 0;
+    if (coveredTo < 4) await delay(250);
+    const told = weir.events.filter(({ type }) => type.startsWith("compaction"));
+    assert.ok(said < 5000, `the paste is not summarised: ${JSON.stringify(told.slice(0, 20))}`);
   }
-  assert.ok(coveredTo >= 4, "the paste is summarised");
   await checkCommitted(weir, ROOM);
   const row = await weir.daemon.store.channels.find({ platform: "test", name: ROOM });
   assert.ok(row !== undefined);

@@ -167,10 +167,12 @@ describe("npm run eval -- memory", () => {
     );
     for (const { condition, played } of read) {
       const summarises = condition.startsWith("summaries") || condition === "all";
-      assert.equal(played.compactions >= 3 && played.merges >= 1, summarises, condition);
+      assert.equal(played.compactions >= 3, summarises, condition);
       assert.equal(played.memories > 0, summarises, condition);
       assert.equal(played.omitted > 0, condition === "last N only" || condition === "search only", condition);
     }
+    // On a slow machine a summary covers more, and one condition may need none of its summaries merged.
+    assert.ok(read.some(({ played }) => played.merges > 0));
     assert.match(stdout, /^full context +100\.0 % \(100\.0 %–100\.0 %\) +4 /m);
     assert.match(stdout, /^summaries only +50\.0 % /m);
     assert.match(stdout, /right, by category +early +kept +late +never/);
