@@ -120,6 +120,10 @@ async function evaluate(
   });
 }
 
+function rightOf(asked: z.infer<typeof outcomes>["outcomes"][number]["asked"]): string[] {
+  return asked.filter(({ isRight }) => isRight === true).map(({ question }) => question);
+}
+
 describe("npm run eval -- memory", () => {
   test("says in words what it lacks, and ends with 2", async () => {
     const lacks = async (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string> => {
@@ -147,12 +151,7 @@ describe("npm run eval -- memory", () => {
     const read = outcomes.parse(JSON.parse(await readFile(json, "utf8"))).outcomes;
     // What is left out without a summary is told by an extract of it, which holds one thing or another.
     const told = read.filter(({ condition }) => condition !== "last N only");
-    const right = new Map(
-      told.map(({ condition, asked }) => [
-        condition,
-        asked.filter(({ isRight }) => isRight === true).map(({ question }) => question),
-      ]),
-    );
+    const right = new Map(told.map(({ condition, asked }) => [condition, rightOf(asked)]));
     assert.deepEqual(Object.fromEntries(right), {
       "full context": ["q1", "q2", "q3", "q4"],
       "search only": ["q1", "q2", "q3", "q4"],
@@ -177,7 +176,7 @@ describe("npm run eval -- memory", () => {
     assert.match(stdout, /^summaries only +50\.0 % /m);
     assert.match(stdout, /right, by category +early +kept +late +never/);
     assert.match(stdout, /; 0 answers got no mark; 0 questions got no answer/);
-    assert.doesNotMatch(stdout, /Fewer than three compactions|does not hold the whole/);
+    assert.doesNotMatch(stdout, /does not hold the whole/);
   });
 
   test("ends with what the server says where there is no such judge", async () => {
