@@ -65,7 +65,9 @@ const REPLAY = ["--channel", "room", "--reply-every", "20"];
 /** What the finished channel covers, after everything that may be summarised is. */
 async function coverageOf(home: Home): Promise<z.infer<typeof coverage>> {
   const compacted = await home.run("compact", "room");
-  assert.equal(compacted.code, 0, compacted.stderr);
+  // It says so, and ends with 1, where the replay has summarised all of it already.
+  if (!compacted.stderr.includes("there is nothing before the newest messages"))
+    assert.equal(compacted.code, 0, compacted.stderr);
   const { code, out, stderr } = await home.run("context", "room", "--json");
   assert.equal(code, 0, stderr);
   return coverage.parse(JSON.parse(out.join("\n")));

@@ -70,21 +70,25 @@ export class LoopbackWorld implements AsyncDisposable {
     await this.#until("a call of the bot's", async () => (await this.journal()).some(condition));
   }
 
-  /** Resolves when the bot has made so many calls. */
+  /** Resolves when the bot has made so many calls, or has no reason for more: one answer may be to several messages. */
   async untilCount(calls: number): Promise<void> {
-    await this.#until(`${calls} calls`, async () => (await this.journal()).length >= calls);
+    const isOver = async (): Promise<boolean> =>
+      (await this.journal()).length >= calls || (await this.#isAnswered());
+    await this.#until(`${calls} calls`, isOver);
   }
 
   /** Resolves when everything that was said has a final answer. */
   async untilAnswered(): Promise<void> {
-    await this.#until("an answer to everything", async () => {
-      for (const [channel, ids] of this.said) {
-        const final = (await this.bot(channel)).filter(({ reply }) => reply?.final === true);
-        const answered = new Set(final.flatMap(({ reply }) => reply?.inReplyTo ?? []));
-        if (!ids.every((id) => answered.has(id))) return false;
-      }
-      return true;
-    });
+    await this.#until("an answer to everything", async () => this.#isAnswered());
+  }
+
+  async #isAnswered(): Promise<boolean> {
+    for (const [channel, ids] of this.said) {
+      const final = (await this.bot(channel)).filter(({ reply }) => reply?.final === true);
+      const answered = new Set(final.flatMap(({ reply }) => reply?.inReplyTo ?? []));
+      if (!ids.every((id) => answered.has(id))) return false;
+    }
+    return true;
   }
 
   /** Every message is answered by exactly one message of the bot's, and none of these is left half written. */
