@@ -21,6 +21,18 @@ const LOOK_UPS: ReadonlySet<string> = new Set(["search_find", "memories_by_words
 /** Longer than a tool may take, and shorter than recall may. */
 const LAG_MS = 120;
 
+/** How long statements are on their way, in a run whose time is a simulation's. */
+export interface Ways {
+  /** Resolves when it has come. */
+  pass(what: string): Promise<void>;
+  chance(what: string, share: number): boolean;
+}
+
+/** Statements that change something and are committed by a choice of their own: others meet their locks. */
+const HELD_SHARE = 0.08;
+/** Of what is under way to Postgres when its incarnation dies, so much never comes there. */
+const LOST_SHARE = 0.5;
+
 class Frozen extends Error {}
 
 /**
@@ -32,6 +44,7 @@ export class FreezableDatabase extends Database {
   readonly #shared: Database;
   readonly #witness: Witness;
   readonly #activity: ActivitySignal;
+  readonly #ways: Ways | null;
   #isFrozen = false;
   #paused: PromiseWithResolvers<void> | null = null;
   #inFlight = 0;
@@ -39,11 +52,18 @@ export class FreezableDatabase extends Database {
   lag = 0;
 
   /** @param connection for its own pool, which is never used */
-  constructor(connection: Connection, shared: Database, activity: ActivitySignal, witness: Witness) {
+  constructor(
+    connection: Connection,
+    shared: Database,
+    activity: ActivitySignal,
+    witness: Witness,
+    ways: Ways | null,
+  ) {
     super(connection, pino({ level: "silent" }), { maxConnections: 1 });
     this.#shared = shared;
     this.#activity = activity;
     this.#witness = witness;
+    this.#ways = ways;
   }
 
   /** Calls that Postgres has not answered yet. */
@@ -92,10 +112,36 @@ export class FreezableDatabase extends Database {
       this.#pass(statement.name, "before");
       const rows = await this.#sent(async () => {
         if (this.#isSlow(statement)) await delay(LAG_MS);
-        return server.query<Row>(statement, values);
+        await this.#comes(statement.name);
+        const answer = await this.#answered<Row>(server, statement, values);
+        await this.#ways?.pass(`${statement.name} answer`);
+        return answer;
       });
       this.#pass(statement.name, "after");
       await this.#resumed();
+      return rows;
+    });
+  }
+
+  /** It is on its way to Postgres. @throws Frozen if it is lost there */
+  async #comes(statement: string): Promise<void> {
+    if (this.#ways === null) return;
+    await this.#ways.pass(statement);
+    if (this.#isFrozen && this.#ways.chance(`${statement} lost`, LOST_SHARE)) throw new Frozen();
+  }
+
+  /** In a simulation the commit of some is a choice of its own. */
+  async #answered<Row extends QueryResultRow>(
+    server: Queryable,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    const isHeld =
+      server === this.#shared && this.#ways?.chance(`${statement.name} held`, HELD_SHARE) === true;
+    if (!isHeld) return server.query<Row>(statement, values);
+    return this.#shared.transaction(async (client) => {
+      const rows = await client.query<Row>(statement, values);
+      await this.#comes(`${statement.name} commit`);
       return rows;
     });
   }
@@ -133,7 +179,9 @@ export class FreezableDatabase extends Database {
     return {
       query: async <Row extends QueryResultRow>(statement: Statement, values?: readonly unknown[]) => {
         this.#pass(statement.name, "before");
+        await this.#comes(statement.name);
         const rows = await client.query<Row>(statement, values);
+        await this.#ways?.pass(`${statement.name} answer`);
         this.#pass(statement.name, "after");
         return rows;
       },

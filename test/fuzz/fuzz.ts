@@ -4,12 +4,14 @@
  *   npm run fuzz -- --seeds 100            that many seeds, from --seed on
  *   npm run fuzz -- --mutants --seeds 10   mutants: each must be caught
  *   npm run fuzz -- --seed 7 --keep 0-4,9  a part of the schedule of seed 7, as a failure prints it
+ *
+ * The same seed gives the same run, whatever else the machine does (sim/simulation.ts); with --wild real time passes.
  */
 import { readUsage } from "../support/usage.ts";
 import { findsOut, type Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
-import { WorkerPool } from "./worker-pool.ts";
+import { type Task, WorkerPool } from "./worker-pool.ts";
 import { Progress } from "./progress.ts";
 import type { Outcome } from "./run-seed.ts";
 import { formatPlaces } from "./step-places.ts";
@@ -27,7 +29,7 @@ const MOST_MORE_STEPS = 900;
 const MOST_SHOWN = 60;
 
 async function main(options: FuzzOptions): Promise<boolean> {
-  await using pool = await WorkerPool.open(options.jobs);
+  await using pool = await WorkerPool.open(options.jobs, options.isWild);
   return await (options.mutants ? fuzzMutants(pool, options) : fuzz(pool, options));
 }
 
@@ -61,20 +63,37 @@ async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
 async function runUntilEnough(
   pool: WorkerPool,
   seed: number,
-  { steps: length, keep, mutant }: FuzzOptions,
+  options: FuzzOptions,
 ): Promise<{ readonly outcome: Outcome; readonly steps: number; readonly missing: readonly string[] }> {
+  const { steps: length, keep, mutant } = options;
   for (let steps = length; ; steps += MORE_STEPS) {
-    const outcome = await pool.run({ seed, steps, keep, mutant });
+    const outcome = await runOnce(pool, { seed, steps, keep, mutant }, options);
     const missing = keep === null && outcome.at === null ? lacking(outcome.tally) : [];
     if (missing.length === 0 || steps >= length + MOST_MORE_STEPS) return { outcome, steps, missing };
     console.log(`seed ${seed}: ${missing.join(", ")} in ${steps} steps; again, with ${MORE_STEPS} more`);
   }
 }
 
+/** @throws Error if a second run is another one */
+async function runOnce(
+  pool: WorkerPool,
+  task: Pick<Task, "seed" | "steps" | "keep" | "mutant">,
+  { isWild, isTwice, delays, traceFile }: FuzzOptions,
+): Promise<Outcome> {
+  const whole = { ...task, isWild, delays, traceFile };
+  if (!isTwice) return pool.run(whole);
+  const [one, other] = await Promise.all([pool.run(whole), pool.run({ ...whole, traceFile: null })]);
+  const [trace, again] = [one, other].map(({ simulation }) => simulation?.trace);
+  if (trace === again) return one;
+  const what = `two runs of seed ${task.seed} differ: ${trace} and ${again}`;
+  return { ...one, violations: [...one.violations, { invariant: "trace", what }], at: one.at ?? task.steps };
+}
+
 function tell(seed: number, outcome: Outcome, missing: readonly string[]): void {
-  const { violations, at, tally, ms, trail } = outcome;
+  const { violations, at, tally, ms, trail, simulation } = outcome;
+  const traced = simulation === null ? "" : ` trace ${simulation.trace},`;
   console.log(
-    `seed ${seed}: ${(ms / 1000).toFixed(1)} s, ${tellTally(tally)}, ${violations.length} violations`,
+    `seed ${seed}:${traced} ${(ms / 1000).toFixed(1)} s, ${tellTally(tally)}, ${violations.length} violations`,
   );
   if (missing.length > 0) console.log(`  proves too little: ${missing.join(", ")}`);
   for (const { invariant, what } of violations) console.log(`  ${invariant}, at step ${at}: ${what}`);
@@ -82,21 +101,41 @@ function tell(seed: number, outcome: Outcome, missing: readonly string[]): void 
 }
 
 async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: FuzzOptions): Promise<void> {
-  const { steps, mutant, keep, shrinkMs } = options;
+  const { steps, mutant, keep, shrinkMs, isWild } = options;
   const schedule = makeSchedule(seed, steps);
   const places = (keep ?? schedule.keys().toArray()).slice(0, at + 1);
-  const fails = async (kept: readonly number[]): Promise<number | null> =>
-    (await pool.run({ seed, steps, keep: kept, mutant }, true)).at;
-  const left = await shrink(places, fails, shrinkMs);
+  const run = async (kept: readonly number[], delays: readonly string[] | null): Promise<Outcome> =>
+    pool.run({ seed, steps, keep: kept, mutant, isWild, delays }, true);
+  const left = await shrink(places, async (kept) => (await run(kept, options.delays)).at, shrinkMs);
   const shown = left.slice(-MOST_SHOWN);
   if (shown.length < left.length) console.log(`    … ${left.length - shown.length} steps before`);
   for (const place of shown) {
     const step = schedule[place];
     if (step !== undefined) console.log(`    ${place}: ${tellStep(step)}`);
   }
+  const delays = isWild
+    ? null
+    : await fewerDelays((kept) => run(left, kept), await run(left, options.delays), shrinkMs);
+  for (const delay of delays?.slice(0, MOST_SHOWN) ?? []) console.log(`    later than others: ${delay}`);
   const named = mutant === null ? "" : ` --mutant "${mutant}"`;
   const length = steps === USUAL_STEPS ? "" : ` --steps ${steps}`;
-  console.log(`  npm run fuzz -- --seed ${seed}${length}${named} --keep ${formatPlaces(left)}`);
+  const how = delays === null ? (isWild ? " --wild" : "") : ` --delays "${delays.join(";")}"`;
+  console.log(`  npm run fuzz -- --seed ${seed}${length}${named} --keep ${formatPlaces(left)}${how}`);
+}
+
+/** The fewest delays with which a run still fails: whatever else is asked is done at once, in the order of asking. */
+async function fewerDelays(
+  run: (delays: readonly string[]) => Promise<Outcome>,
+  { at, simulation }: Outcome,
+  shrinkMs: number,
+): Promise<readonly string[] | null> {
+  if (at === null || simulation === null) return null;
+  const { delays } = simulation;
+  const kept = (places: readonly number[]): string[] => places.flatMap((place) => delays[place] ?? []);
+  if ((await run([])).at !== null) return [];
+  const fails = async (places: readonly number[]): Promise<number | null> =>
+    (await run(kept(places))).at === null ? null : places.length - 1;
+  return kept(await shrink(delays.keys().toArray(), fails, shrinkMs));
 }
 
 /** @returns true: each mutant was found out by enough seeds, and each invariant failed by one */
@@ -127,7 +166,8 @@ async function fuzzMutant(
   const seeds = seedsOf(options);
   const outcomes = await Promise.all(
     seeds.map(async (seed) => {
-      const outcome = await pool.run({ seed, steps: options.steps, keep: null, mutant: name });
+      const { steps, isWild } = options;
+      const outcome = await pool.run({ seed, steps, keep: null, mutant: name, isWild });
       progress.done(() => name);
       return outcome;
     }),

@@ -36,7 +36,7 @@ import type { Connection, Database } from "../../src/store/database/database.ts"
 import { createStore, type Store } from "../../src/store/store.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
-import { FreezableDatabase } from "./freezable-database.ts";
+import { FreezableDatabase, type Ways } from "./freezable-database.ts";
 import { NO_SIGNER, type Signer } from "../../src/store/database/signing-key.ts";
 import { FUZZ_KEY } from "./fuzz-key.ts";
 import type { Mutant } from "./mutants/mutant.ts";
@@ -45,6 +45,7 @@ import { actTool } from "./deeds.ts";
 import { AGENT, type Profile, restaffed, SECOND_AGENT, type Staff, staff, withTool } from "./profile.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
+import type { Latencies } from "./sim/latencies.ts";
 import { PLATFORMS_OFF } from "../support/platforms-off.ts";
 
 /** Looks and rests so short that real time stays small. */
@@ -85,6 +86,8 @@ export interface IncarnationParts {
   readonly mutant: Mutant | null;
   /** Told of each call of the tool whose calls somebody has to allow. */
   readonly onDeed: (incarnation: Incarnation, callId: string, what: string) => Promise<void>;
+  /** Null: real time passes. */
+  readonly latencies: Latencies | null;
   /** Makes the model of this incarnation. */
   readonly modelOf: (incarnation: Incarnation) => Model;
   readonly onCrash: () => void;
@@ -120,6 +123,15 @@ function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
   return mutant?.store?.(plain, database) ?? plain;
 }
 
+function waysOf(number: number, latencies: Latencies | null): Ways | null {
+  return (
+    latencies && {
+      pass: async (what) => latencies.pass(number, what),
+      chance: (what, share) => latencies.chance(number, what, share),
+    }
+  );
+}
+
 /** One life of the daemon: its own channels, its own epoch, its own way to the database, the models and the chat. */
 export class Incarnation {
   readonly #log = pino({ level: "silent" });
@@ -141,6 +153,7 @@ export class Incarnation {
   readonly #death = Promise.withResolvers<"dead">();
   readonly #onCrash: () => void;
   readonly #onCut: () => void;
+  readonly #ways: Ways | null;
   #point: CrashPoint | null = null;
   #cut: CrashPoint | null = null;
   /** When its connection was cut last, by `performance.now()`. */
@@ -154,10 +167,12 @@ export class Incarnation {
     this.#onCrash = parts.onCrash;
     this.#onCut = parts.onCut;
     this.profile = profile;
-    this.database = new FreezableDatabase(connection, shared, activity, (statement, when) => {
+    this.#ways = waysOf(number, parts.latencies);
+    const reached = (statement: string, when: "before" | "after"): boolean => {
       this.#reached("database", when, statement);
       return this.#isCutAt(statement, when);
-    });
+    };
+    this.database = new FreezableDatabase(connection, shared, activity, reached, this.#ways);
     const log = this.#log;
     this.store = storeOf(mutant, this.database);
     const { store } = this;
@@ -332,6 +347,7 @@ export class Incarnation {
 
   /** For calls to a model or the chat. A dead incarnation's never come back. */
   async gate(at: CrashPoint["at"], when: "before" | "after"): Promise<void> {
+    await this.#ways?.pass(`${at} ${when}`);
     if (!this.isDead) this.#reached(at, when, "");
     if (this.isDead) await new Promise<never>(() => undefined);
   }

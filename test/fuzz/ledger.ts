@@ -65,7 +65,10 @@ export class Findings {
   /** What happened last, for whoever has to find out why. */
   readonly trail: string[] = [];
 
+  onNote: (what: string) => void = () => undefined;
+
   note(what: string): void {
+    this.onNote(what);
     // A compactor that looks again and again would push out what led to it.
     if (what === this.trail.at(-1)) return;
     this.trail.push(what);

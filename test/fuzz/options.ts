@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import path from "node:path";
 import { parseArgs } from "node:util";
 import { UsageError, wholeNumber } from "../support/usage.ts";
 import { makeSchedule } from "./composer.ts";
@@ -17,20 +18,29 @@ export interface FuzzOptions {
   /** Places of the schedule that are performed; null: all. */
   readonly keep: readonly number[] | null;
   readonly jobs: number;
+  /** In real time, as chance has it. */
+  readonly isWild: boolean;
+  /** Each schedule is run a second time, and has to be the same. */
+  readonly isTwice: boolean;
+  /** All that takes time, as a failure prints it; null: as the seed says. */
+  readonly delays: readonly string[] | null;
+  /** Is written what the run does; null: nothing is. */
+  readonly traceFile: string | null;
   /** Longest time for shrinking one failure, ms. */
   readonly shrinkMs: number;
 }
 
-/** While one waits for a timer, another one works. */
-const JOBS_A_CORE = 2;
+/** In real time, while one waits for a timer, another one works. */
+const WILD_JOBS_A_CORE = 2;
 const MOST_JOBS = 16;
 
 /** Steps of a schedule, where nothing else is said. */
 export const USUAL_STEPS = 1000;
 
 export const FUZZ_USAGE = `npm run fuzz -- --seeds <number> [--seed <first>] [--steps <number>] [--jobs <number>] [--shrink <seconds>]
+npm run fuzz -- --twice | --wild …                 each twice, with one trace | in real time, as chance has it
 npm run fuzz -- --mutants [--mutant <name>] [--seeds <number>] [--seed <first>]
-npm run fuzz -- --seed <number> --keep <places, as a failure prints them>`;
+npm run fuzz -- --seed <number> --keep <places> [--delays <delays>] [--trace <file>]   as a failure prints them`;
 
 /** @throws TypeError if an option is unknown, UsageError where one makes no sense */
 export function parseOptions(argv: readonly string[]): FuzzOptions {
@@ -43,11 +53,16 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
       mutants: { type: "boolean", default: false },
       mutant: { type: "string" },
       keep: { type: "string" },
-      jobs: { type: "string", default: `${Math.min(MOST_JOBS, availableParallelism() * JOBS_A_CORE)}` },
+      jobs: { type: "string" },
+      wild: { type: "boolean", default: false },
+      twice: { type: "boolean", default: false },
+      delays: { type: "string" },
+      trace: { type: "string" },
       shrink: { type: "string", default: "120" },
     },
   });
-  const { mutant = null, keep } = values;
+  const { mutant = null, keep, wild: isWild, twice: isTwice } = values;
+  const usualJobs = Math.min(MOST_JOBS, availableParallelism() * (isWild ? WILD_JOBS_A_CORE : 1));
   if (mutant !== null && !MUTANTS.some(({ name }) => name === mutant)) {
     throw new UsageError(
       `No mutant "${mutant}". There are:\n${MUTANTS.map(({ name }) => `  ${name}`).join("\n")}`,
@@ -56,6 +71,8 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
   const isReplay = keep !== undefined;
   if (isReplay && values.mutants)
     throw new UsageError("--keep replays a part of one schedule, and --mutants runs whole ones: not both.");
+  if (isWild && (isTwice || values.delays !== undefined || values.trace !== undefined))
+    throw new UsageError("--wild has no second run that is the same: no --twice, --delays or --trace.");
   const seed = wholeNumber("seed", values.seed, 0);
   const steps = wholeNumber("steps", values.steps, 1);
   return {
@@ -65,7 +82,11 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
     mutants: values.mutants,
     mutant,
     keep: isReplay ? parsePlaces(keep, makeSchedule(seed, steps).length) : null,
-    jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs, 1),
+    jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
+    isWild,
+    isTwice,
+    delays: values.delays === undefined ? null : values.delays.split(";").filter((one) => one !== ""),
+    traceFile: values.trace === undefined ? null : path.resolve(values.trace),
     shrinkMs: isReplay ? 0 : wholeNumber("shrink", values.shrink, 0) * 1000,
   };
 }

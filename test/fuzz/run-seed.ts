@@ -15,6 +15,17 @@ export interface Outcome {
   /** The last events before that. */
   readonly trail: readonly string[];
   readonly ms: number;
+  /** Null: real time passed, and no other run is like it. */
+  readonly simulation: SimulationOutcome | null;
+}
+
+/** What is the same whenever the same is run. */
+export interface SimulationOutcome {
+  /** A hash of all that the run did. */
+  readonly trace: string;
+  /** All that was on its way for a time. */
+  readonly delays: readonly string[];
+  readonly statements: number;
 }
 
 /**
@@ -23,10 +34,14 @@ export interface Outcome {
  */
 const LONGEST_STEP_MS = 240_000;
 
-/**
- * Performs a schedule on a database of its own, up to the first violation; of a mutant up to one that finds it out, or a step that
- * hangs: whatever else it breaks may only be what comes first.
- */
+/** A run: what is done in it, and by what Weir. */
+export interface Run {
+  readonly seed: number;
+  readonly steps: readonly Step[];
+  readonly mutant: Mutant | null;
+}
+
+/** Performs a schedule in real time, on a database of its own. */
 export async function runSchedule(
   seed: number,
   steps: readonly Step[],
@@ -35,23 +50,32 @@ export async function runSchedule(
   const startedAt = performance.now();
   await using database = await createTestDatabase();
   await using world = new World(database.connection, seed, mutant);
+  const outcome = await perform(world, { seed, steps, mutant });
+  return { ...outcome, ms: performance.now() - startedAt, simulation: null };
+}
+
+/**
+ * Performs a schedule up to the first violation; of a mutant up to one that finds it out, or a step that hangs: whatever else it breaks may
+ * only be what comes first.
+ * @param onPlace told of each step before it
+ */
+export async function perform(
+  world: World,
+  { steps, mutant }: Run,
+  onPlace: (place: number) => void = () => undefined,
+): Promise<Omit<Outcome, "ms" | "simulation">> {
   await world.open();
   const performer = new Performer(world);
   const { findings, tally } = world;
   let at: number | null = null;
   for (const [place, step] of steps.entries()) {
+    onPlace(place);
     await performed(performer.step(step), findings, `the step "${step.do}"`);
     if (findings.violations.length === 0) continue;
     at ??= place;
     if (findings.violations.some(({ invariant }) => isEnd(invariant, mutant))) break;
   }
-  return {
-    violations: [...findings.violations],
-    at,
-    tally: { ...tally },
-    trail: findings.trail,
-    ms: performance.now() - startedAt,
-  };
+  return { violations: [...findings.violations], at, tally: { ...tally }, trail: findings.trail };
 }
 
 function isEnd(invariant: string, mutant: Mutant | null): boolean {

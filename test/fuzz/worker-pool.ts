@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Connection } from "../../src/store/database/database.ts";
-import { CONNECTION_VARIABLE, startTestServer } from "../support/test-server.ts";
+import { CONNECTION_VARIABLE, startTestServer, type TestServer } from "../support/test-server.ts";
 import { onEachCore } from "./core-pinning.ts";
 import type { Outcome } from "./run-seed.ts";
 
@@ -14,6 +14,12 @@ export interface Task {
   /** Null: all places. */
   readonly keep: readonly number[] | null;
   readonly mutant: string | null;
+  /** In real time: what falls together is chance. */
+  readonly isWild: boolean;
+  /** All that takes time in a simulation; null: as the seed says. */
+  readonly delays?: readonly string[] | null;
+  /** Is written what a simulation does; null: nothing is. */
+  readonly traceFile?: string | null;
 }
 
 /** A process that runs tasks, one after the other, on the Postgres of its core. */
@@ -63,15 +69,21 @@ export class WorkerPool implements AsyncDisposable {
     this.#free = [...seats];
   }
 
-  /** Starts a Postgres on each core, and the workers round them. */
-  static async open(size: number): Promise<WorkerPool> {
+  /**
+   * Starts a Postgres on each core, and the workers round them.
+   * @param isShared several workers of a core have one Postgres: what one does moves what another one's transactions see
+   */
+  static async open(size: number, isShared: boolean): Promise<WorkerPool> {
     await using resources = new AsyncDisposableStack();
     const seats: Seat[] = [];
     const cores = Math.min(size, availableParallelism());
     await onEachCore(cores, async (core) => {
-      const { connection } = resources.use(await startTestServer());
-      for (let index = core; index < size; index += cores)
+      let server: TestServer | undefined;
+      for (let index = core; index < size; index += cores) {
+        if (server === undefined || !isShared) server = resources.use(await startTestServer());
+        const { connection } = server;
         seats.push(resources.adopt({ connection, worker: new Worker(connection) }, endSeat));
+      }
     });
     return new WorkerPool(resources.move(), seats);
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +23,8 @@ import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } 
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
+import type { Latencies } from "./sim/latencies.ts";
+import type { Trace } from "./sim/trace.ts";
 import { isGuestIn, isThreadOf, PLANS, type Room, roomShown } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
@@ -36,6 +37,17 @@ const DOUBT_MS = 400;
 const RELEASED_WITHIN_MS = 2000;
 /** More than the incarnations of a run have under way at once. */
 const CONNECTIONS = 5;
+
+/** What makes a run that can be had again. */
+export interface Simulated {
+  readonly latencies: Latencies;
+  readonly trace: Trace;
+}
+
+/** Of the same length in each process: what a prompt names moves thresholds. */
+function realAgentsDir(): string {
+  return join(tmpdir(), `weir-fuzz-${String(process.pid).padStart(7, "0")}`);
+}
 
 /** All of one run: the database, the incarnations, the scripts, and what was seen of them. */
 export class World implements AsyncDisposable {
@@ -61,7 +73,8 @@ export class World implements AsyncDisposable {
   readonly #witness: Witness;
   #unpatch: (() => void) | undefined;
   readonly #profiles = new Set<Profile>();
-  readonly #agentsDir = join(tmpdir(), `weir-fuzz-${randomUUID()}`);
+  readonly #simulated: Simulated | null;
+  readonly #agentsDir: string;
   #time = START;
   /** When the last two steps began. */
   #marked: readonly [number, number] = [this.#time, this.#time];
@@ -75,12 +88,21 @@ export class World implements AsyncDisposable {
   /** Channels of which the owner that is left has not heard yet that another one had them meanwhile. */
   readonly unaware = new Set<string>();
 
-  constructor(connection: Connection, seed: number, mutant: Mutant | null) {
+  /** @param simulated null: real time passes */
+  constructor(
+    connection: Connection,
+    seed: number,
+    mutant: Mutant | null,
+    simulated: Simulated | null = null,
+  ) {
     const random = new Random(seed * 7 + 1);
     const log = pino({ level: "silent" });
     this.#connection = connection;
     this.#seed = seed;
     this.#mutant = mutant;
+    this.#simulated = simulated;
+    this.#agentsDir = simulated === null ? realAgentsDir() : "agents";
+    this.findings.onNote = (what) => simulated?.trace.add(what);
     const usuallyStreams = random.chance(0.3);
     this.#isStreaming = mutant?.isStreaming ?? usuallyStreams;
     this.chat.hasRivals = () => this.hadRivals;
@@ -107,7 +129,10 @@ export class World implements AsyncDisposable {
         return room !== undefined && isGuestIn(room, prompt.by);
       },
       replyTo: (marker) => this.roomOf(marker)?.ledger.byMarker.get(marker)?.reply ?? undefined,
-      onRequest: async (...call) => this.#witness.requested(...call),
+      onRequest: async (...call) => {
+        simulated?.trace.add(JSON.stringify(call[1].messages));
+        return this.#witness.requested(...call);
+      },
       onRefused: () => this.tally.tooLong++,
       onChange: () => this.activity.notify(),
       onAnswer: (...call) => this.#witness.answered(...call),
@@ -196,6 +221,7 @@ export class World implements AsyncDisposable {
       chat,
       isStreaming: this.#isStreaming,
       now: () => this.now(),
+      latencies: this.#simulated?.latencies ?? null,
       mutant: this.#mutant,
       onCrash: () => this.tally.crashes++,
       onCut: () => this.tally.cuts++,

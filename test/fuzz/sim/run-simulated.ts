@@ -1,0 +1,31 @@
+import { real } from "./builtins.ts";
+import { perform, type Outcome, type Run } from "../run-seed.ts";
+import { World } from "../world.ts";
+import { Latencies } from "./latencies.ts";
+import { createSimDatabase } from "./sim-database.ts";
+import { simulate } from "./simulation.ts";
+import { Trace } from "./trace.ts";
+
+export interface SimulatedRun extends Run {
+  /** By places in the whole schedule: those of the steps. */
+  readonly places: readonly number[];
+  /** All that takes time, by keys; null: as the seed says. */
+  readonly delays: ReadonlySet<string> | null;
+  /** A file that is written the trace; null: none. */
+  readonly traceFile: string | null;
+}
+
+/** Performs a schedule so that it can be had again. */
+export async function runSimulated(run: SimulatedRun): Promise<Outcome> {
+  const startedAt = real.now();
+  const { seed, mutant, places, delays } = run;
+  await using database = await createSimDatabase();
+  const trace = new Trace(run.traceFile);
+  const latencies = new Latencies(seed, (key) => delays?.has(key) !== false);
+  const { outcome, statements } = await simulate(seed, database.connection, trace, async () => {
+    await using world = new World(database.connection, seed, mutant, { latencies, trace });
+    return await perform(world, run, (index) => latencies.at(places[index] ?? index));
+  });
+  const simulation = { trace: trace.sum, delays: latencies.made, statements };
+  return { ...outcome, simulation, ms: real.now() - startedAt };
+}

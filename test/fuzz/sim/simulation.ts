@@ -1,0 +1,35 @@
+import { atRest, enter, leave } from "./builtins.ts";
+import type { Connection } from "../../../src/store/database/database.ts";
+import { Random } from "../random.ts";
+import { PostgresPort } from "./postgres-port.ts";
+import type { Trace } from "./trace.ts";
+import { VirtualTime } from "./virtual-time.ts";
+
+/**
+ * Does some work in time that a seed makes: whatever it waits for comes one at a time. When nothing goes on by itself, the next statement is
+ * done; when there is none, the next timer fires. So the same seed gives the same run, to the order of its awaits.
+ */
+export async function simulate<Result>(
+  seed: number,
+  connection: Connection,
+  trace: Trace,
+  work: (time: VirtualTime) => Promise<Result>,
+): Promise<{ readonly outcome: Result; readonly statements: number }> {
+  const time = new VirtualTime();
+  await using postgres = await PostgresPort.open(connection, time, trace);
+  enter({ time, random: new Random(seed * 31 + 7) });
+  try {
+    let isOver = false;
+    const result = work(time).finally(() => (isOver = true));
+    // Told below.
+    result.catch(() => undefined);
+    for (;;) {
+      await atRest();
+      if (isOver) return { outcome: await result, statements: postgres.statements };
+      if (await postgres.step()) continue;
+      if (!time.fireNext()) throw new Error("nothing is left to happen, and the run is not over");
+    }
+  } finally {
+    leave();
+  }
+}
