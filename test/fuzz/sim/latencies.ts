@@ -37,9 +37,14 @@ export class Latencies {
     await delay(ms);
   }
 
+  /** 0 ≤ x < 1, for whatever else is left to chance. */
+  fraction(owner: number, name: string): number {
+    return hashOf(`${this.#seed} ${this.#key(owner, name)}`);
+  }
+
   /** A choice of such a share. */
   chance(owner: number, name: string, share: number): boolean {
-    return hashOf(`${this.#seed} ${this.#key(owner, name)}`) < share;
+    return this.fraction(owner, name) < share;
   }
 
   #key(owner: number, name: string): string {

@@ -1,8 +1,9 @@
 import pg from "pg";
 import type { Connection } from "../../../src/store/database/database.ts";
 import { real } from "./builtins.ts";
+import type { Latencies } from "./latencies.ts";
 import type { Trace } from "./trace.ts";
-import type { VirtualTime } from "./virtual-time.ts";
+import { type VirtualTime, VirtualTimer } from "./virtual-time.ts";
 
 /** A statement that is not answered by then may be blocked, ms. */
 const ANSWER_MS = 3;
@@ -14,20 +15,40 @@ const CANCELLED = "57014";
 
 type Told = (error: Error | null, result: unknown) => void;
 
+/** Share of the calls of a function that are stopped inside, and for how long at most, ms of the simulation. */
+const STOPPED_SHARE = 0.04;
+const STOPPED_MS = 12;
+
 /** What was asked of a connection. */
 interface Asked {
   readonly client: pg.Client;
   /** How it is traced. */
   readonly what: string;
+  /** Of a statement; "": it is none. */
+  readonly text: string;
   /** Does it; tells of its end. */
   readonly send: (told: Told) => void;
   readonly told: Told;
-  readonly isStatement: boolean;
   answer: { readonly error: Error | null; readonly result: unknown } | null;
   /** Resolves with the answer. */
   answered: Promise<void>;
   /** Sessions that it waits for. */
   by: readonly number[];
+  /** It can be taken back without its transaction. */
+  isGuarded: boolean;
+}
+
+interface PortParts {
+  readonly time: VirtualTime;
+  readonly trace: Trace;
+  readonly latencies: Latencies;
+}
+
+/** Numbers of a function's places to be stopped at. */
+interface Stops {
+  readonly name: string;
+  readonly first_stop: number;
+  readonly stops: number;
 }
 
 /**
@@ -38,10 +59,11 @@ interface Asked {
 export class PostgresPort implements AsyncDisposable {
   /** The port's own way, past itself. */
   readonly #side: pg.Client;
-  readonly #time: VirtualTime;
-  readonly #trace: Trace;
+  readonly #stops: ReadonlyMap<string, Stops>;
+  readonly #parts: PortParts;
   #toldTime = -1;
-  readonly #waiting: Asked[] = [];
+  /** What comes next, in order. */
+  readonly #waiting: (() => Promise<void>)[] = [];
   /** Answered, and not told of yet: who hears goes on to his next rest before another one hears. */
   readonly #ready: Asked[] = [];
   /** Sent, and waiting for locks. */
@@ -50,20 +72,20 @@ export class PostgresPort implements AsyncDisposable {
   #held: Asked[] = [];
   readonly #inTransaction = new WeakSet<pg.Client>();
   statements = 0;
-  blockedCount = 0;
-  takenBack = 0;
 
-  private constructor(side: pg.Client, time: VirtualTime, trace: Trace) {
+  private constructor(side: pg.Client, stops: readonly Stops[], parts: PortParts) {
     this.#side = side;
-    this.#time = time;
-    this.#trace = trace;
+    this.#stops = new Map(stops.map((one) => [one.name, one]));
+    this.#parts = parts;
   }
 
-  static async open(connection: Connection, time: VirtualTime, trace: Trace): Promise<PostgresPort> {
+  static async open(connection: Connection, parts: PortParts): Promise<PostgresPort> {
     const side = new pg.Client("url" in connection ? { connectionString: connection.url } : connection);
     side.on("error", () => undefined);
     await side.connect();
-    const port = new PostgresPort(side, time, trace);
+    const { rows: tables } = await side.query("select from pg_tables where tablename = 'sim_stops'");
+    const stops = tables.length === 0 ? [] : (await side.query<Stops>("select * from sim_stops")).rows;
+    const port = new PostgresPort(side, stops, parts);
     current = port;
     return port;
   }
@@ -79,32 +101,34 @@ export class PostgresPort implements AsyncDisposable {
       this.#tell(ready);
       return true;
     }
-    const asked = this.#waiting.shift();
-    if (asked === undefined) return false;
-    if (asked.isStatement) await this.#tellTime();
-    this.#trace.add(`> ${asked.what}`);
-    await this.#send(asked);
-    return true;
+    const next = this.#waiting.shift();
+    await next?.();
+    return next !== undefined;
   }
 
-  ask(parts: Pick<Asked, "client" | "what" | "send" | "told" | "isStatement">): void {
-    this.#waiting.push({ ...parts, answer: null, answered: Promise.resolve(), by: [] });
+  ask(parts: Pick<Asked, "client" | "what" | "text" | "send" | "told">): void {
+    const asked = { ...parts, answer: null, answered: Promise.resolve(), by: [], isGuarded: false };
+    this.#waiting.push(async () => this.#send(asked));
   }
 
   async #tellTime(): Promise<void> {
-    const now = Math.floor(this.#time.wall());
+    const now = Math.floor(this.#parts.time.wall());
     if (now === this.#toldTime) return;
     this.#toldTime = now;
     await this.#side.query({ name: "time", text: "select setval('sim_ms', $1)", values: [now] });
   }
 
   async #send(asked: Asked): Promise<void> {
-    const { client, what } = asked;
+    const { client, what, text } = asked;
+    const { trace } = this.#parts;
     this.statements++;
-    const isEnd = /^(?:commit|rollback)$/.test(what);
-    const isGuarded =
-      this.#blocked.length > 0 && this.#inTransaction.has(client) && !isEnd && asked.isStatement;
-    if (isGuarded) await direct(client, "savepoint sim");
+    trace.add(`> ${what}`);
+    if (text !== "") await this.#tellTime();
+    const stop = this.#stopIn(asked);
+    const isInside = this.#inTransaction.has(client) && text !== "" && !isEnd(text);
+    asked.isGuarded = isInside && (this.#blocked.length > 0 || stop !== null);
+    if (asked.isGuarded) await direct(client, "savepoint sim");
+    if (stop !== null) await this.#side.query("select pg_advisory_lock($1, $2)", [stop, pidOf(client)]);
     const { promise, resolve } = Promise.withResolvers<void>();
     asked.answered = promise;
     asked.send((error, result) => {
@@ -112,47 +136,79 @@ export class PostgresPort implements AsyncDisposable {
       resolve();
     });
     await this.#settled(asked);
-    if (asked.answer === null && this.#isRival(asked)) return this.#takeBack(asked, isGuarded);
+    const goOn = async (): Promise<void> => {
+      await this.#side.query("select pg_advisory_unlock($1, $2)", [stop, pidOf(client)]);
+    };
+    if (stop !== null && asked.answer === null && asked.by.includes(pidOf(this.#side))) {
+      trace.add(`  stopped at ${stop}: ${what}`);
+      this.#goOnLater(asked, goOn);
+      return this.#wake(false);
+    }
+    if (stop !== null) await goOn();
+    await this.#sent(asked);
+  }
+
+  /** By then others have come between two of its statements. */
+  #goOnLater(asked: Asked, goOn: () => Promise<void>): void {
+    const { time, latencies } = this.#parts;
+    const ms = Math.ceil(latencies.fraction(0, `${asked.what} stopped`) * STOPPED_MS);
+    const resume = async (): Promise<void> => {
+      this.#parts.trace.add(`  goes on: ${asked.what}`);
+      await goOn();
+      await this.#settled(asked);
+      await this.#sent(asked);
+    };
+    new VirtualTimer(time, () => this.#waiting.push(resume), Math.max(1, ms), false).unref();
+  }
+
+  /** The number of the place at which a call of a function will stop; null: it goes on to its end. */
+  #stopIn({ what, text }: Asked): number | null {
+    const [, called = ""] = /\b(?:from|select|join|lateral)\s+(\w+)\s*\(/i.exec(text) ?? [];
+    const stops = this.#stops.get(called);
+    if (stops === undefined || !this.#parts.latencies.chance(0, `${what} stops`, STOPPED_SHARE)) return null;
+    return stops.first_stop + Math.floor(this.#parts.latencies.fraction(0, `${what} stop`) * stops.stops);
+  }
+
+  /** It is answered, or waits for a lock. */
+  async #sent(asked: Asked): Promise<void> {
+    const { client, text, what } = asked;
+    if (asked.answer === null && this.#isRival(asked)) return this.#takeBack(asked);
     if (asked.answer === null) {
-      this.blockedCount++;
-      this.#trace.add(`  waits for a lock: ${what}`);
+      this.#parts.trace.add(`  waits for a lock: ${what}`);
       this.#blocked.push(asked);
     } else {
-      if (isGuarded && asked.answer.error === null) await direct(client, "release savepoint sim");
-      if (what.startsWith("begin")) this.#inTransaction.add(client);
-      if (isEnd) this.#inTransaction.delete(client);
+      if (asked.isGuarded && asked.answer.error === null) await direct(client, "release savepoint sim");
+      if (text.startsWith("begin")) this.#inTransaction.add(client);
+      if (isEnd(text)) this.#inTransaction.delete(client);
       this.#ready.push(asked);
     }
-    await this.#wake(isEnd);
+    await this.#wake(asked.answer !== null && !this.#inTransaction.has(client));
   }
 
   /** Until it is answered, or waits for a lock and no deadlock can be found in that any more. */
   async #settled(asked: Asked): Promise<void> {
     const since = real.now();
     for (;;) {
-      await Promise.race([
-        asked.answered,
-        new Promise((resolve) => void real.setTimeout(resolve, ANSWER_MS)),
-      ]);
+      const late = Promise.withResolvers<void>();
+      const timer = real.setTimeout(late.resolve, ANSWER_MS);
+      await Promise.race([asked.answered, late.promise]);
+      real.clearTimeout(timer);
       if (asked.answer !== null) return;
-      if (asked.isStatement) {
+      if (asked.text !== "") {
         asked.by = await this.#blockers(asked.client);
-        if (isAnswered(asked)) return;
-        if (asked.by.length > 0) return;
+        if (isAnswered(asked) || asked.by.length > 0) return;
       }
       if (real.now() - since > LONGEST_MS) throw new Error(`Postgres does not answer: ${asked.what}`);
     }
   }
 
-  async #blockers({
-    processID: pid,
-  }: pg.Client & { readonly processID?: number }): Promise<readonly number[]> {
+  async #blockers(client: pg.Client): Promise<readonly number[]> {
     const { rows } = await this.#side.query<{ by: number[] }>({
       name: "blockers",
       text: `select pg_blocking_pids($1) as by where exists (
                select from pg_locks where pid = $1 and not granted
                   and waitstart < pg_catalog.clock_timestamp() - interval '4 ms')`,
-      values: [pid],
+      values: [pidOf(client)],
     });
     return rows[0]?.by ?? [];
   }
@@ -162,37 +218,41 @@ export class PostgresPort implements AsyncDisposable {
     return by.some((pid) => others.has(pid));
   }
 
-  async #takeBack(asked: Asked, isGuarded: boolean): Promise<void> {
-    this.takenBack++;
-    this.#trace.add(`  taken back: ${asked.what}`);
+  async #takeBack(asked: Asked): Promise<void> {
+    this.#parts.trace.add(`  taken back: ${asked.what}`);
     await this.#side.query("select pg_cancel_backend($1)", [pidOf(asked.client)]);
     await asked.answered;
     const { error } = asked.answer ?? {};
     if (!(error instanceof pg.DatabaseError) || error.code !== CANCELLED)
       throw new Error(`not taken back: ${asked.what} (${error?.message ?? "answered"})`);
-    if (isGuarded) await direct(asked.client, "rollback to savepoint sim");
+    if (asked.isGuarded) await direct(asked.client, "rollback to savepoint sim");
     asked.answer = null;
     this.#held.push(asked);
+    await this.#wake(false);
   }
 
-  /** Looks who of those that wait goes on now. @param isMoved somebody's locks are free */
-  async #wake(isMoved: boolean): Promise<void> {
-    let moved = isMoved;
-    const blocked = this.#blocked;
+  /** Looks who of those that wait goes on now. @param mayMove locks may be free: nobody goes on where they are not */
+  async #wake(mayMove: boolean): Promise<void> {
+    let moved = mayMove;
+    const blocked = mayMove ? this.#blocked : [];
     for (const asked of blocked) {
       await this.#settled(asked);
       if (asked.answer === null) continue;
       this.#blocked = this.#blocked.filter((one) => one !== asked);
       moved = true;
+      if (asked.isGuarded && isSound(asked)) await direct(asked.client, "release savepoint sim");
       this.#ready.push(asked);
     }
-    if (moved || this.#blocked.length === 0) this.#waiting.unshift(...this.#held.splice(0));
+    if (!moved && this.#blocked.length > 0) return;
+    const held = this.#held.splice(0);
+    this.#waiting.unshift(...held.map((asked) => async () => this.#send(asked)));
   }
 
-  #tell({ what, told, answer, isStatement }: Asked): void {
+  #tell({ what, told, answer, text }: Asked): void {
     const { error = null, result = null } = answer ?? {};
-    const said = error === null ? (isStatement ? this.#trace.digest(result) : "done") : error.message;
-    this.#trace.add(`< ${what} ${said}`);
+    const { trace } = this.#parts;
+    const said = error === null ? (text === "" ? "done" : trace.digest(result)) : error.message;
+    trace.add(`< ${what} ${said}`);
     told(error, result);
   }
 
@@ -205,9 +265,17 @@ export class PostgresPort implements AsyncDisposable {
 /** Set in a simulation; null: all goes to Postgres as ever. */
 let current: PostgresPort | null = null;
 
-// Through a function: what is awaited in between changes it.
+// Through functions: what is awaited in between changes it.
 function isAnswered(asked: Asked): boolean {
   return asked.answer !== null;
+}
+
+function isSound(asked: Asked): boolean {
+  return asked.answer?.error === null;
+}
+
+function isEnd(text: string): boolean {
+  return text === "commit" || text === "rollback";
 }
 
 function pidOf(client: pg.Client): number {
@@ -242,7 +310,7 @@ prototype.query = function ported(this: pg.Client, ...args) {
   current?.ask({
     client: this,
     what: nameOf(query),
-    isStatement: true,
+    text: String(Reflect.get(query, "text")),
     send: (answered) => {
       // A query of pg is asked once: what is taken back needs a new one.
       Reflect.apply(plainQuery, this, [
@@ -289,11 +357,11 @@ function askOf(
   send: Asked["send"],
 ): Promise<unknown> | undefined {
   if (typeof told === "function") {
-    current?.ask({ client, what, isStatement: false, send, told: (error) => void told(error) });
+    current?.ask({ client, what, text: "", send, told: (error) => void told(error) });
     return undefined;
   }
   return new Promise((resolve, reject) => {
     const tell = (error: Error | null): void => (error === null ? resolve(client) : reject(error));
-    current?.ask({ client, what, isStatement: false, send, told: tell });
+    current?.ask({ client, what, text: "", send, told: tell });
   });
 }

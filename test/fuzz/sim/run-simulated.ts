@@ -19,13 +19,19 @@ export interface SimulatedRun extends Run {
 export async function runSimulated(run: SimulatedRun): Promise<Outcome> {
   const startedAt = real.now();
   const { seed, mutant, places, delays } = run;
-  await using database = await createSimDatabase();
+  // What a mutant replaces in a function it has to find there as it was.
+  await using database = await createSimDatabase(mutant?.install === undefined);
   const trace = new Trace(run.traceFile);
   const latencies = new Latencies(seed, (key) => delays?.has(key) !== false);
-  const { outcome, statements } = await simulate(seed, database.connection, trace, async () => {
-    await using world = new World(database.connection, seed, mutant, { latencies, trace });
-    return await perform(world, run, (index) => latencies.at(places[index] ?? index));
-  });
+  const { outcome, statements } = await simulate(
+    seed,
+    database.connection,
+    { trace, latencies },
+    async () => {
+      await using world = new World(database.connection, seed, mutant, { latencies, trace });
+      return await perform(world, run, (index) => latencies.at(places[index] ?? index));
+    },
+  );
   const simulation = { trace: trace.sum, delays: latencies.made, statements };
   return { ...outcome, simulation, ms: real.now() - startedAt };
 }

@@ -36,21 +36,61 @@ begin
   end loop;
 end $$`;
 
+/**
+ * Places inside functions at which a statement can be stopped: between two of their statements each session takes a lock that no other one
+ * wants but the simulation's own. `sim_stops` tells which numbers a function has.
+ */
+const STOPS = `
+create table sim_stops (name text primary key, first_stop int not null, stops int not null);
+create function sim_stop(stop int) returns boolean language sql volatile as $$
+  select pg_catalog.pg_advisory_xact_lock_shared(stop, pg_catalog.pg_backend_pid()) is null $$`;
+const BODIES = `
+select p.proname as name, pg_get_functiondef(p.oid) as text
+  from pg_proc p join pg_language l on l.oid = p.prolang
+ where l.lanname = 'plpgsql' and p.pronamespace = 'public'::regnamespace and p.proname <> 'now'
+ order by p.oid`;
+/** The end of a statement that stands at the end of a line, but for the function's own. An `if` leaves FOUND and ROW_COUNT as they are. */
+const END_OF_STATEMENT = /;[ \t]*(?=\n)(?!\s*end\s*;?\s*\$\w*\$)/gi;
+
+/** Rewrites all functions of a database so that they can be stopped. */
+async function addStops(client: pg.Client): Promise<void> {
+  await client.query(STOPS);
+  const { rows } = await client.query<{ name: string; text: string }>(BODIES);
+  let last = 0;
+  for (const { name, text } of rows) {
+    const first = last + 1;
+    const from = text.search(/\bbegin\b/i);
+    const body = text.slice(from).replace(END_OF_STATEMENT, () => `; if sim_stop(${++last}) then end if;`);
+    await client.query(text.slice(0, from) + body);
+    if (last < first) continue;
+    await client.query(
+      "insert into sim_stops values ($1, $2, $3) on conflict (name) do update set first_stop = excluded.first_stop, stops = excluded.stops",
+      [name, first, last + 1 - first],
+    );
+  }
+}
+
 const TEMPLATES = new Map<string, Promise<TestDatabase>>();
 
-/** A migrated database of its own, whose time is a simulation's. */
-export async function createSimDatabase(): Promise<TestDatabase> {
-  const server = process.env["WEIR_TEST_CONNECTION"] ?? "";
-  const template = TEMPLATES.get(server) ?? createTemplate();
-  TEMPLATES.set(server, template);
+/**
+ * A migrated database of its own, whose time is a simulation's.
+ * @param hasStops its functions can be stopped inside
+ */
+export async function createSimDatabase(hasStops: boolean): Promise<TestDatabase> {
+  const key = `${hasStops} ${process.env["WEIR_TEST_CONNECTION"] ?? ""}`;
+  const template = TEMPLATES.get(key) ?? createTemplate(hasStops);
+  TEMPLATES.set(key, template);
   const database = await createTestDatabase(await template);
   await set(database);
   return database;
 }
 
-async function createTemplate(): Promise<TestDatabase> {
+async function createTemplate(hasStops: boolean): Promise<TestDatabase> {
   const template = await createTestDatabase();
-  await withClient(template, async (client) => client.query(CLOCK));
+  await withClient(template, async (client) => {
+    await client.query(CLOCK);
+    if (hasStops) await addStops(client);
+  });
   return template;
 }
 

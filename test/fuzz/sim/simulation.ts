@@ -2,6 +2,7 @@ import { atRest, enter, leave } from "./builtins.ts";
 import type { Connection } from "../../../src/store/database/database.ts";
 import { Random } from "../random.ts";
 import { PostgresPort } from "./postgres-port.ts";
+import type { Latencies } from "./latencies.ts";
 import type { Trace } from "./trace.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -12,11 +13,11 @@ import { VirtualTime } from "./virtual-time.ts";
 export async function simulate<Result>(
   seed: number,
   connection: Connection,
-  trace: Trace,
+  parts: { readonly trace: Trace; readonly latencies: Latencies },
   work: (time: VirtualTime) => Promise<Result>,
 ): Promise<{ readonly outcome: Result; readonly statements: number }> {
   const time = new VirtualTime();
-  await using postgres = await PostgresPort.open(connection, time, trace);
+  await using postgres = await PostgresPort.open(connection, { time, ...parts });
   enter({ time, random: new Random(seed * 31 + 7) });
   try {
     let isOver = false;
