@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Patience, workOf } from "./patience.ts";
 
@@ -66,6 +67,13 @@ export class TestProcess implements AsyncDisposable {
 
   write(text: string): void {
     this.#child.stdin?.write(text);
+  }
+
+  /** The test's process may end before it does, which ends its input. */
+  unref(): void {
+    this.#child.unref();
+    const { stdin, stdout, stderr } = this.#child;
+    for (const stream of [stdin, stdout, stderr]) if (stream instanceof Socket) stream.unref();
   }
 
   endInput(): void {
