@@ -17,7 +17,7 @@ async function carryOut({ words, cwd, env }: RunnerCommand): Promise<number> {
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, env);
   const io = {
-    cwd,
+    cwd: process.cwd(),
     stdin,
     stdout,
     stderr,

@@ -71,10 +71,14 @@ export class Home implements AsyncDisposable {
     return started;
   }
 
-  /** Runs `weir ARGS` to its end. */
+  /** Runs `weir ARGS` to its end; a short command in a process that it shares with others. */
   async run(...args: readonly string[]): Promise<Outcome> {
     const shared = await runShared({ words: args, cwd: this.folder, env: this.#env });
-    if (shared !== null) return shared;
+    return shared ?? this.runAlone(...args);
+  }
+
+  /** The same in a process of its own, as a person would. */
+  async runAlone(...args: readonly string[]): Promise<Outcome> {
     const started = this.start(...args);
     const ending = await started.finish();
     return { ...ending, out: started.out, stderr: started.stderr };
