@@ -136,15 +136,15 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
   await using scene = await openScene({ heartbeatIntervalMs: 500 });
   const { discord, model, ann, dm } = scene;
   model.respond(() => text("Noted."));
-  const daemon = await scene.start();
+  const frozen = await scene.start();
   discord.world.say(ann, dm, "word zero");
   await untilShown(scene, "Noted.");
-  daemon.signal("SIGSTOP");
+  frozen.signal("SIGSTOP");
   const said = ["one", "two", "three"];
   for (const word of said) discord.world.say(ann, dm, `word ${word}`);
   discord.gateway.forgetSessions();
   discord.gateway.cut({ isReset: true });
-  daemon.signal("SIGCONT");
+  frozen.signal("SIGCONT");
   discord.world.say(ann, dm, "and now?");
   const lastAsked = (): string =>
     model.requests
@@ -154,7 +154,7 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
   await until("the last answer", () => lastAsked().includes("and now?"));
   for (const word of said) assert.equal(lastAsked().split(`word ${word}`).length, 2, word);
   await until("it is shown", () => discord.answers(dm).length === model.requests.length);
-  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+  assert.equal((await finish(scene, frozen)).length, model.requests.length);
 });
 
 test("killed, it answers the first mentions that were said meanwhile in a channel and a thread it never heard of, once each", async () => {

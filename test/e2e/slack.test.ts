@@ -137,14 +137,14 @@ test("frozen while events come, it gets them again and answers each once", async
   await using scene = await openScene([0, 300, 600, 1000]);
   const { slack, model, ann, dm } = scene;
   model.respond(() => text("Noted."));
-  const daemon = await scene.start();
-  daemon.signal("SIGSTOP");
+  const frozen = await scene.start();
+  frozen.signal("SIGSTOP");
   const said = ["one", "two", "three", "four"];
   for (const word of said) slack.world.say(ann, dm, `word ${word}`);
   await slack.journal.until("a second delivery", () =>
     slack.journal.envelopes().some((one) => one.retryAttempt === 1),
   );
-  daemon.signal("SIGCONT");
+  frozen.signal("SIGCONT");
   await slack.journal.until("all acknowledged", () => slack.journal.acks.length >= 4);
   await slack.deliveries.idle();
   // The words may be answered together, or one after the other: each is asked about once in the end.
@@ -153,7 +153,7 @@ test("frozen while events come, it gets them again and answers each once", async
   for (const word of said) assert.equal(lastAsked(model).split(`word ${word}`).length, 2, word);
   await slack.journal.until("it is shown", () => botTexts(slack, dm).length === model.requests.length);
   assert.deepEqual(slack.journal.givenUp, []);
-  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+  assert.equal((await finish(scene, frozen)).length, model.requests.length);
 });
 
 test("killed, it answers the first direct message and the first mention that were said meanwhile, once each", async () => {
