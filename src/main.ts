@@ -2,13 +2,11 @@
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
-import { CommanderError } from "commander";
 import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
 import { type Io, SEEN_ENOUGH } from "./cli/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { errorMessage, OperatorError, WeirError } from "./core/errors.ts";
+import { reportFailure } from "./cli/report-failure.ts";
 import { neverBlock } from "./telemetry/bounded-output.ts";
-import { displayable } from "./text/displayable.ts";
 
 // What a command imports is compiled once, and read from here by the next command and the next start.
 enableCompileCache(join(import.meta.dirname, "..", "node_modules", ".cache", "weir-code"));
@@ -88,7 +86,7 @@ const alive = setInterval(() => undefined, LONGEST_TIMER_MS);
 try {
   await createProgram(io).parseAsync(process.argv);
 } catch (error) {
-  process.exitCode = report(error);
+  process.exitCode = reportFailure(io, error);
 }
 clearInterval(alive);
 // What still holds the event loop (a terminal's input, a keep-alive socket) is nobody's work any more.
@@ -98,13 +96,3 @@ process.channel?.unref();
 // Somebody may page through an output for hours; a reader of the log that stalls keeps nothing alive.
 if (shutdown.signal.aborted || process.stdout.writableLength === 0)
   setTimeout(() => process.exit(), STALLED_READER_MS).unref();
-
-/** Says what went wrong, in words for whoever has to act on it. @returns the exit code */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode;
-  // A failure that has a class of its own was foreseen, and says all; of any other the place is what helps.
-  const isForeseen = error instanceof WeirError || !(error instanceof Error);
-  const text = isForeseen ? errorMessage(error) : error.stack;
-  process.stderr.write(`${displayable(text ?? "")}\n`);
-  return error instanceof OperatorError ? error.exitCode : 1;
-}

@@ -51,9 +51,8 @@ test("a daemon that ends in order hands on what it has", RUN, async () => {
   await untilHalves(a, b);
   assert.equal((await a.finish()).code, 0);
   assert.ok(!a.said.some(({ event }) => event === "lost"));
-  assert.equal(
-    a.said.filter(({ event }) => event === "handedOn").flatMap(({ partitions }) => partitions).length,
-    PARTITIONS,
-  );
+  // One that went to the other, and back while they came to their halves, is handed on twice.
+  const handedOn = a.said.filter(({ event }) => event === "handedOn").flatMap(({ partitions }) => partitions);
+  assert.equal(new Set(handedOn).size, PARTITIONS);
   await until("all at the other", () => b.owned.length === PARTITIONS);
 });

@@ -100,11 +100,16 @@ test(
       createServer((socket) => void socket.on("error", () => undefined).resume()),
     );
     for (const way of [url, `amqp://127.0.0.1:${deaf.port}`]) {
-      const second = cluster.add("a", { url: way });
-      await delay(500);
-      const leftAt = performance.now();
-      await second.homes.leave(AbortSignal.abort());
-      const tookMs = performance.now() - leftAt;
+      const leave = async (): Promise<number> => {
+        const second = cluster.add("a", { url: way });
+        await delay(500);
+        const leftAt = performance.now();
+        await second.homes.leave(AbortSignal.abort());
+        return performance.now() - leftAt;
+      };
+      // A busy machine may be slow once: who waits for the broker is so each time.
+      let tookMs = Infinity;
+      for (let left = 5; left > 0 && tookMs >= 3000; left--) tookMs = await leave();
       assert.ok(tookMs < 3000, `${tookMs} ms`);
     }
   },

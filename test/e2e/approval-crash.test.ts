@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { openStore } from "../store/open-store.ts";
 import { notesIn, noting } from "../support/approvals.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -17,7 +17,7 @@ const RAN = /^told: Noted/;
 const UNKNOWN = /^told: Nobody knows whether this has run/;
 
 interface Kill {
-  /** The statement at which it is killed. */
+  /** The statement at which it is killed, and which one of these; `NUMBER` is the approval's. */
   readonly on: string;
   readonly when: string;
   /** How often the call has had its effect in the end. */
@@ -34,7 +34,7 @@ const KILLS: Readonly<Record<string, Kill>> = {
   },
   "before the decision is told": {
     on: "insert on entries",
-    when: "new.message_id = 'approval/1'",
+    when: "new.message_id = 'approval/NUMBER'",
     effects: 1,
     said: RAN,
   },
@@ -54,7 +54,7 @@ const KILLS: Readonly<Record<string, Kill>> = {
   "in the call, before its effect": { on: "insert on notes", when: "true", effects: 0, said: UNKNOWN },
   "between the call's effect and its result": {
     on: "insert on entries",
-    when: "new.kind = 'tool_call' and new.data->'calls'->0->>'id' = 'approval_1'",
+    when: "new.kind = 'tool_call' and new.data->'calls'->0->>'id' = 'approval_NUMBER'",
     effects: 1,
     said: UNKNOWN,
   },
@@ -66,49 +66,70 @@ const KILLS: Readonly<Record<string, Kill>> = {
   },
 };
 
-for (const [where, { on, when, effects, said }] of Object.entries(KILLS)) {
-  test(`killed ${where}`, async () => {
-    await using model = await startModelServer();
-    model.respond(noting);
-    await using world = await openLoopbackWorld();
-    await using database = await createTestDatabase();
-    await using beside = openStore(database.connection);
-    const config = `${world.config}[defaults.approvals]\ntools = { note = "always" }\n`;
-    await using home = await openMainHome(config, envOf(database.connection, model.url));
-    const agent = path.join(home.folder, "agents", "main");
-    await mkdir(agent, { recursive: true });
-    const shown = async (what: RegExp): Promise<number> =>
-      (await world.bot("room")).filter((one) => what.test(one.text)).length;
-    const untilShown = async (what: RegExp): Promise<void> =>
-      until(String(what), async () => (await shown(what)) > 0);
+// One daemon after the other over one database: who takes up what one has left is killed in the next room, and its heir makes nothing good again.
+const stack = new AsyncDisposableStack();
+after(async () => stack.disposeAsync());
+const model = stack.use(await startModelServer());
+model.respond(noting);
+const world = stack.use(await openLoopbackWorld());
+const database = stack.use(await createTestDatabase());
+const beside = stack.use(openStore(database.connection));
+const config = `${world.config}[defaults.approvals]\ntools = { note = "always" }\n`;
+const home = stack.use(await openMainHome(config, envOf(database.connection, model.url)));
+const agent = path.join(home.folder, "agents", "main");
+await mkdir(agent, { recursive: true });
+let daemon = await home.start();
 
-    const killed = await home.start();
-    await world.say("room", "ask", "note buy milk");
+async function shown(room: string, what: RegExp): Promise<number> {
+  return (await world.bot(room)).filter(({ text }) => what.test(text)).length;
+}
+
+async function untilShown(room: string, what: RegExp): Promise<void> {
+  await until(String(what), async () => (await shown(room, what)) > 0);
+}
+
+const KILLED = Object.entries(KILLS).map(([where, kill], index) => ({
+  ...kill,
+  where,
+  room: `room-${index + 1}`,
+  id: index + 1,
+}));
+
+for (const { where, room, id, on, when, said } of KILLED) {
+  test(`killed ${where}`, async () => {
+    await world.say(room, `ask-${id}`, `note buy milk for ${room}`);
     await world.untilAnswered();
-    await untilShown(/^#1: Weir asks/);
-    await using gate = await gateRows(beside, on, when);
-    await world.command("room", "approve 1");
+    await untilShown(room, new RegExp(`^#${id}: Weir asks`));
+    await using gate = await gateRows(beside, on, when.replaceAll("NUMBER", String(id)));
+    await world.command(room, `approve ${id}`);
     await gate.reached();
-    await killed.kill();
+    await daemon.kill();
     await gate.cut();
     const isLost = (await beside.sql("select from approvals where state = 'open'")).length > 0;
     assert.equal(isLost, where === "before the decision is kept");
 
-    // Twice: what was made good is not made good again.
-    for (let start = 0; start < 2; start++) {
-      const next = await home.start();
-      // What was not kept is not decided: Ben presses again.
-      if (isLost && start === 0) await world.command("room", "approve 1");
-      await untilShown(said);
-      await untilShown(/^#1: Allowed/);
-      next.signal("SIGTERM");
-      assert.deepEqual(await next.ended, { code: 0, signal: null });
-    }
-    assert.equal(await shown(/^told: (?!This waits)/), 1, "its outcome is said once");
-    assert.equal((await notesIn(agent)).match(/buy milk/g)?.length ?? 0, effects);
-    const rows = await beside.sql(
-      "select (select count(*) from entries where message_id = 'approval/1')::integer as told, state from approvals",
-    );
-    assert.deepEqual(rows, [{ told: 1, state: "done" }]);
+    daemon = await home.start();
+    // What was not kept is not decided: Ben presses again.
+    if (isLost) await world.command(room, `approve ${id}`);
+    await untilShown(room, said);
+    await untilShown(room, new RegExp(`^#${id}: Allowed`));
   });
 }
+
+test("what was made good is not made good again by a daemon that ends in peace, nor by the next", async () => {
+  for (let start = 0; start < 2; start++) {
+    daemon.signal("SIGTERM");
+    assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+    if (start === 0) daemon = await home.start();
+  }
+  const notes = await notesIn(agent);
+  for (const { where, room, id, effects } of KILLED) {
+    assert.equal(await shown(room, /^told: (?!This waits)/), 1, `its outcome is said once: ${where}`);
+    assert.equal(notes.match(new RegExp(`buy milk for ${room}\\b`, "g"))?.length ?? 0, effects, where);
+    const rows = await beside.sql(
+      "select (select count(*) from entries where message_id = 'approval/' || a.id)::integer as told, state from approvals a where id = $1",
+      id,
+    );
+    assert.deepEqual(rows, [{ told: 1, state: "done" }], where);
+  }
+});

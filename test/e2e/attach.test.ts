@@ -12,6 +12,7 @@ import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { copyFolder } from "../support/embedded-folder.ts";
 import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { status, text } from "../support/model-behaviours.ts";
@@ -77,9 +78,76 @@ async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promi
   };
 }
 
+/** A daemon that waits for something at its end does so for longer than a test waits for a silent process. */
+const PATIENT = "[daemon]\ndrain_deadline_ms = 100000\n";
+
+/** Of the first tests; the last of them ends it. */
+const shared = await openScene();
+after(async () => shared[Symbol.asyncDispose]());
+
+test("two people in one channel see the same answers, and one elsewhere sees none of them", async () => {
+  const { daemon, home, model } = shared;
+  await using ann = await attachPerson(home, "room");
+  await using ben = await attachPerson(home, "room");
+  await using eve = await attachPerson(home, "elsewhere");
+  model.reply(text("The answer is green."));
+  ann.type("What is it?");
+  await ann.shows("The answer is green.");
+  await ben.shows("The answer is green.");
+  await ben.shows("Ann> What is it?");
+  assert.doesNotMatch(eve.shown(), /green/);
+  assert.match(eve.shown(), /models +.*test-model|models +/);
+  assert.match(eve.shown(), new RegExp(`daemon +Weir .*process ${daemon.pid}`));
+});
+
+test("foreign bytes on the socket are cut off, and harm nobody", async () => {
+  const { daemon, home, model } = shared;
+  model.respond(echo);
+  const socket = await socketOf(home);
+  await using person = await attachPerson(home, "main");
+  const hello = JSON.stringify({
+    type: "hello",
+    protocol: PROTOCOL,
+    channel: null,
+    agent: null,
+    kind: "dm",
+    opensAtOnce: true,
+    streams: true,
+  });
+  const million = "x".repeat(1_000_000);
+  const attacks: readonly (readonly [what: string, said: readonly string[]])[] = [
+    ["garbage", ["\u0000\u00ff GET / HTTP/1.1\r\n\r\n"]],
+    ["a long first line", [million, million]],
+    ["another version", [`{"type":"hello","protocol":99}\n`]],
+    ["a hello of another shape", [`{"type":"hello","protocol":${PROTOCOL}}\n`]],
+    ["an unknown word", [`${hello}\n`, `{"type":"shutdown"}\n`]],
+    ["another platform's message", [`${hello}\n`, forged("discord")]],
+    ["100 MB without a line end", [`${hello}\n`, ...Array.from({ length: 100 }, () => million), "\n"]],
+  ];
+  for (const [what, said] of attacks) {
+    const connection = createConnection(socket);
+    connection.on("error", () => undefined);
+    connection.resume();
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    connection.on("close", () => resolve());
+    for (const one of said) if (!connection.write(one)) await Promise.race([drained(connection), closed]);
+    await closed;
+    assert.equal(daemon.isOver, false, what);
+  }
+  // Half a line, and then nothing: whoever else is there is served.
+  const half = createConnection(socket);
+  await once(half, "connect");
+  half.write(hello.slice(0, 20));
+  person.type("still there?");
+  await person.shows("Ann: still there?");
+  half.destroy();
+  assert.doesNotMatch(daemon.stderr, /"level":(?:50|60)/);
+  const log = await home.run("log", "discord:somewhere");
+  assert.match(log.stderr, /no channel/);
+});
+
 test("piped lines, commands and JSON lines go through the daemon that runs, and it goes on when they end", async () => {
-  await using scene = await openScene();
-  const { daemon, home, model } = scene;
+  const { daemon, home, model } = shared;
   model.reply(text("one"), text("two\nin two lines"));
   const lines = home.start("chat", "--as", "Ann");
   lines.write("first\n/memory\nsecond\n");
@@ -106,22 +174,6 @@ test("piped lines, commands and JSON lines go through the daemon that runs, and 
   daemon.signal("SIGTERM");
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
   assert.equal(await findChatSocket(home.dataDir), null);
-});
-
-test("two people in one channel see the same answers, and one elsewhere sees none of them", async () => {
-  await using scene = await openScene();
-  const { home, model } = scene;
-  await using ann = await attachPerson(home, "room");
-  await using ben = await attachPerson(home, "room");
-  await using eve = await attachPerson(home, "elsewhere");
-  model.reply(text("The answer is green."));
-  ann.type("What is it?");
-  await ann.shows("The answer is green.");
-  await ben.shows("The answer is green.");
-  await ben.shows("Ann> What is it?");
-  assert.doesNotMatch(eve.shown(), /green/);
-  assert.match(eve.shown(), /models +.*test-model|models +/);
-  assert.match(eve.shown(), new RegExp(`daemon +Weir .*process ${scene.daemon.pid}`));
 });
 
 test("a daemon that is killed in the middle of an answer: the chats attach to the next one, and are answered once", async () => {
@@ -169,7 +221,7 @@ test("a daemon that is killed in the middle of an answer: the chats attach to th
 });
 
 test("what is answered while nobody is there is shown to the next chat in that channel, once", async () => {
-  await using scene = await openScene();
+  await using scene = await openScene(PATIENT);
   const { daemon, home, model } = scene;
   const gate = new Gate();
   model.reply(gate.between("This is the beginning", " and this is the end."));
@@ -188,10 +240,9 @@ test("what is answered while nobody is there is shown to the next chat in that c
   await another.shows("Something else.");
   assert.doesNotMatch(another.shown(), /main> This is/);
   // Nothing waits that the end would have to wait for.
-  const endsAt = performance.now();
   daemon.signal("SIGTERM");
+  await daemon.until("its end", () => daemon.isOver);
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
-  assert.ok(performance.now() - endsAt < 15_000);
 });
 
 test("a daemon that is told to end finishes the answer that a chat waits for, and then lets go of it", async () => {
@@ -219,7 +270,7 @@ test("a daemon that is told to end finishes the answer that a chat waits for, an
 });
 
 test("an answer that nobody was there for does not hold up the end of the daemon", async () => {
-  await using scene = await openScene();
+  await using scene = await openScene(PATIENT);
   const { daemon, home, model } = scene;
   const gate = new Gate();
   model.reply(gate.between("Kept", " for later."));
@@ -229,10 +280,9 @@ test("an answer that nobody was there for does not hold up the end of the daemon
   await chat.kill();
   gate.open();
   await daemon.errorLine('"delivery_failed"');
-  const endsAt = performance.now();
   daemon.signal("SIGTERM");
+  await daemon.until("its end", () => daemon.isOver);
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
-  assert.ok(performance.now() - endsAt < 15_000);
   // Also where no daemon runs: a chat of its own shows it.
   const alone = home.start("chat");
   await alone.line("Kept for later.");
@@ -363,6 +413,7 @@ test("a data folder with a path that is too long for a socket has it among the t
   model.respond(echo);
   const deep = path.join("d".repeat(60), "e".repeat(60), "data");
   await mkdir(path.join(home.folder, path.dirname(deep)), { recursive: true });
+  await copyFolder(seed.dataDir, path.join(home.folder, deep));
   await writeFile(path.join(home.folder, "config.toml"), `[database]\ndata_dir = "${deep}"\n`);
   const daemon = await startDaemon(home);
   const dataDir = path.join(home.folder, deep);
@@ -380,53 +431,6 @@ test("a data folder with a path that is too long for a socket has it among the t
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
   assert.deepEqual(await readdir(path.dirname(socket)), []);
   for (const folder of left) await rm(folder, { recursive: true, force: true });
-});
-
-test("foreign bytes on the socket are cut off, and harm nobody", async () => {
-  await using scene = await openScene();
-  const { daemon, home, model } = scene;
-  model.respond(echo);
-  const socket = await socketOf(home);
-  await using person = await attachPerson(home, "main");
-  const hello = JSON.stringify({
-    type: "hello",
-    protocol: PROTOCOL,
-    channel: null,
-    agent: null,
-    kind: "dm",
-    opensAtOnce: true,
-    streams: true,
-  });
-  const million = "x".repeat(1_000_000);
-  const attacks: readonly (readonly [what: string, said: readonly string[]])[] = [
-    ["garbage", ["\u0000\u00ff GET / HTTP/1.1\r\n\r\n"]],
-    ["a long first line", [million, million]],
-    ["another version", [`{"type":"hello","protocol":99}\n`]],
-    ["a hello of another shape", [`{"type":"hello","protocol":${PROTOCOL}}\n`]],
-    ["an unknown word", [`${hello}\n`, `{"type":"shutdown"}\n`]],
-    ["another platform's message", [`${hello}\n`, forged("discord")]],
-    ["100 MB without a line end", [`${hello}\n`, ...Array.from({ length: 100 }, () => million), "\n"]],
-  ];
-  for (const [what, said] of attacks) {
-    const connection = createConnection(socket);
-    connection.on("error", () => undefined);
-    connection.resume();
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
-    connection.on("close", () => resolve());
-    for (const one of said) if (!connection.write(one)) await Promise.race([drained(connection), closed]);
-    await closed;
-    assert.equal(daemon.isOver, false, what);
-  }
-  // Half a line, and then nothing: whoever else is there is served.
-  const half = createConnection(socket);
-  await once(half, "connect");
-  half.write(hello.slice(0, 20));
-  person.type("still there?");
-  await person.shows("Ann: still there?");
-  half.destroy();
-  assert.doesNotMatch(daemon.stderr, /"level":(?:50|60)/);
-  const log = await home.run("log", "discord:somewhere");
-  assert.match(log.stderr, /no channel/);
 });
 
 async function drained(connection: Socket): Promise<void> {

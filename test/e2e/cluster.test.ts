@@ -68,9 +68,9 @@ class Scene implements AsyncDisposable {
     name: string,
     ...args: readonly string[]
   ): Promise<{ code: number | null; out: string; stderr: string }> {
-    const started = (await this.#homes.of(name)).run(...args);
-    const { code } = await started.finish();
-    return { code, out: started.out.join("\n"), stderr: started.stderr };
+    const home = await this.#homes.of(name);
+    const { code, out, stderr } = await home.look(...args);
+    return { code, out: out.join("\n"), stderr };
   }
 
   /** Starts another daemon under the name of one, from a folder of its own. */

@@ -5,6 +5,7 @@ import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.t
 import { echo, Gate } from "../support/e2e-model.ts";
 import { text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
 
 const seed = await openSeed();
@@ -40,89 +41,80 @@ async function assertOnceAndWhole({ home, world }: Scene, daemon: TestProcess): 
   for (const [channel, ids] of world.said) assertWhole(await home.log(`loopback:${channel}`), ids);
 }
 
-test("killed after the message was stored and before a word of the answer, it answers once", async () => {
-  await using scene = await openScene();
-  const { home, model, world } = scene;
-  const killed = await startDaemon(home);
-  model.reply(() => undefined);
-  await world.say("room", "first", "are you there?");
-  await model.received(1);
-  await killed.kill();
-  assert.deepEqual(await world.bot("room"), []);
+// One daemon after the other: who takes up what one has left is killed in the next test.
+const row = await openScene();
+after(async () => row[Symbol.asyncDispose]());
+const { home, model, world } = row;
+let daemon = await startDaemon(home);
 
-  model.respond(echo);
-  await assertOnceAndWhole(scene, await startDaemon(home));
-});
-
-test("killed five times in a row while its model is asked, it answers once all the same", async () => {
-  await using scene = await openScene();
-  const { home, model, world } = scene;
+test("killed after the message was stored and before a word of the answer, five times in a row, it answers once", async () => {
   const kills = 5;
   model.reply(...Array.from({ length: kills }, () => () => undefined));
   model.respond(echo);
-  await world.say("room", "first", "are you there?");
+  await world.say("silent", "first", "are you there?");
   for (let round = 1; round <= kills; round++) {
-    const killed = await startDaemon(home);
     await model.received(round);
-    await killed.kill();
+    await daemon.kill();
+    assert.deepEqual(await world.bot("silent"), []);
+    daemon = await startDaemon(home);
   }
-  await assertOnceAndWhole(scene, await startDaemon(home));
-  const [answer] = await world.bot("room");
+  await world.untilAnswered();
+  const [answer] = await world.bot("silent");
   assert.doesNotMatch(answer?.text ?? "", /^Sorry/);
 });
 
 test("killed while an answer is shown, it edits the same message into the final answer", async () => {
-  await using scene = await openScene();
-  const { home, model, world } = scene;
-  const killed = await startDaemon(home);
   const gate = new Gate();
   model.reply(gate.between("Half of an answer", " that never comes"));
-  await world.say("room", "first", "tell me something");
-  await world.untilCall(({ operation }) => operation === "send");
-  await killed.kill();
-  const [half] = await world.bot("room");
+  await world.say("half", "second", "tell me something");
+  await until("half of it", async () => (await world.bot("half")).length > 0);
+  await daemon.kill();
+  const [half] = await world.bot("half");
   assert.equal(half?.reply?.final, false);
 
   model.reply(text("Something quite different."));
-  await assertOnceAndWhole(scene, await startDaemon(home));
-  const [whole, ...others] = await world.bot("room");
+  daemon = await startDaemon(home);
+  await world.untilAnswered();
+  const [whole, ...others] = await world.bot("half");
   assert.deepEqual(others, []);
   assert.equal(whole?.id, half.id);
   assert.equal(whole.text, "Something quite different.");
 });
 
 test("killed before it heard that its message was taken, it sends it with the same key", async () => {
-  await using scene = await openScene();
-  const { home, model, world } = scene;
   model.respond(echo);
-  const killed = await startDaemon(home);
   // Each is done at the service, and its acknowledgement is lost.
   await world.fault({ operation: "send", fault: "reset_after", times: 3 });
-  await world.say("room", "first", "did this come through?");
+  await world.say("lost", "third", "did this come through?");
   await world.untilCall(({ outcome }) => outcome === "reset_after");
-  await killed.kill();
+  await daemon.kill();
 
-  await assertOnceAndWhole(scene, await startDaemon(home));
-  assert.equal((await world.bot("room")).length, 1);
+  daemon = await startDaemon(home);
+  await world.untilAnswered();
+  assert.equal((await world.bot("lost")).length, 1);
+});
+
+test("when the last of them has ended in peace, all is answered once", async () => {
+  await assertOnceAndWhole(row, daemon);
 });
 
 test("killed again and again at any moment, it answers every message of a busy hour once", async (t: TestContext) => {
   await using scene = await openScene();
-  const { home, model, world } = scene;
-  model.respond((_, index) => text(`Answer ${index}, word by word, as it comes.`, { delayMs: 5 }));
+  scene.model.respond((_, index) => text(`Answer ${index}, word by word, as it comes.`, { delayMs: 5 }));
+  const { home: folder, world: people } = scene;
   const rounds = 4;
   let spoken = 0;
   for (let round = 0; round < rounds; round++) {
-    const daemon = await startDaemon(home);
+    const killed = await startDaemon(folder);
     for (const _ of Array.from({ length: 6 })) {
       spoken++;
-      await world.say(`room${spoken % 3}`, `m${spoken}`, `message ${spoken}`);
+      await people.say(`room${spoken % 3}`, `m${spoken}`, `message ${spoken}`);
     }
-    const before = (await world.journal()).length;
+    const before = (await people.journal()).length;
     const calls = Math.floor(Math.random() * 8);
     t.diagnostic(`round ${round}: killed after ${calls} calls`);
-    await world.untilCount(before + calls);
-    await daemon.kill();
+    await people.untilCount(before + calls);
+    await killed.kill();
   }
-  await assertOnceAndWhole(scene, await startDaemon(home));
+  await assertOnceAndWhole(scene, await startDaemon(folder));
 });

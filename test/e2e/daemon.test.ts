@@ -167,7 +167,7 @@ test("a daemon to which nobody speaks lives on when its last idle connection is 
   const others = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
   await ask(connection, `${others} AND backend_type = 'client backend'`);
   // As long as another command takes, nothing is open in it.
-  assert.equal((await home.run("config", "check")).code, 0);
+  assert.equal((await home.runAlone("config", "check")).code, 0);
   assert.equal(daemon.isOver, false, daemon.stderr);
   daemon.signal("SIGTERM");
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });

@@ -42,8 +42,9 @@ test("a Postgres that is killed in traffic is started again, and the same daemon
   const { model, world, home, daemon } = scene;
   model.respond((_, index) => text(`Answer ${index}, word by word, as it comes.`, { delayMs: 20 }));
   for (let round = 0; round < 2; round++) {
+    const before = model.requests.length;
     for (let n = 0; n < 6; n++) await world.say(`room${n % 3}`, `m${round}-${n}`, `message ${n}`);
-    await model.received(model.requests.length + 1);
+    await model.received(before + 1);
     await killPostgres(scene);
     await world.say("room0", `after${round}`, "and this?");
     await world.untilAnswered();

@@ -92,10 +92,10 @@ class Scene implements AsyncDisposable {
 
   /** Runs a command from the folder of a daemon. @returns what it printed */
   async run(name: string, ...args: readonly string[]): Promise<string> {
-    const started = (await this.#homes.of(name)).run(...args);
-    const { code } = await started.finish();
-    assert.equal(code, 0, started.stderr);
-    return started.out.join("\n");
+    const home = await this.#homes.of(name);
+    const { code, out, stderr } = await home.look(...args);
+    assert.equal(code, 0, stderr);
+    return out.join("\n");
   }
 
   async look(name: string): Promise<Shown> {

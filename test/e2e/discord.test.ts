@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/patience.ts";
 import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../support/discord/server.ts";
@@ -57,73 +57,94 @@ async function finish({ discord, dm }: Scene, daemon: TestProcess): Promise<stri
   return discord.answers(dm);
 }
 
-async function untilShown({ discord, dm }: Scene, words: string): Promise<void> {
+async function untilShown({ discord, dm }: Pick<Scene, "discord" | "dm">, words: string): Promise<void> {
   await until(`"${words}"`, () => discord.answers(dm).some((shown) => shown.includes(words)));
 }
 
+// One daemon after the other: who takes up what one has left is killed in the next test, and nobody brings anything again.
+// The server has forgotten the key when the next process comes: it has to look for the message.
+const row = await openScene({ nonceLifeMs: 1 });
+after(async () => row[Symbol.asyncDispose]());
+let daemon = await row.start();
+/** What each person is to see in the end, in a direct message of their own. */
+const seen = new Map<string, string>();
+
+function somebody(name: string): Pick<Scene, "discord" | "ann" | "dm"> {
+  const ann = row.discord.world.addUser({ name });
+  return { discord: row.discord, ann, dm: row.discord.world.openDm(ann) };
+}
+
 test("killed after the message was stored and before a word of the answer, it answers once", async () => {
-  await using scene = await openScene();
-  const { discord, model, ann, dm } = scene;
+  const { discord, model } = row;
+  const { ann, dm } = somebody("silent");
   model.reply(() => undefined);
-  const killed = await scene.start();
   discord.world.say(ann, dm, "are you there?");
   await model.received(1);
-  await killed.kill();
+  await daemon.kill();
   assert.deepEqual(discord.answers(dm), []);
   model.respond(echo);
-  const next = await scene.start();
-  await untilShown(scene, "are you there?");
-  assert.equal((await finish(scene, next)).length, 1);
+  daemon = await row.start();
+  await untilShown({ discord, dm }, "are you there?");
+  seen.set(dm, "are you there?");
 });
 
 for (const when of ["before", "after"] as const) {
-  // The server has forgotten the key when the next process comes: it has to look for the message.
   test(`killed in the middle of a post, ${when} Discord took it, it is seen once`, async () => {
-    await using scene = await openScene({ nonceLifeMs: 1 });
-    const { discord, model, ann, dm } = scene;
+    const { discord, model } = row;
+    const { ann, dm } = somebody(when);
     model.respond(echo);
-    const killed = await scene.start();
+    const posts = (): number => discord.journal.calls("POST", ROUTE_MESSAGES).length;
+    const postsBefore = posts();
     discord.faults.next({ method: "POST", route: ROUTE_MESSAGES, fault: { kind: "hang", when } });
     discord.world.say(ann, dm, `once, killed ${when}`);
-    await until("the post", () => discord.journal.calls("POST", ROUTE_MESSAGES).length === 1);
+    await until("the post", () => posts() === postsBefore + 1);
     await until("its fate", () => discord.answers(dm).length === (when === "after" ? 1 : 0));
-    await killed.kill();
-    const next = await scene.start();
-    await untilShown(scene, `once, killed ${when}`);
-    assert.equal((await finish(scene, next)).length, 1);
+    await daemon.kill();
+    daemon = await row.start();
+    await untilShown({ discord, dm }, `once, killed ${when}`);
+    seen.set(dm, `once, killed ${when}`);
   });
 }
 
 test("killed while an answer is shown, it edits the same message into the final answer", async () => {
-  await using scene = await openScene();
-  const { discord, model, ann, dm } = scene;
+  const { discord, model } = row;
+  const { ann, dm } = somebody("half");
   const gate = new Gate();
   model.reply(gate.between("Half of an answer", " that never comes"));
-  const killed = await scene.start();
   discord.world.say(ann, dm, "tell me something");
-  await untilShown(scene, "Half of an answer");
-  await killed.kill();
+  await untilShown({ discord, dm }, "Half of an answer");
+  await daemon.kill();
   const half = discord.messages(dm).at(-1)?.id;
   model.reply(text("Something quite different."));
-  const next = await scene.start();
-  await untilShown(scene, "Something quite different.");
-  assert.deepEqual(await finish(scene, next), ["Something quite different."]);
+  daemon = await row.start();
+  await untilShown({ discord, dm }, "Something quite different.");
   assert.equal(discord.messages(dm).at(-1)?.id, half);
+  seen.set(dm, "Something quite different.");
+});
+
+test("when the last of them has ended in peace, each answer is seen once", async () => {
+  await finish(row, daemon);
+  assert.equal(seen.size, 4);
+  for (const [dm, words] of seen) {
+    const answers = row.discord.answers(dm);
+    assert.equal(answers.length, 1, words);
+    assert.ok(answers[0]?.includes(words), words);
+  }
 });
 
 test("frozen until its connection is given up, it takes up what was said meanwhile, each once", async () => {
   await using scene = await openScene({ heartbeatIntervalMs: 500 });
   const { discord, model, ann, dm } = scene;
   model.respond(() => text("Noted."));
-  const daemon = await scene.start();
+  const frozen = await scene.start();
   discord.world.say(ann, dm, "word zero");
   await untilShown(scene, "Noted.");
-  daemon.signal("SIGSTOP");
+  frozen.signal("SIGSTOP");
   const said = ["one", "two", "three"];
   for (const word of said) discord.world.say(ann, dm, `word ${word}`);
   discord.gateway.forgetSessions();
   discord.gateway.cut({ isReset: true });
-  daemon.signal("SIGCONT");
+  frozen.signal("SIGCONT");
   discord.world.say(ann, dm, "and now?");
   const lastAsked = (): string =>
     model.requests
@@ -133,7 +154,7 @@ test("frozen until its connection is given up, it takes up what was said meanwhi
   await until("the last answer", () => lastAsked().includes("and now?"));
   for (const word of said) assert.equal(lastAsked().split(`word ${word}`).length, 2, word);
   await until("it is shown", () => discord.answers(dm).length === model.requests.length);
-  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+  assert.equal((await finish(scene, frozen)).length, model.requests.length);
 });
 
 test("killed, it answers the first mentions that were said meanwhile in a channel and a thread it never heard of, once each", async () => {

@@ -87,9 +87,12 @@ async function measured(http: HttpFace, name: string): Promise<number | undefine
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 
+/** Of the first tests, which leave it as it is until one ends it. */
+const shared = await openScene();
+after(async () => shared[Symbol.asyncDispose]());
+
 test("a daemon tells whether it lives, whether it is ready, and what it has done", async () => {
-  await using scene = await openScene();
-  const { http, world } = scene;
+  const { http, world } = shared;
   const alive = await http.plain("/healthz");
   assert.deepEqual([alive.status, JSON.parse(alive.body)], [200, { status: "ok" }]);
   assert.equal(alive.headers["cache-control"], "no-store");
@@ -130,8 +133,7 @@ test("a daemon tells whether it lives, whether it is ready, and what it has done
 });
 
 test("the token is made once, is its owner's alone, and is asked for everywhere else", async () => {
-  await using scene = await openScene();
-  const { daemon, home, http } = scene;
+  const { daemon, home, http } = shared;
   const lines = daemon.out.filter((line) => line.includes(http.token));
   assert.deepEqual(lines, [
     `HTTP at ${http.url} wants "Authorization: Bearer ${http.token}". It is kept in ${home.dataDir}/http.token, and not shown again.`,
@@ -155,17 +157,10 @@ test("the token is made once, is its owner's alone, and is asked for everywhere 
       assert.equal(code, 401, `${where} ${authorization}: ${body}`);
     }
   assert.equal((await http.get("/nothing")).status, 404);
-  daemon.signal("SIGTERM");
-  await daemon.ended;
-  const next = home.start("start");
-  await next.line("ready");
-  assert.equal(next.out.join("\n").includes(http.token), false);
-  assert.equal((await (await httpFace(next, home)).get("/metrics")).status, 200);
 });
 
 test("web pages, other names of this machine, other methods and bodies are refused", async () => {
-  await using scene = await openScene();
-  const { http } = scene;
+  const { http } = shared;
   const authorization = `Bearer ${http.token}`;
   const { port } = new URL(http.url);
   const refused = async (headers: Record<string, string>, method = "GET", body?: string): Promise<number> =>
@@ -196,6 +191,55 @@ test("web pages, other names of this machine, other methods and bodies are refus
   assert.equal(await refused({ "x-long": "x".repeat(10_000) }), 431);
   // A probe is refused as well: the page that has a name of its own point here would read the answer.
   assert.equal((await ask(`${http.url}/healthz`, { headers: { host: "evil.example" } })).status, 403);
+});
+
+test("a thousand scrapes at a time, and clients that say and read nothing, hold up no answer", async () => {
+  const { http, world } = shared;
+  const { hostname, port } = new URL(http.url);
+  const hostile = [
+    "",
+    "GET /metrics HTTP/1.1\r\nHost: x\r\nX-A: ",
+    `GET /metrics HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 99\r\n\r\n`,
+  ];
+  const ended = hostile.map(async (said) => {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => undefined);
+    socket.write(said);
+    socket.resume();
+    await once(socket, "close");
+  });
+  const scrapes = Promise.all(Array.from({ length: 1000 }, async () => http.get("/metrics")));
+  await world.say("room", "scraped", "are you there?");
+  await world.untilAnswered();
+  assert.deepEqual([...new Set((await scrapes).map((one) => one.status))], [200]);
+  // None of them is waited for.
+  await Promise.all(ended);
+  assert.equal((await http.plain("/healthz")).status, 200);
+});
+
+test("a daemon that drains is not ready, and lives", async () => {
+  const { daemon, http, model, world } = shared;
+  const gate = new Gate();
+  model.reply(gate.between("This is the beginning", " and this is the end."));
+  await world.say("end", "last", "tell me something");
+  await until("the beginning", async () => (await world.bot("end")).length === 1);
+  daemon.signal("SIGTERM");
+  await daemon.errorLine("draining");
+  const { code, wrong } = await wrongIn(http);
+  assert.equal(code, 503);
+  assert.ok(wrong.includes("draining failed"), wrong.join());
+  assert.equal((await http.plain("/healthz")).status, 200);
+  gate.open();
+  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
+});
+
+test("the next daemon has the same token, and shows it no more", async () => {
+  const { home, http } = shared;
+  const next = home.start("start");
+  await next.line("ready");
+  assert.equal(next.out.join("\n").includes(http.token), false);
+  assert.equal((await (await httpFace(next, home)).get("/metrics")).status, 200);
+  await next.kill();
 });
 
 test("a configured name and a token of the environment do, and one that could be guessed does not", async () => {
@@ -371,48 +415,6 @@ test("a platform that cannot be reached is told, and a model that is down only d
   await until("the platform's end", async () => (await wrongIn(http)).wrong.join() === "loopback failed");
   assert.equal((await http.plain("/readyz")).status, 503);
   assert.match((await wrongIn(http)).detail, /^not connected since \S+Z: .*; it is tried again$/);
-});
-
-test("a daemon that drains is not ready, and lives", async () => {
-  await using scene = await openScene();
-  const { daemon, http, model, world } = scene;
-  const gate = new Gate();
-  model.reply(gate.between("This is the beginning", " and this is the end."));
-  await world.say("room", "asked", "tell me something");
-  await world.untilCall(({ operation }) => operation === "send");
-  daemon.signal("SIGTERM");
-  await daemon.errorLine("draining");
-  const { code, wrong } = await wrongIn(http);
-  assert.equal(code, 503);
-  assert.ok(wrong.includes("draining failed"), wrong.join());
-  assert.equal((await http.plain("/healthz")).status, 200);
-  gate.open();
-  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
-});
-
-test("a thousand scrapes at a time, and clients that say and read nothing, hold up no answer", async () => {
-  await using scene = await openScene();
-  const { http, world } = scene;
-  const { hostname, port } = new URL(http.url);
-  const hostile = [
-    "",
-    "GET /metrics HTTP/1.1\r\nHost: x\r\nX-A: ",
-    `GET /metrics HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 99\r\n\r\n`,
-  ];
-  const ended = hostile.map(async (said) => {
-    const socket = connect(Number(port), hostname);
-    socket.on("error", () => undefined);
-    socket.write(said);
-    socket.resume();
-    await once(socket, "close");
-  });
-  const scrapes = Promise.all(Array.from({ length: 1000 }, async () => http.get("/metrics")));
-  await world.say("room", "asked", "are you there?");
-  await world.untilAnswered();
-  assert.deepEqual([...new Set((await scrapes).map((one) => one.status))], [200]);
-  // None of them is waited for.
-  await Promise.all(ended);
-  assert.equal((await http.plain("/healthz")).status, 200);
 });
 
 test("a port that is taken ends the start, and says which key it is and what to do", async () => {

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { environment } from "../support/e2e.ts";
 import { openHomeWithStore } from "../support/home-with-store.ts";
 import { until } from "../support/patience.ts";
@@ -110,7 +109,7 @@ test("a log that a signal ends in the middle ends with 1", async () => {
   const { started, release } = await held("entries", "log", "test:mill");
   started.signal("SIGTERM");
   // What it reads next must not reach it together with the signal.
-  await delay(500);
+  await started.untilIdle();
   await release();
   assert.equal((await started.finish()).code, 1);
   assertPlain(started, /^Interrupted: the output is not complete\.$/m);
@@ -128,7 +127,7 @@ test("a replay that a signal ends, ends with 1, and the same command does the re
   await gate.reached();
   started.signal("SIGTERM");
   // As above.
-  await delay(500);
+  await started.untilIdle();
   await gate.open();
   assert.equal((await started.finish()).code, 1);
   assertPlain(started, /^Interrupted: run this again, and it goes on from here\.$/m);

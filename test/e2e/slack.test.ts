@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { botTexts } from "../platforms/slack/slack-harness.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
@@ -59,72 +59,92 @@ async function finish({ slack, dm }: Scene, daemon: TestProcess): Promise<string
   return botTexts(slack, dm);
 }
 
-async function untilShown({ slack, dm }: Scene, words: string): Promise<void> {
+async function untilShown({ slack, dm }: Pick<Scene, "slack" | "dm">, words: string): Promise<void> {
   await slack.journal.until(`"${words}"`, () => botTexts(slack, dm).some((shown) => shown.includes(words)));
 }
 
+// One daemon after the other: who takes up what one has left is killed in the next test, and nobody brings anything again.
+const row = await openScene();
+after(async () => row[Symbol.asyncDispose]());
+let daemon = await row.start();
+/** What each person is to see in the end, in a direct message of their own. */
+const seen = new Map<SlackChannel, string>();
+
+function somebody(name: string): Pick<Scene, "slack" | "ann" | "dm"> {
+  const ann = row.slack.world.addUser(name);
+  return { slack: row.slack, ann, dm: row.slack.world.openIm(ann) };
+}
+
 test("killed after the message was stored and before a word of the answer, it answers once", async () => {
-  await using scene = await openScene();
-  const { slack, model, ann, dm } = scene;
+  const { slack, model } = row;
+  const { ann, dm } = somebody("silent");
   model.reply(() => undefined);
-  const killed = await scene.start();
   slack.world.say(ann, dm, "are you there?");
   await model.received(1);
-  await killed.kill();
+  await daemon.kill();
   assert.deepEqual(botTexts(slack, dm), []);
   model.respond(echo);
-  const next = await scene.start();
-  await untilShown(scene, "are you there?");
-  assert.equal((await finish(scene, next)).length, 1);
+  daemon = await row.start();
+  await untilShown({ slack, dm }, "are you there?");
+  seen.set(dm, "are you there?");
 });
 
-test("killed between append and send, and between send and acknowledgement, it sends once", async () => {
-  for (const fault of ["hang_before", "hang_after"] as const) {
-    await using scene = await openScene();
-    const { slack, model, ann, dm } = scene;
+for (const fault of ["hang_before", "hang_after"] as const) {
+  test(`killed between append and send, or between send and acknowledgement (${fault}), it sends once`, async () => {
+    const { slack, model } = row;
+    const { ann, dm } = somebody(fault);
     model.respond(echo);
-    const killed = await scene.start();
+    const posts = (): number => slack.journal.calls("chat.postMessage").length;
+    const postsBefore = posts();
     slack.faults.next({ method: "chat.postMessage", fault });
     slack.world.say(ann, dm, `once after ${fault}`);
-    await slack.journal.until("the post", () => slack.journal.calls("chat.postMessage").length === 1);
-    await killed.kill();
+    await slack.journal.until("the post", () => posts() === postsBefore + 1);
+    await daemon.kill();
     assert.equal(botTexts(slack, dm).length, fault === "hang_after" ? 1 : 0);
-    const next = await scene.start();
-    await untilShown(scene, `once after ${fault}`);
-    const shown = await finish(scene, next);
-    assert.equal(shown.length, 1, fault);
-  }
-});
+    daemon = await row.start();
+    await untilShown({ slack, dm }, `once after ${fault}`);
+    seen.set(dm, `once after ${fault}`);
+  });
+}
 
 test("killed while an answer is shown, it edits the same message into the final answer", async () => {
-  await using scene = await openScene();
-  const { slack, model, ann, dm } = scene;
+  const { slack, model } = row;
+  const { ann, dm } = somebody("half");
   const gate = new Gate();
   model.reply(gate.between("Half of an answer", " that never comes"));
-  const killed = await scene.start();
   slack.world.say(ann, dm, "tell me something");
-  await untilShown(scene, "Half of an answer");
-  await killed.kill();
+  await untilShown({ slack, dm }, "Half of an answer");
+  await daemon.kill();
   const half = slack.messages(dm).at(-1)?.ts;
   model.reply(text("Something quite different."));
-  const next = await scene.start();
-  await untilShown(scene, "Something quite different.");
-  assert.deepEqual(await finish(scene, next), ["Something quite different."]);
+  daemon = await row.start();
+  await untilShown({ slack, dm }, "Something quite different.");
   assert.equal(slack.messages(dm).at(-1)?.ts, half);
+  seen.set(dm, "Something quite different.");
+});
+
+test("when the last of them has ended in peace, each answer is seen once", async () => {
+  await finish(row, daemon);
+  assert.equal(seen.size, 4);
+  for (const [dm, words] of seen) {
+    const answers = botTexts(row.slack, dm);
+    assert.equal(answers.length, 1, words);
+    assert.ok(answers[0]?.includes(words), words);
+  }
 });
 
 test("frozen while events come, it gets them again and answers each once", async () => {
   await using scene = await openScene([0, 300, 600, 1000]);
   const { slack, model, ann, dm } = scene;
   model.respond(() => text("Noted."));
-  const daemon = await scene.start();
-  daemon.signal("SIGSTOP");
+  const frozen = await scene.start();
+  frozen.signal("SIGSTOP");
   const said = ["one", "two", "three", "four"];
   for (const word of said) slack.world.say(ann, dm, `word ${word}`);
   await slack.journal.until("a second delivery", () =>
     slack.journal.envelopes().some((one) => one.retryAttempt === 1),
   );
-  daemon.signal("SIGCONT");
+  frozen.signal("SIGCONT");
   await slack.journal.until("all acknowledged", () => slack.journal.acks.length >= 4);
   await slack.deliveries.idle();
   // The words may be answered together, or one after the other: each is asked about once in the end.
@@ -133,7 +153,7 @@ test("frozen while events come, it gets them again and answers each once", async
   for (const word of said) assert.equal(lastAsked(model).split(`word ${word}`).length, 2, word);
   await slack.journal.until("it is shown", () => botTexts(slack, dm).length === model.requests.length);
   assert.deepEqual(slack.journal.givenUp, []);
-  assert.equal((await finish(scene, daemon)).length, model.requests.length);
+  assert.equal((await finish(scene, frozen)).length, model.requests.length);
 });
 
 test("killed, it answers the first direct message and the first mention that were said meanwhile, once each", async () => {

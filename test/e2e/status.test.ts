@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { openHome, openSeed } from "../support/e2e.ts";
 import { ask } from "../support/embedded-folder.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { until } from "../support/patience.ts";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 
 const seed = await openSeed();
@@ -66,10 +66,10 @@ test("status tells of the daemon that runs, and after its death of what waits", 
   gate.open();
   let dead = await home.run("status");
   // The server learns of the end of a connection a moment later.
-  for (let look = 0; look < 50 && !dead.out[0]?.includes("none runs"); look++) {
-    await delay(100);
+  await until("word of its end", async () => {
     dead = await home.run("status");
-  }
+    return dead.out[0]?.includes("none runs") === true;
+  });
   assert.equal(dead.code, 0, dead.stderr);
   assert.match(dead.out.join("\n"), /^daemon {7}none runs\nloopback {5}last heard \d{4}-/);
   assert.match(

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Connection } from "../../src/store/database/database.ts";
+import { type Outcome, runShared } from "./command-line.ts";
 import { environment } from "./e2e.ts";
 import { TestProcess } from "./process.ts";
 import { connectionUrl } from "./weir.ts";
@@ -23,6 +24,8 @@ export interface MainHome extends AsyncDisposable {
   readonly folder: string;
   /** Resolves when it is ready; it is killed at the latest when the home is disposed of. */
   start(): Promise<TestProcess>;
+  /** Runs a short command there to its end, in a process that it shares with others. */
+  look(...args: readonly string[]): Promise<Outcome>;
   /** Starts `weir ARGS` there. */
   run(...args: readonly string[]): TestProcess;
   /** The same of another checkout. @param main its `src/main.ts` */
@@ -46,6 +49,13 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent
     folder,
     run,
     runVersion,
+    async look(...args) {
+      const shared = await runShared({ words: args, cwd: folder, env: environment(env) });
+      if (shared !== null) return shared;
+      const alone = run(...args);
+      const ending = await alone.finish();
+      return { ...ending, out: alone.out, stderr: alone.stderr };
+    },
     async start() {
       const started = run("start");
       await started.line("Weir is ready");

@@ -5,8 +5,9 @@ import { chmod, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
+import { type Outcome, runShared } from "./command-line.ts";
 import { copyFolder } from "./embedded-folder.ts";
-import { type Ending, TestProcess } from "./process.ts";
+import { TestProcess } from "./process.ts";
 import { CODE_CACHE, endGuardian, SEED_VARIABLE, startGuardian } from "./test-server.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
@@ -70,8 +71,14 @@ export class Home implements AsyncDisposable {
     return started;
   }
 
-  /** Runs `weir ARGS` to its end. */
-  async run(...args: readonly string[]): Promise<Ending & { out: string[]; stderr: string }> {
+  /** Runs `weir ARGS` to its end; a short command in a process that it shares with others. */
+  async run(...args: readonly string[]): Promise<Outcome> {
+    const shared = await runShared({ words: args, cwd: this.folder, env: this.#env });
+    return shared ?? this.runAlone(...args);
+  }
+
+  /** The same in a process of its own, as a person would. */
+  async runAlone(...args: readonly string[]): Promise<Outcome> {
     const started = this.start(...args);
     const ending = await started.finish();
     return { ...ending, out: started.out, stderr: started.stderr };

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { Patience, workOf } from "./patience.ts";
 
 export interface ProcessOptions {
@@ -68,6 +71,13 @@ export class TestProcess implements AsyncDisposable {
     this.#child.stdin?.write(text);
   }
 
+  /** The test's process may end before it does, which ends its input. */
+  unref(): void {
+    this.#child.unref();
+    const { stdin, stdout, stderr } = this.#child;
+    for (const stream of [stdin, stdout, stderr]) if (stream instanceof Socket) stream.unref();
+  }
+
   endInput(): void {
     this.#child.stdin?.end();
   }
@@ -120,6 +130,12 @@ export class TestProcess implements AsyncDisposable {
     }
   }
 
+  /** Resolves when it has seen what it was sent, a signal say, and waits for something else. */
+  async untilIdle(): Promise<void> {
+    await delay(LOOK_MS);
+    while (!this.isOver && isAtWork(this.pid)) await delay(LOOK_MS);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal("SIGKILL");
     await this.ended;
@@ -150,5 +166,14 @@ export class TestProcess implements AsyncDisposable {
     return new Error(
       `\`${this.#command}\` did not bring ${what}: ${why}\nstdout:\n${tail(this.out)}\nstderr:\n${tail(this.err)}`,
     );
+  }
+}
+
+/** Whether its main thread runs, or would if there were a free processor; false where the system does not tell. */
+function isAtWork(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) R /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
   }
 }
