@@ -2,13 +2,11 @@
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file. What was said in
 // private shows in no other channel.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
@@ -33,6 +31,7 @@ import {
   script,
 } from "../../support/compaction.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
+import { inspect } from "../../support/inspectors.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
@@ -244,34 +243,34 @@ async function untilIndexed({ open }: Scene): Promise<void> {
 const ROOMS = ["general", "thread"] as const;
 const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
 
-/** Everything that people can ask, in each room. */
+const ASKED_BY_ALL = [
+  "memory",
+  "memory what opens the safe?",
+  "memory me",
+  "learned",
+  "reminders",
+  "why",
+  "status",
+  "context",
+  "context list",
+  "forget",
+  "approvals",
+  "approvals 1",
+  "approvals 2",
+  "help",
+];
+const SEGMENTS = ["system", "tools", "summaries", "history", "dynamic", "due", "own"];
+
+/** Everything that people can ask, in each room. The details of the context are the same for whoever may see them. */
 async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<string[]> {
   const told: string[] = [];
   for (const room of rooms) {
-    for (const asker of [ANN, BEN, OWNER]) {
-      for (const typed of [
-        "memory",
-        "memory what opens the safe?",
-        "memory me",
-        "learned",
-        "reminders",
-        "why",
-        "status",
-        "context",
-        "context list",
-        "forget",
-        "approvals",
-        "approvals 1",
-        "approvals 2",
-        "help",
-      ])
-        told.push(await command(weir, room, typed, asker));
-      const list = told.at(-6) ?? "";
-      for (const [, key = ""] of list.matchAll(/^\s*(\S+)/gm))
-        told.push(await command(weir, room, `context detail ${key}`, asker));
-      for (const key of ["system", "tools", "summaries", "history", "dynamic", "due", "own"])
-        told.push(await command(weir, room, `context detail ${key}`, asker));
-    }
+    for (const asker of [ANN, BEN, OWNER])
+      for (const typed of ASKED_BY_ALL) told.push(await command(weir, room, typed, asker));
+    const list = await command(weir, room, "context list", OWNER);
+    const listed = [...list.matchAll(/^\s*(\S+)/gm)].map(([, key = ""]) => key);
+    for (const key of new Set([...listed, ...SEGMENTS]))
+      told.push(await command(weir, room, `context detail ${key}`, OWNER));
   }
   return told;
 }
@@ -299,16 +298,9 @@ async function modelsTold({ scene: { server }, weir }: World, rooms: readonly st
   return server.requests.slice(before).map(({ body }) => body);
 }
 
-const run = promisify(execFile);
-
 /** What the programs beside the daemon print. */
 async function inspectorsTell({ scene, folder }: World): Promise<string[]> {
-  const program = path.resolve("test/support/inspectors.ts");
-  const env = {
-    ...process.env,
-    DATABASE_URL: connectionUrl(scene.connection),
-    OPENAI_BASE_URL: scene.server.url,
-  };
+  const env = { DATABASE_URL: connectionUrl(scene.connection), OPENAI_BASE_URL: scene.server.url };
   const asked = [
     ["memories", "--json"],
     ...ROOMS.flatMap((room) =>
@@ -316,10 +308,7 @@ async function inspectorsTell({ scene, folder }: World): Promise<string[]> {
     ),
     ...ROOMS.map((room) => ["context", `test:${room}`, "--turn", "last", "--text", "--json"]),
   ];
-  const { stdout, stderr } = await run(process.execPath, [program, JSON.stringify(asked)], {
-    cwd: folder,
-    env,
-  });
+  const { stdout, stderr } = await inspect(folder, env, asked);
   assert.match(stdout, /"segments"/);
   return [stdout, stderr];
 }

@@ -1,12 +1,10 @@
 // proves: src/cli/remembered/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/channel/gone-notes.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { nearestPeople, parsePerson } from "../../../src/cli/remembered/forget-user.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { rememberIn } from "../../store/remember.ts";
@@ -14,6 +12,7 @@ import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
 import { ask, checkFold, openScene, quiet, type Scene, script } from "../../support/compaction.ts";
 import { OURS, SUMMARY, summariseAndNote, talk, textsBelow, THEIRS } from "../../support/forgotten-person.ts";
+import { inspect } from "../../support/inspectors.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
 
@@ -89,20 +88,10 @@ async function summarise(weir: TestWeir, { scene, folder }: World): Promise<void
   script(scene.server, () => text(SUMMARY));
 }
 
-const execute = promisify(execFile);
-
 /** The program beside the daemon. @returns all that it prints */
 async function run({ scene, folder }: World, ...words: readonly string[]): Promise<string> {
-  const program = path.resolve("test/support/inspectors.ts");
-  const env = {
-    ...process.env,
-    DATABASE_URL: connectionUrl(scene.connection),
-    OPENAI_BASE_URL: scene.server.url,
-  };
-  const { stdout, stderr } = await execute(process.execPath, [program, JSON.stringify([words])], {
-    cwd: folder,
-    env,
-  });
+  const env = { DATABASE_URL: connectionUrl(scene.connection), OPENAI_BASE_URL: scene.server.url };
+  const { stdout, stderr } = await inspect(folder, env, [words]);
   return stdout + stderr;
 }
 

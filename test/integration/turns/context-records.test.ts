@@ -1,16 +1,15 @@
 // proves: src/core/context.ts, src/channel/turns/context-record.ts, src/channel/turns/context-recorder.ts, src/cli/channel/turn-context.ts, src/admin/commands/why.ts, src/admin/reports/compaction-monitor.ts, src/store/turns/answer-provenance.ts
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import { type ContextRecord, KEPT_RECORDS } from "../../../src/store/turns/context-records.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { inspect } from "../../support/inspectors.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
@@ -53,18 +52,12 @@ async function openWorld(use: (world: World) => Promise<void>): Promise<void> {
     agentsDir,
     platform: new TestPlatform({ serves: () => true }),
   });
-  const env = {
-    ...process.env,
-    DATABASE_URL: connectionUrl(database.connection),
-    OPENAI_BASE_URL: server.url,
-  };
-  const program = path.resolve("test/support/inspectors.ts");
+  const env = { DATABASE_URL: connectionUrl(database.connection), OPENAI_BASE_URL: server.url };
   await use({
     weir,
     server,
     beside,
-    run: async (...words) =>
-      promisify(execFile)(process.execPath, [program, JSON.stringify([words])], { cwd: folder, env }),
+    run: async (...words) => inspect(folder, env, [words]),
   });
 }
 
