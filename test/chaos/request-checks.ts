@@ -192,9 +192,12 @@ function isCut(line: string): boolean {
   return line.includes("[… cut: ") || !line.endsWith(".");
 }
 
-/** The newest part of what was refused just before, since its size may have been the reason: as Weir tries it where no reason is told. */
-function isLessOf({ afterRefused, raw, lines }: TurnRequest): boolean {
-  if (afterRefused === undefined || raw.length >= afterRefused.raw.length) return false;
-  const tail = afterRefused.lines.slice(afterRefused.lines.length - lines.length);
-  return lines.length <= afterRefused.lines.length && lines.every((line, index) => line === tail[index]);
+/**
+ * The newest part of what was refused just before, and what was said since: its size may have been the reason, as Weir tries it where none is
+ * told. That it lacks nothing from its beginning on is looked at all the same.
+ */
+function isLessOf({ afterRefused, lines }: TurnRequest): boolean {
+  if (afterRefused === undefined) return false;
+  const first = lines.map(markOf).find((mark) => mark !== null);
+  return first !== undefined && afterRefused.lines.map(markOf).indexOf(first) > 0;
 }

@@ -13,6 +13,7 @@ import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
 import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
 import { type Task, WorkerPool } from "./worker-pool.ts";
 import { Progress } from "./progress.ts";
+import { RunState } from "./run-state.ts";
 import type { Outcome } from "./run-seed.ts";
 import { formatPlaces } from "./step-places.ts";
 import { makeSchedule } from "./composer.ts";
@@ -42,13 +43,20 @@ async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
   const seeds = seedsOf(options);
   const progress = new Progress(seeds.length);
   const sum = newTally();
+  const state = new RunState(options);
   let [violated, poor] = [0, 0];
   await Promise.all(
     seeds.map(async (seed) => {
+      const before = state.before(seed);
+      if (before !== undefined) {
+        violated += Number(before.violated);
+        return progress.done(() => "before");
+      }
       const { outcome, steps, missing } = await runUntilEnough(pool, seed, options);
       tell(seed, outcome, missing);
       addTally(sum, outcome.tally);
       violated += Number(outcome.at !== null);
+      state.add({ seed, trace: outcome.simulation?.trace ?? "", violated: outcome.at !== null });
       poor += Number(missing.length > 0);
       progress.done(() => `${tellReached(sum)}, ${violated} with a violation`);
       if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, { ...options, steps });
@@ -74,19 +82,33 @@ async function runUntilEnough(
   }
 }
 
-/** @throws Error if a second run is another one */
+/** @returns a violation as well where two runs differ */
 async function runOnce(
   pool: WorkerPool,
   task: Pick<Task, "seed" | "steps" | "keep" | "mutant">,
-  { isWild, isTwice, delays, traceFile }: FuzzOptions,
+  { isWild, times, delays, traceFile }: FuzzOptions,
 ): Promise<Outcome> {
-  const whole = { ...task, isWild, delays, traceFile };
-  if (!isTwice) return pool.run(whole);
-  const [one, other] = await Promise.all([pool.run(whole), pool.run({ ...whole, traceFile: null })]);
-  const [trace, again] = [one, other].map(({ simulation }) => simulation?.trace);
-  if (trace === again) return one;
-  const what = `two runs of seed ${task.seed} differ: ${trace} and ${again}`;
-  return { ...one, violations: [...one.violations, { invariant: "trace", what }], at: one.at ?? task.steps };
+  const outcomes = await Promise.all(
+    Array.from({ length: times }, async (_, time) =>
+      pool.run({
+        ...task,
+        isWild,
+        delays,
+        traceFile: traceFile && (time === 0 ? traceFile : `${traceFile}.${time}`),
+      }),
+    ),
+  );
+  const [first] = outcomes;
+  if (first === undefined) throw new Error("it was not run");
+  const traces = Map.groupBy(outcomes, ({ simulation }) => simulation?.trace);
+  if (traces.size === 1) return first;
+  const counts = traces.entries().map(([trace, { length }]) => `${trace} ${length} times`);
+  const what = `runs of seed ${task.seed} differ: ${[...counts].join(", ")}`;
+  return {
+    ...first,
+    violations: [...first.violations, { invariant: "trace", what }],
+    at: first.at ?? task.steps,
+  };
 }
 
 function tell(seed: number, outcome: Outcome, missing: readonly string[]): void {

@@ -20,8 +20,10 @@ export interface FuzzOptions {
   readonly jobs: number;
   /** In real time, as chance has it. */
   readonly isWild: boolean;
-  /** Each schedule is run a second time, and has to be the same. */
-  readonly isTwice: boolean;
+  /** How often each schedule is run: each time it has to be the same. */
+  readonly times: number;
+  /** Keeps what was run, so that a long run can be continued; null: nothing does. */
+  readonly stateFile: string | null;
   /** All that takes time, as a failure prints it; null: as the seed says. */
   readonly delays: readonly string[] | null;
   /** Is written what the run does; null: nothing is. */
@@ -38,7 +40,7 @@ const MOST_JOBS = 16;
 export const USUAL_STEPS = 1000;
 
 export const FUZZ_USAGE = `npm run fuzz -- --seeds <number> [--seed <first>] [--steps <number>] [--jobs <number>] [--shrink <seconds>]
-npm run fuzz -- --twice | --wild …                 each twice, with one trace | in real time, as chance has it
+npm run fuzz -- [--twice | --times <number>] [--state <file>] | --wild …   each so often, with one trace | in real time, as chance has it
 npm run fuzz -- --mutants [--mutant <name>] [--seeds <number>] [--seed <first>]
 npm run fuzz -- --seed <number> --keep <places> [--delays <delays>] [--trace <file>]   as a failure prints them`;
 
@@ -56,12 +58,15 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
       jobs: { type: "string" },
       wild: { type: "boolean", default: false },
       twice: { type: "boolean", default: false },
+      times: { type: "string" },
+      state: { type: "string" },
       delays: { type: "string" },
       trace: { type: "string" },
       shrink: { type: "string", default: "120" },
     },
   });
-  const { mutant = null, keep, wild: isWild, twice: isTwice } = values;
+  const { mutant = null, keep, wild: isWild } = values;
+  const times = wholeNumber("times", values.times ?? (values.twice ? "2" : "1"), 1);
   const usualJobs = Math.min(MOST_JOBS, availableParallelism() * (isWild ? WILD_JOBS_A_CORE : 1));
   if (mutant !== null && !MUTANTS.some(({ name }) => name === mutant)) {
     throw new UsageError(
@@ -71,8 +76,10 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
   const isReplay = keep !== undefined;
   if (isReplay && values.mutants)
     throw new UsageError("--keep replays a part of one schedule, and --mutants runs whole ones: not both.");
-  if (isWild && (isTwice || values.delays !== undefined || values.trace !== undefined))
-    throw new UsageError("--wild has no second run that is the same: no --twice, --delays or --trace.");
+  if (isWild && (times > 1 || values.delays !== undefined || values.trace !== undefined))
+    throw new UsageError(
+      "--wild has no second run that is the same: no --twice, --times, --delays or --trace.",
+    );
   const seed = wholeNumber("seed", values.seed, 0);
   const steps = wholeNumber("steps", values.steps, 1);
   return {
@@ -84,7 +91,8 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
     keep: isReplay ? parsePlaces(keep, makeSchedule(seed, steps).length) : null,
     jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
     isWild,
-    isTwice,
+    times,
+    stateFile: values.state === undefined ? null : path.resolve(values.state),
     delays: values.delays === undefined ? null : values.delays.split(";").filter((one) => one !== ""),
     traceFile: values.trace === undefined ? null : path.resolve(values.trace),
     shrinkMs: isReplay ? 0 : wholeNumber("shrink", values.shrink, 0) * 1000,
