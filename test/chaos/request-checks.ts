@@ -78,10 +78,11 @@ export class RequestChecks {
     this.looked++;
     if (request.lines.some(isCut)) this.cut++;
     // What is tried in place of a refused request is no view of the channel: the next one is compared with what came before.
-    if (isLessOf(request)) return found.map((what) => ({ kind: "wrong", what: `${channel}: ${what}` }));
-    const last = this.#last.get(channel);
-    this.#last.set(channel, request);
-    if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
+    if (!isLessOf(request)) {
+      const last = this.#last.get(channel);
+      this.#last.set(channel, request);
+      if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
+    }
     return found.map((what) => ({ kind: "wrong", what: `${channel}: ${what}` }));
   }
 

@@ -135,10 +135,12 @@ async function tellShrunk(pool: WorkerPool, seed: number, at: number, options: F
     const step = schedule[place];
     if (step !== undefined) console.log(`    ${place}: ${tellStep(step)}`);
   }
-  const delays = isWild
+  const fewer = isWild
     ? null
     : await fewerDelays((kept) => run(left, kept), await run(left, options.delays), shrinkMs);
-  for (const delay of delays?.slice(0, MOST_SHOWN) ?? []) console.log(`    later than others: ${delay}`);
+  // Of more than a person reads, the seed's own do as well.
+  const delays = fewer !== null && fewer.length > MOST_SHOWN ? options.delays : fewer;
+  for (const delay of delays ?? []) console.log(`    later than others: ${delay}`);
   const named = mutant === null ? "" : ` --mutant "${mutant}"`;
   const length = steps === USUAL_STEPS ? "" : ` --steps ${steps}`;
   const how = delays === null ? (isWild ? " --wild" : "") : ` --delays "${delays.join(";")}"`;

@@ -1,6 +1,7 @@
 /** A process that runs tasks of the fuzz, one after the other, until its parent ends it. */
 // Before all others: what they have of time and chance is what this leaves them.
-import { leave } from "./sim/builtins.ts";
+// oxlint-disable-next-line import/no-unassigned-import
+import "./sim/builtins.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,8 +19,6 @@ const folder = mkdtempSync(join(tmpdir(), "weir-fuzz-"));
 process.chdir(folder);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 process.on("disconnect", () => process.exit());
-
-leave();
 
 process.on("message", (task: Task) => {
   void run(task);

@@ -25,11 +25,11 @@ import { ActivitySignal } from "./activity-signal.ts";
 import { Random } from "./random.ts";
 import type { Latencies } from "./sim/latencies.ts";
 import type { Trace } from "./sim/trace.ts";
+import { START } from "./sim/virtual-time.ts";
 import { isGuestIn, isThreadOf, PLANS, type Room, roomShown } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
 
-const START = Date.UTC(2026, 10, 21, 9, 0);
 const STEP_MS = 20_000;
 /** What a connection was cut over is read again by then, ms: a write for which nobody waits (a reminder that is told) is repeated after 100. */
 const DOUBT_MS = 400;

@@ -66,11 +66,23 @@ function withDatabase(server: Connection, database: string): Connection {
 
 /** `postgres` is the database that every server has for this: to copy another, nobody may be connected to it. */
 async function administer(server: Connection, statement: string): Promise<void> {
-  const target = withDatabase(server, "postgres");
-  const client = new Client("url" in target ? { connectionString: target.url } : target);
+  await withClient(withDatabase(server, "postgres"), async (client) => client.query(statement));
+}
+
+/** A client without any of Weir's settings, not connected yet. */
+export function plainClient(connection: Connection): Client {
+  return new Client("url" in connection ? { connectionString: connection.url } : connection);
+}
+
+/** Does some work with such a client. */
+export async function withClient(
+  connection: Connection,
+  work: (client: Client) => Promise<unknown>,
+): Promise<void> {
+  const client = plainClient(connection);
   await client.connect();
   try {
-    await client.query(statement);
+    await work(client);
   } finally {
     await client.end();
   }

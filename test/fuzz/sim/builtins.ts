@@ -10,16 +10,16 @@ import { type VirtualTime, VirtualTimer } from "./virtual-time.ts";
 const require = createRequire(import.meta.url);
 /** CommonJS has modules whose members can be replaced. */
 const load = (name: string): Record<string, unknown> => require(name);
-const [timers, delays, files, chance] = ["timers", "timers/promises", "fs/promises", "crypto"].map((name) =>
-  load(`node:${name}`),
-);
+const timers = load("node:timers");
+const delays = load("node:timers/promises");
+const files = load("node:fs/promises");
+const chance = load("node:crypto");
 
 /** What was there before, for those who drive a simulation. */
 export const real = {
   setTimeout: globalThis.setTimeout,
   setImmediate: globalThis.setImmediate,
   clearTimeout: globalThis.clearTimeout,
-  clearInterval: globalThis.clearInterval,
   now: performance.now.bind(performance),
 };
 
@@ -60,7 +60,7 @@ function isPending(): boolean {
   return pending > 0;
 }
 
-function replace(target: object | undefined, members: Record<string, unknown>): void {
+function replace(target: object, members: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(members))
     Object.defineProperty(target, name, { value, configurable: true, writable: true });
 }
@@ -172,7 +172,7 @@ function replaceTimers(): void {
     clearTimeout: clear,
     clearInterval: clear,
   };
-  const { setTimeout: wait, setImmediate: immediate } = delays ?? {};
+  const { setTimeout: wait, setImmediate: immediate } = delays;
   replace(delays, { setTimeout: delayer(wait), setImmediate: immediateDelay(immediate) });
   replace(globalThis, all);
   replace(timers, all);
@@ -212,7 +212,7 @@ function replaceChance(): void {
   const random = Math.random.bind(Math);
   const next = (): number => (world === null ? random() : world.random.next());
   replace(Math, { random: next });
-  const { randomUUID, randomBytes, randomInt } = chance ?? {};
+  const { randomUUID, randomBytes, randomInt } = chance;
   const bytes = (size: number): Buffer =>
     Buffer.from(Array.from({ length: size }, () => Math.floor(next() * 256)));
   const uuid = (): string => {
@@ -232,12 +232,11 @@ function replaceChance(): void {
 }
 
 async function replaceFiles(): Promise<void> {
-  const { open } = files ?? {};
   // oxlint-disable-next-line no-unsafe-type-assertion -- Node's own
-  const handle = (await callPlain(open, import.meta.filename)) as { close: () => Promise<void> };
+  const handle = (await callPlain(files["open"], import.meta.filename)) as { close: () => Promise<void> };
   const prototype: object = Object.getPrototypeOf(handle);
   await handle.close();
-  for (const target of [files ?? {}, prototype])
+  for (const target of [files, prototype])
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(target)))
       if (typeof value === "function" && name !== "constructor" && name !== "watch")
         replace(target, { [name]: inTurn(value) });

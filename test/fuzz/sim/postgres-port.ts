@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Connection } from "../../../src/store/database/database.ts";
+import { plainClient } from "../../support/database.ts";
 import { real } from "./builtins.ts";
 import type { Latencies } from "./latencies.ts";
 import type { Trace } from "./trace.ts";
@@ -80,7 +81,7 @@ export class PostgresPort implements AsyncDisposable {
   }
 
   static async open(connection: Connection, parts: PortParts): Promise<PostgresPort> {
-    const side = new pg.Client("url" in connection ? { connectionString: connection.url } : connection);
+    const side = plainClient(connection);
     side.on("error", () => undefined);
     await side.connect();
     const { rows: tables } = await side.query("select from pg_tables where tablename = 'sim_stops'");

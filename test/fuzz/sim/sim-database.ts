@@ -1,5 +1,5 @@
-import pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import type { Client } from "pg";
+import { createTestDatabase, type TestDatabase, withClient } from "../../support/database.ts";
 
 /**
  * What time it is in a database whose search path comes to `public` first: the millisecond that the sequence `sim_ms` was set to, which needs
@@ -53,7 +53,7 @@ select p.proname as name, pg_get_functiondef(p.oid) as text
 const END_OF_STATEMENT = /;[ \t]*(?=\n)(?!\s*end\s*;?\s*\$\w*\$)/gi;
 
 /** Rewrites all functions of a database so that they can be stopped. */
-async function addStops(client: pg.Client): Promise<void> {
+async function addStops(client: Client): Promise<void> {
   await client.query(STOPS);
   const { rows } = await client.query<{ name: string; text: string }>(BODIES);
   let last = 0;
@@ -70,16 +70,16 @@ async function addStops(client: pg.Client): Promise<void> {
   }
 }
 
-const TEMPLATES = new Map<string, Promise<TestDatabase>>();
+/** By whether their functions can be stopped. */
+const TEMPLATES = new Map<boolean, Promise<TestDatabase>>();
 
 /**
  * A migrated database of its own, whose time is a simulation's.
  * @param hasStops its functions can be stopped inside
  */
 export async function createSimDatabase(hasStops: boolean): Promise<TestDatabase> {
-  const key = `${hasStops} ${process.env["WEIR_TEST_CONNECTION"] ?? ""}`;
-  const template = TEMPLATES.get(key) ?? createTemplate(hasStops);
-  TEMPLATES.set(key, template);
+  const template = TEMPLATES.get(hasStops) ?? createTemplate(hasStops);
+  TEMPLATES.set(hasStops, template);
   const database = await createTestDatabase(await template);
   await set(database);
   return database;
@@ -87,7 +87,7 @@ export async function createSimDatabase(hasStops: boolean): Promise<TestDatabase
 
 async function createTemplate(hasStops: boolean): Promise<TestDatabase> {
   const template = await createTestDatabase();
-  await withClient(template, async (client) => {
+  await withClient(template.connection, async (client) => {
     await client.query(CLOCK);
     if (hasStops) await addStops(client);
   });
@@ -95,21 +95,8 @@ async function createTemplate(hasStops: boolean): Promise<TestDatabase> {
 }
 
 async function set(database: TestDatabase): Promise<void> {
-  await withClient(database, async (client) =>
+  await withClient(database.connection, async (client) =>
     client.query(`alter database ${database.name} set search_path = public, pg_catalog;
                   alter database ${database.name} set deadlock_timeout = '1ms'`),
   );
-}
-
-async function withClient(
-  { connection }: TestDatabase,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> {
-  const client = new pg.Client("url" in connection ? { connectionString: connection.url } : connection);
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }

@@ -14,14 +14,14 @@ export async function simulate<Result>(
   seed: number,
   connection: Connection,
   parts: { readonly trace: Trace; readonly latencies: Latencies },
-  work: (time: VirtualTime) => Promise<Result>,
+  work: () => Promise<Result>,
 ): Promise<{ readonly outcome: Result; readonly statements: number }> {
   const time = new VirtualTime();
   await using postgres = await PostgresPort.open(connection, { time, ...parts });
   enter({ time, random: new Random(seed * 31 + 7) });
   try {
     let isOver = false;
-    const result = work(time).finally(() => (isOver = true));
+    const result = work().finally(() => (isOver = true));
     // Told below.
     result.catch(() => undefined);
     for (;;) {

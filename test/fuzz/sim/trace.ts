@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { appendFileSync } from "node:fs";
 
 /** Columns that differ from run to run, and decide nothing: numbers of transactions, and what the server calls its sessions. */
@@ -8,7 +8,6 @@ const VOLATILE: ReadonlySet<string> = new Set(["snapshot", "xmin", "pid", "start
 export class Trace {
   readonly #hash = createHash("sha256");
   readonly #file: string | null;
-  lines = 0;
 
   /** @param file is written the lines themselves, to look where two runs part; null: nothing is */
   constructor(file: string | null) {
@@ -17,7 +16,6 @@ export class Trace {
 
   add(line: string): void {
     this.#hash.update(`${line}\n`);
-    this.lines++;
     if (this.#file !== null) appendFileSync(this.#file, `${line}\n`);
   }
 
@@ -28,15 +26,11 @@ export class Trace {
       typeof one === "object" && one !== null ? Reflect.get(one, "rows") : null,
     );
     const text = JSON.stringify(rows, (key, value: unknown) => (VOLATILE.has(key) ? 0 : value));
-    return this.#file === null ? sha(text) : text;
+    return this.#file === null ? hash("sha256", text, "base64") : text;
   }
 
   /** The whole trace so far. */
   get sum(): string {
     return this.#hash.copy().digest("hex").slice(0, 16);
   }
-}
-
-function sha(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
 }

@@ -1,5 +1,5 @@
-/** What the wall clock says when a simulation begins. */
-const START = Date.UTC(2026, 10, 21, 9, 0);
+/** What clocks say when a run begins, ms since the epoch. */
+export const START = Date.UTC(2026, 10, 21, 9, 0);
 
 /** Time that stands still until nothing is left to be done in it. */
 export class VirtualTime {

@@ -261,16 +261,17 @@ const ASKED_BY_ALL = [
 ];
 const SEGMENTS = ["system", "tools", "summaries", "history", "dynamic", "due", "own"];
 
-/** Everything that people can ask, in each room. The details of the context are the same for whoever may see them. */
+/** Everything that people can ask, in each room. */
 async function commandsTell(weir: TestWeir, rooms: readonly string[]): Promise<string[]> {
   const told: string[] = [];
   for (const room of rooms) {
-    for (const asker of [ANN, BEN, OWNER])
+    for (const asker of [ANN, BEN, OWNER]) {
       for (const typed of ASKED_BY_ALL) told.push(await command(weir, room, typed, asker));
-    const list = await command(weir, room, "context list", OWNER);
-    const listed = [...list.matchAll(/^\s*(\S+)/gm)].map(([, key = ""]) => key);
-    for (const key of new Set([...listed, ...SEGMENTS]))
-      told.push(await command(weir, room, `context detail ${key}`, OWNER));
+      const list = await command(weir, room, "context list", asker);
+      const listed = [...list.matchAll(/^\s*(\S+)/gm)].map(([, key = ""]) => key);
+      for (const key of new Set([...listed, ...SEGMENTS]))
+        told.push(await command(weir, room, `context detail ${key}`, asker));
+    }
   }
   return told;
 }
