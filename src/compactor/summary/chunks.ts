@@ -208,14 +208,28 @@ function* splitText(text: string, maxTokens: number): Generator<Counted, void, v
 
 /** The lines of a text; of a line that is too long its words, and of such a word slices. */
 function* partsOf(text: string, maxTokens: number): Generator<Counted> {
-  for (const [line] of text.matchAll(/[^\n]+\n?|\n/g)) {
+  for (const line of cutBehind(text, /\n/g)) {
     const tokens = estimateTokens(line, maxTokens);
     if (tokens <= maxTokens) {
       yield { text: line, tokens };
       continue;
     }
-    for (const [word] of line.matchAll(/\s+\S*|\S+/g)) yield* slicesOf(word, maxTokens);
+    for (const word of cutBehind(line, /\S(?=\s)/g)) yield* slicesOf(word, maxTokens);
   }
+}
+
+/**
+ * Cuts a text behind each of certain characters; joined, the pieces are the text again. The expression finds one character at a time: one
+ * that reads a whole line at once runs out of stack over some megabytes, in a process that has many expressions (V8 then no longer
+ * optimises new ones).
+ */
+function* cutBehind(text: string, character: RegExp): Generator<string> {
+  let from = 0;
+  for (const { index } of text.matchAll(character)) {
+    yield text.slice(from, index + 1);
+    from = index + 1;
+  }
+  if (from < text.length) yield text.slice(from);
 }
 
 function* slicesOf(word: string, maxTokens: number): Generator<Counted> {

@@ -1,5 +1,8 @@
 // proves: src/compactor/summary/chunks.ts
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { chunkTranscript, MIN_CHUNK_TOKENS, wholeTranscript } from "../../../src/compactor/summary/chunks.ts";
@@ -243,6 +246,10 @@ suite("chunks of a transcript", () => {
     let slices = 0;
     for (const work = chunkTranscript(long, 600); work.next().done !== true;) slices++;
     assert.ok(slices >= 20, `${slices} slices of 200,000 characters`);
+  });
+
+  test("are made of a line of 5 MB, also in a process that has many expressions", async () => {
+    await promisify(execFile)(process.execPath, [path.join(import.meta.dirname, "long-line.ts")]);
   });
 
   test("go on behind an entry that an edit has made shorter meanwhile", () => {

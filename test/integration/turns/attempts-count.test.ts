@@ -82,20 +82,23 @@ test("each attempt has a row: broken, late, refused, of a fallback; a refusal co
   });
   await weir.say("what is it?", { room: "room" });
   await weir.event("reply_delivered");
-  const [first] = await bill(scene);
   const rows = await bill(scene);
+  const limited = rows.find(({ outcome }) => outcome === "rate_limited");
   assert.equal(rows.length, scene.server.requests.length);
+  // Nobody waits for a row: of two calls the later one may be written first.
   assert.deepEqual(
-    rows.map(({ outcome, model, prompt, completion }) => [outcome, model, prompt > 0, completion > 0]),
-    [
+    new Set(
+      rows.map(({ outcome, model, prompt, completion }) => [outcome, model, prompt > 0, completion > 0]),
+    ),
+    new Set([
       ["rate_limited", "test-model", false, false],
       ["unavailable", "test-model", true, true],
       ["unauthorized", "spare", false, false],
       ["timeout", "third", true, true],
       ["answered", "third", true, true],
-    ],
+    ]),
   );
-  assert.equal(first?.prompt, 0);
+  assert.equal(limited?.prompt, 0);
   const { id } = await scene.open.channel("room");
   assert.partialDeepStrictEqual((await scene.open.store.load(id)).lastUsage, {
     model: "third",
