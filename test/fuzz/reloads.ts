@@ -22,8 +22,9 @@ export class Reloads {
     await Promise.all(live.map(async (one) => Promise.race([one.reload(profile), one.death])));
     if (!(await untilQuiet(world))) return;
     for (const [one, calls, cutAt] of expected) {
-      const isOwn =
-        !one.isDead && one.cutAt === cutAt && world.rooms.every((room) => world.isSole(one, room));
+      // A channel that is not in memory has nothing that a reload could end.
+      const loaded = world.rooms.filter(({ id }) => one.actor(id) !== undefined);
+      const isOwn = !one.isDead && one.cutAt === cutAt && loaded.every((room) => world.isSole(one, room));
       if (!isOwn) continue;
       const held = world.script.heldCalls(one);
       // A deadline ends an attempt whatever is reloaded.
