@@ -78,6 +78,7 @@ class Composer {
     this.#editWhatIsTold();
     this.#reloadUnderWork();
     this.#overflow();
+    this.#summariseBadly();
     this.#retainWhatIsQuoted();
     this.#talk(8);
     this.#play("hold");
@@ -218,6 +219,16 @@ class Composer {
     for (let questions = 6; questions > 0; questions--) {
       for (let pastes = 2; pastes > 0; pastes--) this.#say({ room: 0, reply: null }, ["paste"]);
       this.#say({ room: 0, reply: "plain", isForGuest: false, hurry: false }, ["paste"]);
+    }
+    this.#summariser("good");
+  }
+
+  /** Each kind of bad output is the first answer to a job that is sure to begin. */
+  #summariseBadly(): void {
+    for (const mode of ["inflated", "refused", "cut_off", "empty"] as const) {
+      this.#summariser(mode);
+      for (let said = 6; said > 0; said--) this.#say({ room: 0, reply: null }, LARGE);
+      this.#steps.push({ do: "force", room: 0 }, { do: "pass", hours: 0 });
     }
     this.#summariser("good");
   }
