@@ -305,6 +305,11 @@ export class Incarnation {
     return this.database.isFrozen || this.#isClosed;
   }
 
+  /** Its time is a simulation's. */
+  get isSimulated(): boolean {
+    return this.#ways !== null;
+  }
+
   /** Lives, and is not standing still. */
   get isAwake(): boolean {
     return !this.isDead && !this.isStalled;

@@ -6,8 +6,8 @@ import type { World } from "./world.ts";
 const PATIENCE_MS = 30_000;
 /** Looks in a row at which nothing moved. */
 const STILL_LOOKS = 4;
-/** By then a compactor has read again what a cut connection left in doubt, ms. */
-const DOUBT_MS = 40;
+/** By then whatever a cut connection left in doubt is read again or repeated, ms: a write that is repeated waits for 100. A simulation reaches it exactly. */
+export const DOUBT_MS = 400;
 
 /** Resolves when the condition holds. @returns false: it did not within the patience */
 export async function until(

@@ -22,6 +22,7 @@ import { observe, type View } from "./observe.ts";
 import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } from "./profile.ts";
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
+import { DOUBT_MS } from "./quiet.ts";
 import { Random } from "./random.ts";
 import type { Latencies } from "./sim/latencies.ts";
 import type { Trace } from "./sim/trace.ts";
@@ -31,8 +32,6 @@ import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
 
 const STEP_MS = 20_000;
-/** What a connection was cut over is read again by then, ms: a write for which nobody waits (a reminder that is told) is repeated after 100. */
-const DOUBT_MS = 400;
 /** Connections that nothing holds are closed by then, ms. */
 const RELEASED_WITHIN_MS = 2000;
 /** More than the incarnations of a run have under way at once. */

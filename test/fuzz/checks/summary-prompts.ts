@@ -23,8 +23,8 @@ export interface SummaryArrival {
   readonly editedAway: ReadonlyMap<string, number>;
 }
 
-/** How long a request may be under way that was put together before its window was found to be smaller, ms. */
-const UNDER_WAY_MS = 5000;
+/** How long a request may be under way that was put together before its window was found to be smaller, ms: as long as a simulation has it wait, or a slow machine. */
+const UNDER_WAY_MS = { simulated: 150, wild: 5000 } as const;
 const believed = new WeakMap<Incarnation, { readonly window: number; readonly until: number }>();
 
 /** What a request may fill: another channel's may have been refused, and taught a smaller window, a moment ago. */
@@ -33,7 +33,10 @@ function believedWindow(incarnation: Incarnation, model: string): number {
   const former = believed.get(incarnation);
   const now = performance.now();
   if (former !== undefined && former.window > window && now < former.until) return former.window;
-  believed.set(incarnation, { window, until: now + UNDER_WAY_MS });
+  believed.set(incarnation, {
+    window,
+    until: now + UNDER_WAY_MS[incarnation.isSimulated ? "simulated" : "wild"],
+  });
   return window;
 }
 
