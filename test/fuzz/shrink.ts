@@ -13,16 +13,14 @@ export async function shrink(
 ): Promise<number[]> {
   const end = performance.now() + budgetMs;
   let left = [...places];
-  for (let size = Math.ceil(left.length / 2); size >= 1; size = Math.floor(size / 2)) {
-    for (let from = left.length - size; from > -size && performance.now() < end; from -= size) {
-      const start = Math.max(0, from);
-      const shorter = [...left.slice(0, start), ...left.slice(start + size)];
-      if (shorter.length === 0) continue;
+  for (let size = Math.ceil((left.length - 1) / 2); size >= 1; size = Math.floor(size / 2)) {
+    // The oldest first: they matter least, and each run without them is shorter. The last step is the one that fails.
+    for (let from = 0; from < left.length - 1 && performance.now() < end;) {
+      const shorter = [...left.slice(0, from), ...left.slice(Math.min(from + size, left.length - 1))];
       const failedAt = await fails(shorter);
-      if (failedAt === null) continue;
+      if (failedAt === null) from += size;
       // What came behind the failure had no part in it.
-      left = shorter.slice(0, failedAt + 1);
-      from = Math.min(from, left.length);
+      else left = shorter.slice(0, failedAt + 1);
     }
   }
   return left;
