@@ -18,7 +18,8 @@ import {
   type PlatformInbox,
 } from "../platform.ts";
 import { addressOf, linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
-import { SlackApi, type SlackApiOptions, SlackError } from "./web/api.ts";
+import { SlackApi, type SlackApiOptions } from "./web/api.ts";
+import { SlackError } from "./web/slack-error.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { SlackEvents } from "./inbound/events.ts";

@@ -65,7 +65,7 @@ function byCrumbs(state: CompactionState): Decision {
 /** Wrong decisions of the compactor. */
 export const DECISION_MUTANTS: readonly Mutant[] = [
   { name: "cut by tokens only", breaks: ["I5"], config: writesWhenDue, decide: cutAnywhere },
-  { name: "no merge", breaks: ["I8"], hangs: true, decide: withoutMerges },
+  { name: "no merge", breaks: ["I8"], hangs: true, config: writesWhenDue, decide: withoutMerges },
   { name: "heals by crumbs", breaks: ["I15"], decide: byCrumbs },
   { name: "stops above the target", breaks: ["I14"], decide: withoutTarget },
   { name: "blocked without a reason", breaks: ["I14"], decide: faintHearted },

@@ -1,6 +1,6 @@
 import { OperatorError } from "../../../core/errors.ts";
 import type { PlatformError } from "../../platform.ts";
-import type { SlackError } from "./api.ts";
+import type { SlackError } from "./slack-error.ts";
 
 /**
  * Codes of a deleted channel or thread. The first may mean that the bot was removed from a private channel

@@ -3,10 +3,10 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
-import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
 import { boltLogger } from "../connection/bolt-logger.ts";
 import { kindOf } from "./api-errors.ts";
+import { SlackError } from "./slack-error.ts";
 
 export interface SlackApiOptions {
   readonly token: string;
@@ -15,25 +15,6 @@ export interface SlackApiOptions {
   /** Timeout of a call, ms. */
   readonly timeoutMs: number;
   readonly log: Logger;
-}
-
-/** A failed Web API call. */
-export class SlackError extends PlatformError {
-  /** Slack's error code, as `channel_not_found`; null: no readable answer. */
-  readonly code: string | null;
-  /** The missing scope if that is the cause. */
-  readonly needed: string | null;
-
-  constructor(
-    kind: PlatformError["kind"],
-    message: string,
-    details: { code?: string; needed?: string | undefined; retryAfterMs?: number; cause?: unknown },
-  ) {
-    const { code, needed, ...options } = details;
-    super(PLATFORM_NAME, kind, message, { ...options, isMessageGone: code === "message_not_found" });
-    this.code = code ?? null;
-    this.needed = needed ?? null;
-  }
 }
 
 /** Options of each Web API client. Retries are off: a retried post would appear twice. */

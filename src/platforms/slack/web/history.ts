@@ -19,7 +19,8 @@ import {
   tsOf,
   tsOfTime,
 } from "../address.ts";
-import { type SlackApi, SlackError } from "./api.ts";
+import type { SlackApi } from "./api.ts";
+import { SlackError } from "./slack-error.ts";
 import { isSpoken } from "../inbound/readable-text.ts";
 import { DELETED } from "./api-errors.ts";
 import type { Names } from "./names.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { displayName } from "../../../text/text.ts";
 import { fixedWaits, retry } from "../../../async/retry.ts";
 import type { SlackApi } from "./api.ts";
-import { SlackError } from "./api.ts";
+import { SlackError } from "./slack-error.ts";
 import { Cache, type Loaded } from "../../../async/cache.ts";
 import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
 
