@@ -3,7 +3,7 @@ import type { Summariser } from "./compactor/summariser.ts";
 import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentId } from "./core/ids.ts";
 import { inSlices } from "./async/cooperative.ts";
-import type { Models } from "./llm/model-provider.ts";
+import type { Models } from "./llm/models.ts";
 import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import type { Agent, AgentTexts } from "./turn/agent.ts";

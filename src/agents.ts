@@ -6,7 +6,7 @@ import { type Guests, NO_GUESTS } from "./channel/guests.ts";
 import type { Perspective } from "./context/render.ts";
 import type { AgentId } from "./core/ids.ts";
 import type { Team, TeamMember } from "./core/team.ts";
-import type { Models } from "./llm/model-provider.ts";
+import type { Models } from "./llm/models.ts";
 import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts";
 import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";

@@ -17,7 +17,7 @@ import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./compose/
 import { type Answering, answeringOf, type InForce, ownerRolesOf } from "./compose/setup.ts";
 import { createWayIn } from "./compose/way-in.ts";
 import type { ChannelAddress } from "./core/ids.ts";
-import type { Models } from "./llm/model-provider.ts";
+import type { Models } from "./llm/models.ts";
 import { openIndexes } from "./memory/indexes.ts";
 import { RecallMemories } from "./memory/recall-memories.ts";
 import type { Platform, PlatformInbox } from "./platforms/platform.ts";

@@ -13,7 +13,8 @@ import {
 import { defaultAgent } from "../../test/context/agent.ts";
 import { decide, mustLand, tokensOnceLanded } from "../../src/compactor/policy/policy.ts";
 import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
-import { type Context, contextRequest } from "../../src/core/context.ts";
+import type { Context } from "../../src/core/context.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";
 import { Pace } from "../../src/core/pace.ts";
 import { cacheMarks, markedParts } from "../../src/llm/caches/marks.ts";

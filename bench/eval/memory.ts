@@ -4,7 +4,7 @@ import type { ModelSpending } from "../../src/core/cost.ts";
 import { isRetryable } from "../../src/async/retry.ts";
 import { assert } from "../../src/core/errors.ts";
 import type { Author } from "../../src/core/message.ts";
-import type { Models } from "../../src/llm/model-provider.ts";
+import type { Models } from "../../src/llm/models.ts";
 import { createRetryingModel } from "../../src/llm/retrying-model.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "../../test/support/weir.ts";

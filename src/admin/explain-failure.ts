@@ -1,4 +1,4 @@
-import type { FailureReason } from "../llm/http/reasons.ts";
+import type { FailureReason } from "../llm/model.ts";
 import { firstWords } from "../text/displayable.ts";
 
 type Words = readonly [what: string, todo: string];

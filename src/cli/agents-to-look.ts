@@ -1,7 +1,7 @@
 import { type AgentEvents, type Agents, createAgents } from "../agents.ts";
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
-import type { Models } from "../llm/model-provider.ts";
+import type { Models } from "../llm/models.ts";
 import { loadPrompts, type Prompts, promptSources } from "../prompts/load.ts";
 import { displayableLine } from "../text/displayable.ts";
 

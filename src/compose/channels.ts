@@ -18,7 +18,7 @@ import { CompactionQueue } from "../compactor/queue.ts";
 import { COMPACTOR_TIMING } from "../compactor/target.ts";
 import type { Config } from "../config/config.ts";
 import type { ChannelAddress } from "../core/ids.ts";
-import type { Models } from "../llm/model-provider.ts";
+import type { Models } from "../llm/models.ts";
 import type { Meaning } from "../memory/meaning.ts";
 import { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";

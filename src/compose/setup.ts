@@ -4,7 +4,7 @@ import type { KnownSecrets } from "../admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "../agents.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { Models } from "../llm/model-provider.ts";
+import type { Models } from "../llm/models.ts";
 import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { loadPrompts, type LoadedPrompts, promptSources } from "../prompts/load.ts";
 import { type Binding, bindingFor, type NameHolds } from "../router/bindings.ts";

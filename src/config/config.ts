@@ -6,7 +6,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
 import type { API_CHOICES, modelSchema } from "./schema/models.ts";
 import type { PLATFORMS } from "../platforms/platforms.ts";
-import type { bindingSchema, chatOptions } from "./schema/platforms.ts";
+import type { bindingSchema } from "./schema/platforms.ts";
 import type { CompleteFile } from "./schema/file.ts";
 import type { CamelCased } from "./camel-case.ts";
 
@@ -186,17 +186,6 @@ export type PlatformsConfig = ChatPlatformConfigs & {
 export type ChatPlatformConfigs = {
   readonly [Row in (typeof PLATFORMS)[number] as Row["key"]]: Parameters<Row["diagnose"]>[0] | null;
 };
-
-/** What all chat platforms are told. */
-export interface ChatPlatformConfig extends Omit<
-  CamelCased<z.output<z.ZodObject<typeof chatOptions>>>,
-  "apiUrl"
-> {
-  /** Null: the platform's own. */
-  readonly apiUrl: string | null;
-  /** Values of all secrets that are set in its section, for whatever masks them. Never print them. */
-  readonly secrets: readonly string[];
-}
 
 /** One `[[bindings]]`. An empty list of names is no condition. */
 export interface BindingConfig extends Omit<

@@ -3,13 +3,13 @@ import { counted } from "../text/text.ts";
 import {
   type AgentConfig,
   type BindingConfig,
-  type ChatPlatformConfig,
   type ClusterConfig,
   type Config,
   configuredPrice,
   configuredWindow,
   type ModelConfig,
 } from "./config.ts";
+import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { secretVariable } from "./references.ts";
 

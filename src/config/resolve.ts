@@ -4,7 +4,6 @@ import { type CamelCased, camelCased } from "./camel-case.ts";
 import {
   type AgentConfig,
   type BindingConfig,
-  type ChatPlatformConfig,
   type ChatPlatformConfigs,
   type ClusterConfig,
   type CompactionConfig,
@@ -17,6 +16,7 @@ import {
   type TelemetryConfig,
   serverOf,
 } from "./config.ts";
+import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { headersFrom, type References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
 import { agentSchema, isAgentId } from "./schema/agents.ts";

@@ -1,7 +1,4 @@
-import { canonical, endOf, type TextEnd } from "./canonical.ts";
 import type { ToolCall } from "./entry.ts";
-
-export type { TextEnd } from "./canonical.ts";
 
 /** One message of a model request, in the vocabulary of Chat Completions. */
 export type ModelMessage =
@@ -45,7 +42,7 @@ export interface Segment {
   readonly tokens: number;
   /** How many messages, tools or lines it has. */
   readonly count: number;
-  /** Its pieces, as they were rendered; {@link contextRequest} joins neighbours. */
+  /** Its pieces, as they were rendered; `context-request.ts` joins neighbours. */
   readonly messages: readonly ModelMessage[];
 }
 
@@ -151,49 +148,6 @@ export interface Context {
 /** The pieces of a context in the order in which they are sent. */
 export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
-}
-
-/** What is sent, in its canonical form. */
-export interface ContextRequest {
-  readonly messages: readonly ModelMessage[];
-  /**
-   * Where what stays the same ends, rising: the system prompt, each summary, and all that the next turn's request will begin with.
-   * Pictures are shown once: it ends before the first of them.
-   */
-  readonly stableEnds: readonly TextEnd[];
-}
-
-export function contextRequest(context: Context): ContextRequest {
-  const pieces = contextPieces(context);
-  const { messages, places } = canonical(pieces);
-  const ends: TextEnd[] = [];
-  let index = 0;
-  let end: TextEnd | null = null;
-  const note = (): void => {
-    const last = ends.at(-1);
-    if (end !== null && (last?.message !== end.message || last.length !== end.length)) ends.push(end);
-  };
-  for (const segment of context.segments) {
-    if (segment.key === "dynamic") break;
-    let isPictured = false;
-    for (const piece of segment.messages) {
-      const place = places[index++] ?? null;
-      if (place !== null) end = endOf(place, piece);
-      isPictured = piece.role === "user" && piece.images !== undefined;
-      if (isPictured) break;
-      // A landing puts another one behind it, and leaves those before.
-      if (segment.key === "summaries") note();
-    }
-    if (isPictured) break;
-    if (segment.key === "system") note();
-  }
-  note();
-  return { messages, stableEnds: ends };
-}
-
-/** The messages that are sent. */
-export function contextMessages(context: Context): readonly ModelMessage[] {
-  return contextRequest(context).messages;
 }
 
 /** The pictures of a context. */

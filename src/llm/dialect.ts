@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { plainWord } from "./http/model-failure.ts";
-import type { FailureReason } from "./http/reasons.ts";
+import type { FailureReason } from "./model.ts";
 
 /** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
 export const APIS = ["chat", "responses", "messages"] as const;

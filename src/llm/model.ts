@@ -1,7 +1,7 @@
-import type { ModelMessage, TextEnd, ToolSpec } from "../core/context.ts";
+import type { ModelMessage, ToolSpec } from "../core/context.ts";
+import type { TextEnd } from "../core/canonical.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
-import type { FailureReason } from "./http/reasons.ts";
 
 /** One request for one answer. */
 export interface ModelRequest {
@@ -112,6 +112,28 @@ export interface Model {
    */
   answer(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer>;
 }
+
+/** Why a model's server has not answered, where it says so in a way that is known. */
+export type FailureReason =
+  | "window"
+  | "quota"
+  | "moderation"
+  | "loading"
+  | "overloaded"
+  | "rate"
+  | "deprecated"
+  | "unknown_model"
+  | "cannot_load"
+  | "tool_attempt_failed"
+  /** All output tokens went into thoughts. */
+  | "output_spent"
+  | "no_tools"
+  | "other_api"
+  | "field"
+  | "roles"
+  | "key"
+  | "permission"
+  | "region";
 
 export type ModelErrorKind =
   /** The caller's signal. */

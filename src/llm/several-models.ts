@@ -7,7 +7,7 @@ import type { KnownWindow } from "./catalog/known-windows.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
 import { type Model, ModelError } from "./model.ts";
-import type { Models, ModelsConfig, ModelSource } from "./model-provider.ts";
+import type { Models, ModelsConfig, ModelSource } from "./models.ts";
 
 /** Where a server is, and what its models' names begin with. */
 export interface ServerAddress extends Omit<ServerConfig, "name"> {

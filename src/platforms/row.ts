@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { z } from "zod";
 import type { CamelCased } from "../config/camel-case.ts";
-import type { ChatPlatformConfig } from "../config/config.ts";
+import type { ChatPlatformConfig } from "../config/chat-platform.ts";
 import type * as kit from "../config/schema/values.ts";
 import type { Finding } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";

@@ -3,7 +3,7 @@ import type { SkillRequest } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
 import { effectKeys } from "./effect-keys.ts";
 import type { ToolRunParts } from "./tool-calls.ts";
-import type { TurnChannel } from "./turn.ts";
+import type { TurnChannel } from "./turn-channel.ts";
 
 /** What a turn's calls of tools work with. */
 export function toolRunParts(

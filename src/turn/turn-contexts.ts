@@ -14,7 +14,7 @@ import {
   type OmittedExtract,
 } from "./context-sources.ts";
 import { firstRecall } from "./first-recall.ts";
-import type { TurnChannel } from "./turn.ts";
+import type { TurnChannel } from "./turn-channel.ts";
 
 /** The words round an extract, and the mark of each of its lines, in estimated tokens. */
 export const EXTRACT_FRAME_TOKENS = 60;

@@ -4,7 +4,8 @@ import * as fc from "fast-check";
 import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
 import { type Pruning, stubbedTo } from "../../src/context/pruning.ts";
-import { type Context, contextMessages } from "../../src/core/context.ts";
+import type { Context } from "../../src/core/context.ts";
+import { contextMessages } from "../../src/core/context-request.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { Conversation, type Seen } from "./conversation.ts";
 

@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  type Context,
-  contextRequest,
-  imageCount,
-  type ModelMessage,
-  type SegmentKey,
-  type TextEnd,
-} from "../../src/core/context.ts";
+import { type Context, imageCount, type ModelMessage, type SegmentKey } from "../../src/core/context.ts";
+import type { TextEnd } from "../../src/core/canonical.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 
 const PICTURED: ModelMessage = {
   role: "user",

@@ -1,11 +1,7 @@
 import type { QueryResultRow } from "pg";
 import { pino } from "pino";
-import {
-  type Connection,
-  Database,
-  type Queryable,
-  type Statement,
-} from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Connection, Queryable, Statement } from "../../src/store/database/queryable.ts";
 
 /** What a load asks for that is no part of the history. */
 const BESIDE: ReadonlySet<string> = new Set(["job_live", "turn_running", "usage_last"]);

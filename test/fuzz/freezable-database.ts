@@ -2,12 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { QueryResultRow } from "pg";
 import { pino } from "pino";
 import { translateDatabaseError } from "../../src/store/database/errors.ts";
-import {
-  type Connection,
-  Database,
-  type Queryable,
-  type Statement,
-} from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Connection, Queryable, Statement } from "../../src/store/database/queryable.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 
 /**

@@ -9,7 +9,7 @@ import { agentId } from "../../src/core/ids.ts";
 import { ModelFactors } from "../../src/llm/catalog/known-windows.ts";
 import type { CacheRule } from "../../src/llm/caches/rules.ts";
 import type { Model } from "../../src/llm/model.ts";
-import type { Models } from "../../src/llm/model-provider.ts";
+import type { Models } from "../../src/llm/models.ts";
 import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
 import { Random } from "./random.ts";
 

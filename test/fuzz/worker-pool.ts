@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import process from "node:process";
-import type { Connection } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import { CONNECTION_VARIABLE, startTestServer, type TestServer } from "../support/test-server.ts";
 import { onEachCore } from "./core-pinning.ts";
 import type { Outcome } from "./run-seed.ts";

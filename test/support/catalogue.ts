@@ -1,4 +1,4 @@
-import type { Queryable } from "../../src/store/database/database.ts";
+import type { Queryable } from "../../src/store/database/queryable.ts";
 
 /**
  * Everything that a schema consists of, one definition a line, sorted. Left out are owners, rights and the object ids; function

@@ -8,7 +8,7 @@ import { COMPACTOR_TIMING } from "../../src/compactor/target.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { Binding } from "../../src/router/bindings.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
-import type { Connection } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { pino } from "pino";
 import { migrate } from "../../src/store/database/migrate.ts";
-import { type Connection, Database } from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import { CONNECTION_VARIABLE, TEMPLATE_NAME, URL_VARIABLE } from "./test-server.ts";
 
 /** A migrated, empty database of its own. Disposing drops it, whoever is still connected. */

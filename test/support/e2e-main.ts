@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Connection } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import { type Outcome, runShared } from "./command-line.ts";
 import { environment } from "./e2e.ts";
 import { TestProcess } from "./process.ts";

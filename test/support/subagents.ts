@@ -1,6 +1,6 @@
 /** Conversations with subagents: who is asked what, and what their rows say. */
 import assert from "node:assert/strict";
-import type { Connection } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "./database.ts";
 import { toolCalls } from "./model-behaviours.ts";

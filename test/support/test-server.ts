@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { startEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
-import { type Connection, Database } from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 
 /** The variable by which test processes learn where the server is: a Connection as JSON. */
 export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import path from "node:path";
 import { type SecureVersion, TLSSocket } from "node:tls";
-import type { Connection } from "../../src/store/database/database.ts";
+import type { Connection } from "../../src/store/database/queryable.ts";
 import type { Identity } from "./certificates.ts";
 import { startListening } from "./listening.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { tokenBudgetAt, usableTokens } from "../../src/context/usage.ts";
-import { contextMessages } from "../../src/core/context.ts";
+import { contextMessages } from "../../src/core/context-request.ts";
 import { MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { Outcome } from "../../src/tune/tally.ts";

@@ -12,13 +12,7 @@ import type { CommandAnswer } from "../../core/card.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
-import type {
-  Asker,
-  InboundCommand,
-  LinkedChannel,
-  PlatformCapabilities,
-  PlatformCommand,
-} from "../../platforms/platform.ts";
+import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
 import type { PairingDesk } from "../../router/pairing/pairing-desk.ts";
 import type { Refusals } from "../../router/refusals.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
@@ -30,6 +24,7 @@ import type { DaemonStatus } from "../reports/daemon-status.ts";
 import type { SkipReasons } from "../skip-reasons.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import { isTimeZone } from "../../text/when.ts";
+import type { CommandRule, Typed } from "./command-rule.ts";
 import type { OwnersConfig } from "./permissions.ts";
 
 /**
@@ -45,22 +40,6 @@ export interface Command extends CommandRule {
   isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
   /** The answer where the log does not know the channel yet. Null, and the default: that it is not known. */
   runUnmet?(parts: CommandParts, command: Pick<InboundCommand, "channel" | "asker">): string | null;
-}
-
-/** A command as help lists it, and its permission. */
-export interface CommandRule extends PlatformCommand {
-  /** Who may run it among several people: everybody, the owners, or owners and the person being answered. */
-  readonly allowed: "everybody" | "owners" | "answered";
-  /** Why others may not; follows the command's name. */
-  readonly effect?: string;
-}
-
-/** A command as people type it there: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
-export type Typed = (command: string) => string;
-
-/** @param prefix the text before a command's name */
-export function typedWith(prefix: string): Typed {
-  return (command) => prefix + command;
 }
 
 /** What commands work with. */

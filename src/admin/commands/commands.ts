@@ -4,7 +4,8 @@ import type { InboundCommand, PlatformCommand } from "../../platforms/platform.t
 import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import { type Command, type CommandParts, type CommandRule, type Typed, typedWith } from "./command.ts";
+import type { Command, CommandParts } from "./command.ts";
+import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
 import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";

@@ -1,7 +1,8 @@
 import { REDACTED_AT_ONCE, redactMessages, redactPerson } from "../../router/redact-messages.ts";
 import type { SpokenPlace } from "../../store/log/personal-data.ts";
 import { counted } from "../../text/text.ts";
-import { type AskedCommand, type CommandParts, placeName, type Typed } from "./command.ts";
+import { type AskedCommand, type CommandParts, placeName } from "./command.ts";
+import type { Typed } from "./command-rule.ts";
 
 /** `/forget me`: everything that the asker has said, here or everywhere. */
 

@@ -2,14 +2,8 @@ import { redactMessages } from "../../router/redact-messages.ts";
 import { retryWrite } from "../../async/retry.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { OwnedMemory } from "../../store/memory/memories.ts";
-import {
-  type AskedCommand,
-  type Command,
-  askingChannel,
-  type CommandParts,
-  type Typed,
-  timeOf,
-} from "./command.ts";
+import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
+import type { Typed } from "./command-rule.ts";
 import { questionTerms, terms } from "../../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
 import { endLearned } from "./learned.ts";

@@ -6,14 +6,8 @@ import { retryWrite } from "../../async/retry.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
-import {
-  type AskedCommand,
-  type Command,
-  type CommandParts,
-  placeName,
-  type Typed,
-  timeOf,
-} from "./command.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
+import type { Typed } from "./command-rule.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 
 export const learnedCommand: Command = {

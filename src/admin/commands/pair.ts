@@ -2,7 +2,7 @@ import { type PairingDesk, describeStranger } from "../../router/pairing/pairing
 import { chatPlatform } from "../../platforms/platforms.ts";
 import type { InboundCommand } from "../../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest } from "../../store/channels/pairing.ts";
-import type { CommandRule, Typed } from "./command.ts";
+import type { CommandRule, Typed } from "./command-rule.ts";
 import { forOwners, isNamedOwner, type OwnersConfig } from "./permissions.ts";
 
 /** It needs no channel in the log: an owner may never have spoken to the bot. */

@@ -1,9 +1,10 @@
-import type { ChatPlatformConfig } from "../../config/config.ts";
+import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import { type ChatPlatform, chatPlatform } from "../../platforms/platforms.ts";
 import type { ChannelKind } from "../../core/message.ts";
 import type { Asker } from "../../platforms/platform.ts";
 import { isNamed, type NameHolds, plainName } from "../../router/bindings.ts";
-import type { Command, Typed } from "./command.ts";
+
+import type { CommandRule, Typed } from "./command-rule.ts";
 
 /** Who may run what. Pure. */
 
@@ -38,7 +39,7 @@ export function mayRun(
     name,
     allowed,
     effect = "changes something for everybody here",
-  }: Pick<Command, "name" | "allowed" | "effect">,
+  }: Pick<CommandRule, "name" | "allowed" | "effect">,
   asker: Asker,
   place: CommandPlace,
   config: OwnersConfig,

@@ -4,14 +4,8 @@ import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import type { ReminderRequest } from "../../tools/tool.ts";
-import {
-  type AskedCommand,
-  type Command,
-  type CommandParts,
-  placeName,
-  type Typed,
-  zoneOf,
-} from "./command.ts";
+import { type AskedCommand, type Command, type CommandParts, placeName, zoneOf } from "./command.ts";
+import type { Typed } from "./command-rule.ts";
 import { keptMessage } from "./kept-message.ts";
 import { isOwner } from "./permissions.ts";
 

@@ -1,6 +1,6 @@
 import { type Cost, costOf, type ModelPrice, type ModelSpending } from "../../core/cost.ts";
 import type { ChannelId, JobId } from "../../core/ids.ts";
-import type { Models } from "../../llm/model-provider.ts";
+import type { Models } from "../../llm/models.ts";
 import type { CompactionRecord } from "../../store/compaction/compactions.ts";
 import type { Store } from "../../store/store.ts";
 

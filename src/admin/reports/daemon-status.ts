@@ -3,7 +3,7 @@ import process from "node:process";
 import { z } from "zod";
 import type { Budgets } from "../../budget/budgets.ts";
 import type { Breaker } from "../../compactor/breaker.ts";
-import type { Models } from "../../llm/model-provider.ts";
+import type { Models } from "../../llm/models.ts";
 import type { ConnectionState, Platform } from "../../platforms/platform.ts";
 import type { Events, WeirEvent } from "../../telemetry/events.ts";
 import { formatSpan } from "../../text/format.ts";

@@ -8,7 +8,7 @@ import type { RecalledIds } from "../../core/entry.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
 import type { ModelCallRecord } from "../../llm/model.ts";
 import type { ContextRecord, RecordedPrefix, SeenByTurn } from "../../store/turns/context-records.ts";
-import type { MadeOf } from "../../turn/turn.ts";
+import type { MadeOf } from "../../turn/turn-channel.ts";
 
 /** A request that was sent, and what its provider has counted. */
 export interface SentContext extends MadeOf {

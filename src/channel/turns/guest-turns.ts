@@ -2,7 +2,7 @@ import { answeredMessages, type TurnRange } from "../../core/history.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Settlement } from "../../store/turns/turns.ts";
 import type { TurnOutcome } from "../../turn/outcome.ts";
-import type { TurnChannel } from "../../turn/turn.ts";
+import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { type FrozenTools, freezeTools } from "../frozen-tools.ts";

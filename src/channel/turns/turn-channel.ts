@@ -13,7 +13,7 @@ import {
   type Scene,
 } from "../../turn/context-sources.ts";
 import type { Events } from "../../telemetry/events.ts";
-import type { TurnChannel } from "../../turn/turn.ts";
+import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";

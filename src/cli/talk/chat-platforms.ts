@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import { commandTable } from "../../admin/commands/commands.ts";
 import type { Cluster } from "../../compose/channels.ts";
-import type { BindingConfig, ChatPlatformConfig, Config } from "../../config/config.ts";
+import type { BindingConfig, Config } from "../../config/config.ts";
+import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { PLATFORM_NAME as LOOPBACK } from "../../platforms/loopback/client.ts";

@@ -1,11 +1,5 @@
-import { contentParts } from "../../core/canonical.ts";
-import {
-  type ModelImage,
-  type ModelMessage,
-  messageCharacters,
-  type TextEnd,
-  type ToolSpec,
-} from "../../core/context.ts";
+import { contentParts, type TextEnd } from "../../core/canonical.ts";
+import { type ModelImage, type ModelMessage, messageCharacters, type ToolSpec } from "../../core/context.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
 import { type CacheFields, cacheFieldsOf } from "./fields.ts";

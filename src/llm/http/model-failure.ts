@@ -3,9 +3,9 @@ import { z } from "zod";
 
 import { errorMessage } from "../../core/errors.ts";
 import { sliceWhole } from "../../text/text.ts";
-import { ModelError } from "../model.ts";
+import { ModelError, type FailureReason } from "../model.ts";
 import type { ModelErrorKind, ModelRequest } from "../model.ts";
-import { type FailureReason, reasonOf } from "./reasons.ts";
+import { reasonOf } from "./reasons.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { windowRefusal } from "./window-refusal.ts";
 import type { RefusalText } from "./window-refusal.ts";

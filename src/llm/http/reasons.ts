@@ -1,26 +1,4 @@
-import type { ModelErrorKind } from "../model.ts";
-
-/** Why a model's server has not answered, where it says so in a way that is known. */
-export type FailureReason =
-  | "window"
-  | "quota"
-  | "moderation"
-  | "loading"
-  | "overloaded"
-  | "rate"
-  | "deprecated"
-  | "unknown_model"
-  | "cannot_load"
-  | "tool_attempt_failed"
-  /** All output tokens went into thoughts. */
-  | "output_spent"
-  | "no_tools"
-  | "other_api"
-  | "field"
-  | "roles"
-  | "key"
-  | "permission"
-  | "region";
+import type { FailureReason, ModelErrorKind } from "../model.ts";
 
 /**
  * What happens then. `retry`: the same request once more. `correct`: another form of the request. `shrink`: a smaller one.

@@ -1,7 +1,7 @@
 import type { ModelConfig } from "../../config/config.ts";
 import type { ModelPrice } from "../../core/cost.ts";
 import { KnownWindows, NO_LESSONS } from "../catalog/known-windows.ts";
-import type { ModelSource } from "../model-provider.ts";
+import type { ModelSource } from "../models.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline-model.ts";
 
 /** The built-in offline model where a server's would be. */

@@ -1,4 +1,4 @@
-import type { ChatPlatformConfig } from "../../config/config.ts";
+import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { OptionKit, PlatformRow } from "../row.ts";
 

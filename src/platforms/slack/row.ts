@@ -1,4 +1,4 @@
-import type { ChatPlatformConfig } from "../../config/config.ts";
+import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import { hostAndPort } from "../../text/host-and-port.ts";
 import type { OptionKit, PlatformRow } from "../row.ts";
 

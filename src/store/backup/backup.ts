@@ -1,4 +1,5 @@
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { readSchemaState } from "../database/migrate.ts";
 import {
   type BackupHead,

@@ -10,7 +10,8 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** A model that somebody has chosen for a channel. */
 export interface ChosenModel {

@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /**
  * Makes an extract without a model: of entries, or of the summaries that a merged one was made of. It takes its time, a

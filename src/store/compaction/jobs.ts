@@ -9,7 +9,8 @@ import {
   type Tier,
 } from "../../core/compaction.ts";
 import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { type Digester, type Extract, mostTokens } from "./extracts.ts";
 import { type EditedMeanwhile, renewWritten } from "./renewed-summaries.ts";

@@ -1,7 +1,7 @@
 import type { ChannelId, JobId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms, withoutTerms } from "../../text/terms.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import type { Unsaid } from "../memory/retold.ts";
 import { LOOKED_THROUGH, unsaidBetween } from "../memory/said.ts";

@@ -1,7 +1,8 @@
 import type { History, Omission, Stretch, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { type ChannelRow, readChannel } from "../channels/channels.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { readRejections, type WishReader } from "../memory/wishes.ts";
 import type { Extract } from "./extracts.ts";
 

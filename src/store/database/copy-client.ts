@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Writable } from "node:stream";
 import { from, to } from "pg-copy-streams";
-import type { Queryable } from "./database.ts";
+import type { Queryable } from "./queryable.ts";
 
 /** One connection that also moves whole tables, row by row as text. */
 export interface CopyClient extends Queryable {

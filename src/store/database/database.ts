@@ -11,7 +11,7 @@ import {
 import type { CopyClient } from "./copy-client.ts";
 import { Probe } from "./probe.ts";
 import { ServerClient } from "./server-client.ts";
-import { LookUps } from "../search/look-ups.ts";
+import { LookUps } from "./look-ups.ts";
 import {
   applySettings,
   type OpenPool,
@@ -19,25 +19,8 @@ import {
   READ_ONLY,
   SESSION_SETTINGS,
 } from "./session-settings.ts";
+import type { Connection, Queryable, Statement } from "./queryable.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
-
-/** Where the database is: an URL, or the socket of the embedded server. */
-export type Connection =
-  | { readonly url: string }
-  | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
-
-/** Something that runs one statement: the pool, or a client in a transaction. */
-export interface Queryable {
-  query<Row extends pg.QueryResultRow>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-}
-
-/** A statement with the name under which the server keeps its plan. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-  /** No answer for so long is an error, ms. Default: two minutes. */
-  readonly limitMs?: number;
-}
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
 const INT8 = 20;

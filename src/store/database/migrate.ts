@@ -2,7 +2,8 @@ import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import type { Logger } from "pino";
 import { OperatorError } from "../../core/errors.ts";
-import type { Database, Queryable } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Queryable } from "./queryable.ts";
 
 /** The repository's own `migrations/`: what comes after the baseline, forward only. */
 const FORWARD = path.join(import.meta.dirname, "..", "..", "..", "migrations");

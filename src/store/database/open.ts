@@ -16,13 +16,8 @@ import {
 } from "./embedded/embedded-postgres.ts";
 import { assertFit } from "./look-at-server.ts";
 import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
-import {
-  type Connection,
-  DAEMON_SESSIONS,
-  Database,
-  type DatabaseOptions,
-  type Queryable,
-} from "./database.ts";
+import { DAEMON_SESSIONS, Database, type DatabaseOptions } from "./database.ts";
+import type { Connection, Queryable } from "./queryable.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;

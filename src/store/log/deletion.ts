@@ -2,7 +2,8 @@ import type { ChannelId, Seq } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../compaction/extracts.ts";
 import { endJobsReading, replaceSummaries } from "../compaction/renewed-summaries.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { looksFor } from "../memory/looks-for.ts";
 import {
   blankRetoldCalls,

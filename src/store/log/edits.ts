@@ -6,7 +6,7 @@ import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { readChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import { renewSummaries } from "../compaction/renewed-summaries.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { blankRetoldCalls, takeRetoldMemories, takeUnquoted, tellJobs, termsGone } from "../memory/retold.ts";
 import { takeRetoldBesideLog, takeRetoldDueWork } from "../memory/retold-due-work.ts";
 import { goneOf, type Noted, readShown, shownInThreads } from "../memory/showings.ts";

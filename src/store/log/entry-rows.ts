@@ -13,7 +13,7 @@ import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { readStatements } from "../memory/memories.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** Rows of `entries`, read as the core's entries. */
 

@@ -1,5 +1,5 @@
 import type { ChannelId, Owner, TurnId } from "../../core/ids.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** Of which deletions a channel's owner knows: what a turn calls that does not know of one keeps none of its words. */
 

@@ -10,7 +10,8 @@ import type { TermKeys } from "./fingerprints.ts";
 import { messageData } from "./draft-rows.ts";
 import { type EditOutcome, editMessage, type LoggedEdit, prepareEdit } from "./edits.ts";
 import { draftMessage, loggedEntry } from "./message-rows.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { takeProofs } from "../memory/retold.ts";
 
 /** A statement that somebody wanted remembered, with the message that bears it. */

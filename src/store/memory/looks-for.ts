@@ -1,4 +1,4 @@
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /**
  * Says, until the end of the transaction, that it looks for what tells of a text that goes. Where nobody says so, the database does what is

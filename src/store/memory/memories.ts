@@ -9,7 +9,8 @@ import {
 } from "../../core/ids.ts";
 import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import {
   ASSERTER,
   MEMORY_COLUMNS,

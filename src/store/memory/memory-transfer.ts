@@ -2,7 +2,8 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
 

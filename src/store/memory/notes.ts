@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { type AgentId, type ChannelId, channelId, type Owner, type TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { argumentValues, type ToolCall } from "../../core/entry.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { looksFor } from "./looks-for.ts";
 import { takeRetoldNotes } from "./notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";

@@ -1,7 +1,7 @@
 import { argumentValues } from "../../core/entry.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 

@@ -3,7 +3,7 @@ import { argumentValues, type ToolCall } from "../../core/entry.ts";
 import { type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
 import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import type { TermKeys } from "../log/fingerprints.ts";
 import { type LookedThrough, termsOfExpired } from "./recovered-terms.ts";
 import { LeftTerms, LOOKED_THROUGH, readAsked, readLeft, type Said, SAID_PRINTS, SaidTerms } from "./said.ts";

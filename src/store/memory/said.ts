@@ -1,7 +1,7 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
 
 /** What people have said and nobody has taken back: its terms tell that a text may have them from there. */

@@ -1,7 +1,7 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** What another channel was shown of what was said in one. */
 export interface Shown {

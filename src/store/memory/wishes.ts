@@ -3,7 +3,8 @@ import { errorMessage } from "../../core/errors.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
 import type { Rejection, Wish, WishDraft } from "../../core/wish.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { type Genuineness, NO_SIGNER, type Signature, type Signer } from "../database/signing-key.ts";
 
 /** A row that nobody believes: it is neither shown to a model nor counted. */

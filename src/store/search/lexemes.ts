@@ -1,5 +1,5 @@
 import { BoundedMap } from "../../async/bounded-map.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** Words of a text, each once and in lower case, where it is made of nothing but words of plain letters; else null. Pure. */
 export function plainWords(text: string): string[] | null {

@@ -1,7 +1,8 @@
 import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
 import { type ChannelId, type JobId, jobId, type TurnId } from "../../core/ids.ts";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** What one call of a model cost. */
 export interface ModelCallRow {

@@ -8,7 +8,8 @@ import { toDraftRow } from "../log/draft-rows.ts";
 import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
-import { type Database, type Queryable, ASYNC_COMMIT } from "../database/database.ts";
+import { type Database, ASYNC_COMMIT } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import {
   type BegunBy,
   begunTurn,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { typedWith } from "../../../src/admin/commands/command.ts";
+import { typedWith } from "../../../src/admin/commands/command-rule.ts";
 import { commandTable, helpLines } from "../../../src/admin/commands/commands.ts";
 
 test("every command has a name that platforms take, a short help, and at most one argument", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatSegment, formatSegments, unknownKey } from "../../../src/admin/commands/context.ts";
 import { nextRequest, reportContext } from "../../../src/admin/reports/context-report.ts";
-import { typedWith } from "../../../src/admin/commands/command.ts";
+import { typedWith } from "../../../src/admin/commands/command-rule.ts";
 import { secretsOf, withoutSecrets } from "../../../src/admin/secrets.ts";
 import { agentId, channelId } from "../../../src/core/ids.ts";
 import { defaultAgent } from "../../context/agent.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Connection } from "../../../src/store/database/database.ts";
+import type { Connection } from "../../../src/store/database/queryable.ts";
 import { plainClient } from "../../support/database.ts";
 import { real } from "./builtins.ts";
 import type { Latencies } from "./latencies.ts";

@@ -1,5 +1,5 @@
 import { atRest, enter, leave } from "./builtins.ts";
-import type { Connection } from "../../../src/store/database/database.ts";
+import type { Connection } from "../../../src/store/database/queryable.ts";
 import { Random } from "../random.ts";
 import { PostgresPort } from "./postgres-port.ts";
 import type { Latencies } from "./latencies.ts";

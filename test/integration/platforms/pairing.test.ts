@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChatPlatformConfig } from "../../../src/config/config.ts";
+import type { ChatPlatformConfig } from "../../../src/config/chat-platform.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { admit, bindPlatform, type FindPaired } from "../../../src/router/bindings.ts";

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/turn-recall.ts, src/store/search/look-ups.ts
+// proves: src/channel/turns/turn-recall.ts, src/store/database/look-ups.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LlmConfig } from "../../../src/config/config.ts";
 import type { LearnedModel, LearnedModels, LearnedWindow } from "../../../src/llm/catalog/learned-models.ts";
-import { type Models, openModels, type OpenModelsOptions } from "../../../src/llm/model-provider.ts";
+import { openModels, type OpenModelsOptions } from "../../../src/llm/model-provider.ts";
+import type { Models } from "../../../src/llm/models.ts";
 import { llm, modelSaid } from "../../support/llm-config.ts";
 
 /** Where a test keeps what is learned: in memory, by server. */

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { z } from "zod";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
-import type { TextEnd } from "../../../src/core/context.ts";
+import type { TextEnd } from "../../../src/core/canonical.ts";
 import type { Model, ModelRequest } from "../../../src/llm/model.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";

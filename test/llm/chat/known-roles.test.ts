@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { canonical, endOf } from "../../../src/core/canonical.ts";
-import type { ModelMessage, TextEnd } from "../../../src/core/context.ts";
+import { canonical, endOf, type TextEnd } from "../../../src/core/canonical.ts";
+import type { ModelMessage } from "../../../src/core/context.ts";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { inKnownRoles } from "../../../src/llm/chat/known-roles.ts";
 import type { Model, ModelRequest } from "../../../src/llm/model.ts";

@@ -8,7 +8,7 @@ import type { DatabaseConfig } from "../../../src/config/config.ts";
 import { WeirError } from "../../../src/core/errors.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import { openDatabase } from "../../../src/store/database/open.ts";
-import type { Connection } from "../../../src/store/database/database.ts";
+import type { Connection } from "../../../src/store/database/queryable.ts";
 import { createTestDatabase } from "../../support/database.ts";
 
 const database = await createTestDatabase();

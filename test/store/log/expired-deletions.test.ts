@@ -9,7 +9,7 @@ import { Retention } from "../../../src/channel/retention.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
 import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
-import type { Queryable } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import type { Digester } from "../../../src/store/compaction/extracts.ts";
-import type { Queryable } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { beginTurn } from "../../support/turns.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Owner } from "../../../src/core/ids.ts";
-import type { Queryable } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { until } from "../../support/patience.ts";
 import { openStore } from "../open-store.ts";

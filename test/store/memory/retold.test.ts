@@ -6,7 +6,7 @@ import { checkMemories } from "../../../src/memory/gates.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
 import { prepareBlanking } from "../../../src/store/log/deletion.ts";
-import type { Queryable } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { openStore } from "../open-store.ts";
 import { rowsWith } from "../rows-with.ts";
 

@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
-import { PLATFORM_NAME } from "../address.ts";
 import { boltLogger } from "../connection/bolt-logger.ts";
 import { kindOf } from "./api-errors.ts";
 import { SlackError } from "./slack-error.ts";

@@ -1,10 +1,10 @@
 import PQueue from "p-queue";
 import pg from "pg";
 import { WeirError } from "../../core/errors.ts";
-import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "../database/errors.ts";
-import type { Statement } from "../database/database.ts";
-import type { OpenPool } from "../database/session-settings.ts";
-import { runIn, runOn } from "../database/statements.ts";
+import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
+import type { Statement } from "./queryable.ts";
+import type { OpenPool } from "./session-settings.ts";
+import { runIn, runOn } from "./statements.ts";
 
 /** Connections of look-ups: with those of everything else, and one that cancels, 14 of a daemon at most, one that listens, and in a cluster one that probes. */
 const CONNECTIONS = 3;

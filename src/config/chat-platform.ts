@@ -1,0 +1,14 @@
+import type { z } from "zod";
+import type { CamelCased } from "./camel-case.ts";
+import type { chatOptions } from "./schema/chat-options.ts";
+
+/** What all chat platforms are told. */
+export interface ChatPlatformConfig extends Omit<
+  CamelCased<z.output<z.ZodObject<typeof chatOptions>>>,
+  "apiUrl"
+> {
+  /** Null: the platform's own. */
+  readonly apiUrl: string | null;
+  /** Values of all secrets that are set in its section, for whatever masks them. Never print them. */
+  readonly secrets: readonly string[];
+}

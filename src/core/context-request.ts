@@ -1,0 +1,45 @@
+import { canonical, endOf, type TextEnd } from "./canonical.ts";
+import { type Context, contextPieces, type ModelMessage } from "./context.ts";
+
+/** What is sent, in its canonical form. */
+export interface ContextRequest {
+  readonly messages: readonly ModelMessage[];
+  /**
+   * Where what stays the same ends, rising: the system prompt, each summary, and all that the next turn's request will begin with.
+   * Pictures are shown once: it ends before the first of them.
+   */
+  readonly stableEnds: readonly TextEnd[];
+}
+
+export function contextRequest(context: Context): ContextRequest {
+  const pieces = contextPieces(context);
+  const { messages, places } = canonical(pieces);
+  const ends: TextEnd[] = [];
+  let index = 0;
+  let end: TextEnd | null = null;
+  const note = (): void => {
+    const last = ends.at(-1);
+    if (end !== null && (last?.message !== end.message || last.length !== end.length)) ends.push(end);
+  };
+  for (const segment of context.segments) {
+    if (segment.key === "dynamic") break;
+    let isPictured = false;
+    for (const piece of segment.messages) {
+      const place = places[index++] ?? null;
+      if (place !== null) end = endOf(place, piece);
+      isPictured = piece.role === "user" && piece.images !== undefined;
+      if (isPictured) break;
+      // A landing puts another one behind it, and leaves those before.
+      if (segment.key === "summaries") note();
+    }
+    if (isPictured) break;
+    if (segment.key === "system") note();
+  }
+  note();
+  return { messages, stableEnds: ends };
+}
+
+/** The messages that are sent. */
+export function contextMessages(context: Context): readonly ModelMessage[] {
+  return contextRequest(context).messages;
+}

@@ -1,0 +1,73 @@
+import type { LlmConfig, ModelConfig } from "../config/config.ts";
+import type { Anchor } from "../core/calibration.ts";
+import type { ModelPrice } from "../core/cost.ts";
+import type { CacheRule } from "./caches/rules.ts";
+import type { KnownWindow } from "./catalog/known-windows.ts";
+import type { LearnedModel } from "./catalog/learned-models.ts";
+import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
+import type { Model } from "./model.ts";
+
+/** What `[llm]` says of servers and models that holds from the next request on. */
+export type ModelsConfig = Pick<LlmConfig, "models" | "servers">;
+
+/** The models of one server, under their full names, or of several. */
+export interface ModelSource extends AsyncDisposable {
+  /** Makes one attempt per answer. Takes the name `auto`, too. */
+  readonly model: Model;
+  /** The built-in model answers: no server and no key were found. */
+  readonly isOffline: boolean;
+  /** One line for the log and the status; no secrets. */
+  describe(): string;
+  /** From now on this is what `[models]` says, from the next request on. */
+  configure(models: readonly ModelConfig[]): void;
+  /**
+   * The server's name for a configured model. Also learns the windows that the server reports.
+   * @param signal ends the requests
+   * @throws ModelError if the server has to be asked and does not answer; its message says what to do
+   */
+  resolve(configured: string, signal?: AbortSignal): Promise<string>;
+  /** The server's name for a configured model as far as it is known now; undefined: the server has to be asked. */
+  nameOf(configured: string): string | undefined;
+  /**
+   * Takes over what an earlier run has learned. To be called once the agents are made: that a window was learned to be
+   * small is no reason not to start.
+   * @returns it, without windows that hold no longer
+   */
+  recallLearned(): Promise<readonly LearnedModel[]>;
+  /**
+   * Tokens of a model's window: the lower of what is configured and the limit from a refusal or Ollama; else the
+   * server's listing, else the catalogue, else 32,768.
+   * @param configured the agent's setting (0: not set); what `[models]` says goes over it
+   */
+  windowOf(model: string, configured: number): number;
+  /** The same window, with how it is known and until when. */
+  knownWindow(model: string, configured: number): KnownWindow;
+  /**
+   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least, and never below a
+   * prompt that the model has answered; it is forgotten after a day, one that the server has told (the default) after 30 days, or when
+   * `[models]` says a larger one than it did then.
+   */
+  learnWindow(model: string, tokens: number, source?: LearnedSource): void;
+  /** What a model's answers and refusals tell of its window. */
+  evidenceOf(model: string): WindowEvidence;
+  /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
+  factorOf(model: string): number;
+  /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
+  learnFactor(model: string, report: Anchor): void;
+  /** Whether pictures are sent to a model: to all of which `[models]` does not say otherwise. */
+  seesImages(model: string): boolean;
+  /** A model's price: configured, else listed by the server, else from the table; undefined: nobody knows it. */
+  priceOf(model: string): ModelPrice | undefined;
+  /** How a model's requests are cached; undefined: nothing is. */
+  cacheRule(model: string): CacheRule | undefined;
+  /** Has the server list its models, and so their prices, if it has not yet. Never throws before `signal` ends. */
+  askPrices(signal: AbortSignal): Promise<void>;
+}
+
+/** The models that agents may use, and their windows. */
+export interface Models extends Omit<ModelSource, "configure"> {
+  /** From now on these are the servers, and this is what `[models]` says, from the next request on; a call in flight goes on. */
+  configure(config: ModelsConfig): void;
+  /** Does work, which must not wait for anything, as if `[llm.servers]` and `[models]` said this. */
+  trying<Result>(config: ModelsConfig, work: () => Result): Result;
+}
