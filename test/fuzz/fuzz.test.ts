@@ -8,10 +8,11 @@ import { parseOptions } from "./options.ts";
 import { formatPlaces, parsePlaces } from "./step-places.ts";
 import { makeSchedule } from "./composer.ts";
 import { shrink } from "./shrink.ts";
+import { createSimDatabase, SET_TIME } from "./sim/sim-database.ts";
 import { addTally, newTally } from "./tally.ts";
 import { WorkerPool } from "./worker-pool.ts";
 import { World } from "./world.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, withClient } from "../support/database.ts";
 import { UsageError } from "../support/usage.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
@@ -90,6 +91,29 @@ suite("a Weir that is wrong", () => {
       );
     });
   }
+});
+
+suite("the clock of a simulated database", () => {
+  test("goes on, however often it is looked at in a moment, and whatever the simulation is at", async () => {
+    await using database = await createSimDatabase(false);
+    await withClient(database.connection, async (client) => {
+      const setTo = async (ms: number): Promise<void> => void (await client.query(SET_TIME, [ms]));
+      const look = async (times: number): Promise<number[]> => {
+        const sql =
+          "select (extract(epoch from clock_timestamp()) * 1000000)::float8 as us from generate_series(1, $1)";
+        return (await client.query<{ us: number }>(sql, [times])).rows.map(({ us }) => us);
+      };
+      await setTo(5000);
+      const looks = await look(2500);
+      await setTo(5001);
+      looks.push(...(await look(1)));
+      await setTo(6000);
+      looks.push(...(await look(1)));
+      assert.deepEqual(looks.slice(0, 2), [5_000_001, 5_000_002]);
+      assert.ok(looks.every((at, index) => index === 0 || at > (looks[index - 1] ?? 0)));
+      assert.equal(looks.at(-1), 6_000_001);
+    });
+  });
 });
 
 suite("a run that hangs", () => {

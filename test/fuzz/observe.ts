@@ -86,8 +86,8 @@ export interface EntryRow {
   readonly calls: readonly string[];
   /** Approvals for which it says that its call waits. */
   readonly asks: readonly number[];
-  /** The reminder that it tells, and since when, ms since the epoch; null: it tells none. */
-  readonly reminds: { readonly id: number; readonly at: number } | null;
+  /** The reminder that it tells, and whether that was over before; null: it tells none. */
+  readonly reminds: { readonly id: number; readonly is_late: boolean } | null;
   /** Minute in which it was said, UTC. */
   readonly minute: string;
   /** How one of the bot's answers begins, which no other one does; null: it is none. */

@@ -115,6 +115,8 @@ class Quiescence {
     if (world.missedDeadlines > this.#missed)
       this.#end = Math.min(now + QUIESCENCE_MS, this.#startedAt + LONGEST_QUIESCENCE_MS);
     this.#missed = world.missedDeadlines;
+    // By the clock of a run no time passes in a step: a cache that a turn has warmed in this one would never go cold.
+    if (left.some(([, what]) => what === AWAITS_COLD)) world.pass();
     // Of two daemons, one may have died over a message or a reminder that it had written down, and had told nobody of. The
     // other one, whose channel it is, hears of it with the next message, or at the next start: which is now.
     const isDue = left.some(([, what]) => what.includes(DUE) || what.startsWith("reminder"));
@@ -126,6 +128,7 @@ class Quiescence {
 }
 
 const DUE = "messages are due";
+const AWAITS_COLD = "what is written ahead has not landed, though it only waited for a cache to go cold";
 
 /** What a working summariser has still to do. */
 function unsettled({ id, state, ledger, measured }: Room, incarnation: Incarnation): string[] {
@@ -155,6 +158,8 @@ function unsettled({ id, state, ledger, measured }: Room, incarnation: Incarnati
   if (isDone) return wrong;
   if (measured.decision.kind === "job") wrong.push(`due is still ${JSON.stringify(measured.decision.plan)}`);
   if (measured.decision.kind === "idle" && measured.isFull)
-    wrong.push("the context is fuller than it should be, and nothing says why");
+    wrong.push(
+      measured.awaitsCold ? AWAITS_COLD : "the context is fuller than it should be, and nothing says why",
+    );
   return wrong;
 }

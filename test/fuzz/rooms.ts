@@ -56,6 +56,8 @@ export interface Measured {
   readonly history: History;
   /** At or over the background threshold. */
   readonly isFull: boolean;
+  /** What is written ahead waits until the cache has gone cold, or room is wanted. */
+  readonly awaitsCold: boolean;
   readonly decision: Decision;
 }
 

@@ -6,7 +6,7 @@ import type { ModelAnswer, ModelRequest } from "../../src/llm/model.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import { formFaults } from "../support/request-form.ts";
 import { findUnpaired } from "./checks/i5-pairs.ts";
-import { checkI14 } from "./checks/i14-settles.ts";
+import { checkI14, isLandingPutOff } from "./checks/i14-settles.ts";
 import { Healing } from "./checks/i15-heals.ts";
 import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
@@ -176,7 +176,8 @@ export class Witness {
     // Histories are values: the one that was measured belongs to the actor that has it.
     const room = rooms.find(({ id }) => incarnation.actor(id)?.history.current === state.history);
     if (room === undefined) return;
-    room.measured = { incarnation, history: state.history, isFull, decision };
+    const awaitsCold = isLandingPutOff(state, decision);
+    room.measured = { incarnation, history: state.history, isFull, awaitsCold, decision };
     for (const what of checkOwnRoom(incarnation, state, room.ledger)) room.ledger.violate("I6", what);
     for (const what of checkI14(state, decision)) room.ledger.violate("I14", what);
     this.#healingOf(room).decided(incarnation, state, decision);

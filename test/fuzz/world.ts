@@ -21,6 +21,7 @@ import { ModelScript } from "./model-script.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
 import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } from "./profile.ts";
+import { WATCH_REMINDER_ENDS } from "./reminder-rows.ts";
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { DOUBT_MS } from "./quiet.ts";
@@ -145,6 +146,7 @@ export class World implements AsyncDisposable {
     await mkdir(join(this.#agentsDir, SECOND_AGENT), { recursive: true });
     this.#unpatch = this.#mutant?.patch?.();
     await this.#mutant?.install?.(this.probe);
+    await this.probe.script(WATCH_REMINDER_ENDS);
     // What is opened to another agent shows nowhere that its own would not.
     const opened = new Map([
       [AGENT, [SECOND_AGENT]],

@@ -1,7 +1,7 @@
 import { SUMMARY_LABEL_TOKENS } from "../../../src/context/render.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
 import type { Entry } from "../../../src/core/entry.ts";
-import { isCounted, legalCuts } from "../../../src/core/history.ts";
+import { isCounted, legalCuts, writtenTo } from "../../../src/core/history.ts";
 
 /** Reasons that are about something else than what may leave. */
 const OTHER_REASON = /too little|too many/;
@@ -29,6 +29,12 @@ export function checkI14(state: CompactionState, decision: Decision): string[] {
     `a leaf up to ${plan.toSeq} leaves ${Math.ceil(left)} tokens of ${Math.floor(target)} at the target, ` +
       `and all up to ${last} may leave`,
   ];
+}
+
+/** A landing that costs less later is one that waits: but only as long as requests find the cache. */
+export function isLandingPutOff({ history, cache }: CompactionState, decision: Decision): boolean {
+  const isWaiting = decision.kind === "idle" && writtenTo(history) > history.coveredTo;
+  return isWaiting && cache !== undefined && !cache.terms.isCold;
 }
 
 /** Estimated tokens of the request when a summary of all up to `toSeq` has taken its place. */

@@ -21,7 +21,7 @@ function toldWrongly(
   { reminded }: Ledger,
 ): string[] {
   if (reminds === null) return [];
-  const { id, at } = reminds;
+  const { id, is_late: isLate } = reminds;
   const wrong: string[] = [];
   const row = reminders.find((one) => one.id === id);
   if (row === undefined) return [`entry ${seq} tells reminder ${id}, which is not there`];
@@ -30,8 +30,7 @@ function toldWrongly(
   if (told.has(due) || (!row.recurs && told.size > 0))
     wrong.push(`entry ${seq} tells reminder ${id} once more`);
   reminded.set(id, told.add(due));
-  if (row.ended !== null && at > row.ended)
-    wrong.push(`entry ${seq} tells reminder ${id}, which was ${row.state}`);
+  if (isLate) wrong.push(`entry ${seq} tells reminder ${id}, which was ${row.state}`);
   if (row.next !== null && (!row.recurs || row.next <= due))
     wrong.push(`reminder ${id} is told by entry ${seq}, and due all the same`);
   return wrong;

@@ -3,6 +3,7 @@ import type { Connection } from "../../../src/store/database/queryable.ts";
 import { plainClient } from "../../support/database.ts";
 import { real } from "./builtins.ts";
 import type { Latencies } from "./latencies.ts";
+import { SET_TIME } from "./sim-database.ts";
 import type { Trace } from "./trace.ts";
 import { type VirtualTime, VirtualTimer } from "./virtual-time.ts";
 
@@ -116,7 +117,7 @@ export class PostgresPort implements AsyncDisposable {
     const now = Math.floor(this.#parts.time.wall());
     if (now === this.#toldTime) return;
     this.#toldTime = now;
-    await this.#side.query({ name: "time", text: "select setval('sim_ms', $1)", values: [now] });
+    await this.#side.query({ name: "time", text: SET_TIME, values: [now] });
   }
 
   async #send(asked: Asked): Promise<void> {

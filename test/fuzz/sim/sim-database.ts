@@ -2,17 +2,17 @@ import type { Client } from "pg";
 import { createTestDatabase, type TestDatabase, withClient } from "../../support/database.ts";
 
 /**
- * What time it is in a database whose search path comes to `public` first: the millisecond that the sequence `sim_ms` was set to, which needs
- * no transaction to be seen, and a microsecond more at each look of who may write. `now` is the start of the transaction.
+ * What time it is in a database whose search path comes to `public` first: the microsecond that the sequence `sim_us` has come to, which needs
+ * no transaction to be seen. The simulation sets it on, and each look of who may write does, by one: so of two looks the later is never told
+ * an earlier time, however many there are in a millisecond. `now` is the start of the transaction.
  */
 const CLOCK = `
-create sequence sim_ms minvalue 0 maxvalue 9223372036854775807;
-create sequence sim_tick minvalue 0 maxvalue 999 cycle;
+create sequence sim_us minvalue 0;
 create sequence sim_uuid;
 create function clock_timestamp() returns timestamptz language sql volatile as $$
-  select pg_catalog.to_timestamp((select last_value from public.sim_ms)::float8 / 1000)
-       + case when pg_catalog.current_setting('transaction_read_only') = 'on' then interval '0'
-              else pg_catalog.nextval('public.sim_tick') * interval '1 microsecond' end $$;
+  select timestamptz 'epoch' + interval '1 microsecond'
+       * case when pg_catalog.current_setting('transaction_read_only') = 'on' then (select last_value from public.sim_us)
+              else pg_catalog.nextval('public.sim_us') end $$;
 create function now() returns timestamptz language plpgsql volatile as $$
 declare began text := nullif(pg_catalog.current_setting('sim.began', true), '');
 begin
@@ -35,6 +35,9 @@ begin
       pg_catalog.regexp_replace(one.made, '(pg_catalog\\.)?\\m(now|clock_timestamp|gen_random_uuid)\\(\\)', 'public.\\2()', 'g'));
   end loop;
 end $$`;
+
+/** Sets such a clock on to a millisecond, where looks have not brought it further by then. */
+export const SET_TIME = "select setval('sim_us', greatest(last_value, $1::bigint * 1000)) from sim_us";
 
 /**
  * Places inside functions at which a statement can be stopped: between two of their statements each session takes a lock that no other one
