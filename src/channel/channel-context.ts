@@ -3,22 +3,22 @@ import type { Budgets } from "../budget/budgets.ts";
 import type { CallCounts } from "../budget/call-counts.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
-import type { ChannelAddress, ChannelId, Seq } from "../core/ids.ts";
+import type { History } from "../core/history.ts";
+import type { ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Store } from "../store/store.ts";
+import type { SubagentDraft } from "../store/turns/subagents.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
-import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 import type { ReminderDesk } from "./reminders/reminder-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
-import type { Owner } from "../core/ids.ts";
 
 /** What every actor of a daemon shares. */
 export interface SharedParts {
@@ -33,7 +33,7 @@ export interface SharedParts {
   readonly now: () => Date;
   readonly compaction: Compaction;
   /** Default: there are none. */
-  readonly subagents?: SubagentDesk;
+  readonly subagents?: Subagents;
   /** Default: no budget is configured. */
   readonly budgets?: Budgets;
   readonly callCounts: CallCounts;
@@ -86,4 +86,47 @@ export interface ActorStatus {
   /** A message waits that no turn has taken yet: what comes now is answered with it. */
   readonly isAwaiting: boolean;
   readonly delivering: boolean;
+}
+
+/** A channel in which subagents are at work; `agent`: its own. */
+export type SubagentSite = Pick<
+  ActorParts,
+  | "store"
+  | "owner"
+  | "address"
+  | "kind"
+  | "workspace"
+  | "agent"
+  | "guests"
+  | "compactorAgent"
+  | "recall"
+  | "memories"
+  | "events"
+  | "log"
+  | "now"
+  | "budgets"
+  | "callCounts"
+>;
+
+/** The subagents of a daemon, as its actors need them. */
+export interface Subagents {
+  /** Those of a channel. @throws if the daemon is ending */
+  of(site: SubagentSite, history: History): SubagentStarter;
+  /** Goes on with what an earlier actor of the channel has left open. Must not throw. */
+  takeUp(site: SubagentSite, history: History): void;
+  /** A turn of the channel has ended. */
+  settled(channel: ChannelId): void;
+  /** Something was edited or taken back. Returns at once. */
+  changed(): void;
+  /** `/reset`: nobody waits for those of a channel any more. */
+  drop(channel: ChannelId): Promise<void>;
+}
+
+export interface SubagentStarter {
+  /**
+   * @param takenBack edits and deletions of the channel, as the turn has seen them
+   * @returns what the turn's model is told
+   * @throws ToolFailure where none is begun
+   */
+  spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string>;
 }

@@ -4,12 +4,15 @@ import { Eviction, type EvictionLimits } from "./live/eviction.ts";
 import { HandOver } from "./homes/hand-over.ts";
 import { ChannelRegistry } from "./live/registry.ts";
 import { Renewal } from "./live/renewal.ts";
+import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 import { TakeUps } from "./homes/take-up.ts";
 import { TakeoverWatch } from "./homes/takeover-watch.ts";
 import { Waker } from "./wakes/waker.ts";
 
 export interface LiveChannelsParts
-  extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
+  extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost" | "subagents">, EvictionLimits {
+  /** Default: there are none. */
+  readonly subagents?: SubagentDesk;
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
   /** Time after which a channel that was lost is looked at, ms; default: a minute. */

@@ -11,32 +11,14 @@ import type { Subagent, SubagentDraft } from "../../store/turns/subagents.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
-import type { ActorParts } from "../channel-context.ts";
+import type { SubagentSite, SubagentStarter } from "../channel-context.ts";
 import type { DueWorkDesk } from "../wakes/due-work.ts";
 import { agentHere } from "../guests.ts";
 import { BoundedCalls } from "../call-bounds.ts";
 import { storeCalls, usedBy } from "../model-usage.ts";
 import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
-/** Of the channel in which subagents are at work; `agent`: its own. */
-export interface SubagentHost extends Pick<
-  ActorParts,
-  | "store"
-  | "owner"
-  | "address"
-  | "kind"
-  | "workspace"
-  | "agent"
-  | "guests"
-  | "compactorAgent"
-  | "recall"
-  | "memories"
-  | "events"
-  | "log"
-  | "now"
-  | "budgets"
-  | "callCounts"
-> {
+export interface SubagentHost extends SubagentSite {
   /** Nothing from before it is found: a reset. */
   readonly searchFrom: Seq;
 }
@@ -58,7 +40,7 @@ interface Run {
  * The subagents of one channel, as long as it has any of which its agent does not know how they ended. Their rows are the truth: what is
  * at work here follows from them, and how their agent is told is decided there.
  */
-export class ChannelSubagents {
+export class ChannelSubagents implements SubagentStarter {
   #host: SubagentHost;
   readonly #dueWork: DueWorkDesk;
   readonly #onOver: () => void;

@@ -1,11 +1,12 @@
 import { afterReset, type History } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { Store } from "../../store/store.ts";
+import type { Subagents, SubagentSite } from "../channel-context.ts";
 import type { DueWorkDesk } from "../wakes/due-work.ts";
-import { ChannelSubagents, type SubagentHost } from "./channel-subagents.ts";
+import { ChannelSubagents } from "./channel-subagents.ts";
 
 /** The subagents of all channels of a daemon. They outlive the turns that have begun them, and the actors. */
-export class SubagentDesk implements AsyncDisposable {
+export class SubagentDesk implements Subagents, AsyncDisposable {
   readonly #store: Pick<Store, "subagents">;
   readonly #channels = new Map<ChannelId, ChannelSubagents>();
   #dueWork: DueWorkDesk | null = null;
@@ -21,7 +22,7 @@ export class SubagentDesk implements AsyncDisposable {
   }
 
   /** The subagents of a channel; they are made where it has none. @throws if the daemon is ending */
-  of(parts: Omit<SubagentHost, "searchFrom">, history: History): ChannelSubagents {
+  of(parts: SubagentSite, history: History): ChannelSubagents {
     if (this.#isClosed || this.#dueWork === null) throw new Error("the subagents are closed");
     const { channel, epoch } = parts.owner;
     const host = { ...parts, searchFrom: afterReset(history) };
@@ -39,7 +40,7 @@ export class SubagentDesk implements AsyncDisposable {
   }
 
   /** Goes on with what an earlier owner of a channel, or an earlier actor, has left open. Must not throw. */
-  takeUp(parts: Omit<SubagentHost, "searchFrom">, history: History): void {
+  takeUp(parts: SubagentSite, history: History): void {
     if (!this.#isClosed) void this.of(parts, history).settle();
   }
 

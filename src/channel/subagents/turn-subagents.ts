@@ -8,12 +8,11 @@ import { normalWords } from "../../text/normal-text.ts";
 import { toolsOfSubagents } from "../../tools/tools.ts";
 import { type SpawnRequest, type ToolContext, ToolFailure } from "../../tools/tool.ts";
 import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
-import type { ActorParts } from "../channel-context.ts";
+import type { ActorParts, Subagents } from "../channel-context.ts";
 import { answererOf } from "../guests.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
 import { briefOf } from "./brief.ts";
-import type { SubagentDesk } from "./subagent-desk.ts";
 import { spentBudget } from "../turns/turn-budget.ts";
 import { openLines, SAME_TASK } from "./told.ts";
 
@@ -27,13 +26,13 @@ type TurnParts = Omit<ActorParts, "recall"> & {
 /** What one turn may do with subagents. */
 export class TurnSubagents {
   readonly #parts: TurnParts;
-  readonly #desk: SubagentDesk;
+  readonly #desk: Pick<Subagents, "of">;
   /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
   #takenBack: number | null = null;
   /** Of the tasks that the turn has called for since it was begun: one that is told already is not told by another call. */
   readonly #keys = new Set<string>();
 
-  constructor(parts: TurnParts, desk: SubagentDesk) {
+  constructor(parts: TurnParts, desk: Pick<Subagents, "of">) {
     this.#parts = parts;
     this.#desk = desk;
   }

@@ -1,3 +1,4 @@
+import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Settlement } from "../../store/turns/turns.ts";
@@ -11,7 +12,16 @@ import { LastRequest, UsageAnchor } from "../model-usage.ts";
 import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
 import { handedOver } from "./hand-off.ts";
-import type { RequestParts } from "./turn-runner.ts";
+
+/** What a channel keeps of its model requests. */
+export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
+  readonly usage: UsageAnchor;
+  readonly last: LastRequest;
+  /** Must neither throw nor wait. */
+  readonly onRequest: () => void;
+  /** Must neither throw nor wait. */
+  readonly onLanded: (landed: readonly Landed[], ms: number) => void;
+}
 
 /** What a turn needs of whoever answers it. */
 export interface TurnParts {

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Landed } from "../../core/compaction.ts";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
 import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
@@ -11,15 +10,14 @@ import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "..
 import type { TurnResult } from "../../turn/outcome.ts";
 import { runTurn } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import type { FrozenTools } from "../frozen-tools.ts";
 import { LastSent } from "./context-record.ts";
-import { asGuest, GuestTurns, type TurnParts } from "./guest-turns.ts";
+import { asGuest, GuestTurns, type RequestParts, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { askFresh } from "../delivery/fresh.ts";
 import { begunBy, needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import { type LastRequest, spentOn, type UsageAnchor } from "../model-usage.ts";
+import { spentOn } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { TurnCalls } from "./turn-calls.ts";
 import { tellBudgets } from "./turn-budget.ts";
@@ -51,16 +49,6 @@ interface RunParts {
   readonly recall: TurnRecall;
   readonly sent: LastSent;
   readonly by: TurnParts;
-}
-
-/** What a channel keeps of its model requests. */
-export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
-  readonly usage: UsageAnchor;
-  readonly last: LastRequest;
-  /** Must neither throw nor wait. */
-  readonly onRequest: () => void;
-  /** Must neither throw nor wait. */
-  readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 }
 
 /** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */

@@ -2,8 +2,8 @@ import { retryWrite } from "../../async/retry.ts";
 import type { AgentId, ChannelId, Seq } from "../../core/ids.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
 import type { Digester } from "../../store/compaction/extracts.ts";
+import type { Appended } from "../../store/log/message-rows.ts";
 import type { Store } from "../../store/store.ts";
-import type { Waker } from "./waker.ts";
 
 /** Work of Weir's own that wants an answer in a channel: a reminder that is due, a subagent that has ended. */
 export interface DueWork {
@@ -19,12 +19,18 @@ export interface DueWork {
   readonly agent?: AgentId | undefined;
 }
 
+/** Tells channels of what has changed in their logs. */
+interface ChannelNews {
+  announce(channel: ChannelId, appended: Appended): void;
+  changed(channel: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void>;
+}
+
 /** Puts work of Weir's own into a channel's log, and wakes the channel. */
 export class DueWorkDesk {
   readonly #log: Pick<Store["log"], "appendMessage" | "delete">;
-  readonly #waker: Pick<Waker, "announce" | "changed">;
+  readonly #waker: ChannelNews;
 
-  constructor({ log }: Pick<Store, "log">, waker: Pick<Waker, "announce" | "changed">) {
+  constructor({ log }: Pick<Store, "log">, waker: ChannelNews) {
     this.#log = log;
     this.#waker = waker;
   }
