@@ -6,16 +6,14 @@ import type { Agent } from "../turn/agent.ts";
 import type { ActorParts } from "./channel-context.ts";
 import { QuestionBoard } from "./approvals/question-board.ts";
 import { freezeTools } from "./frozen-tools.ts";
-import { withinBudget } from "./compaction/within-budget.ts";
 import { GuardedHistory } from "./guarded-history.ts";
-import { LastRequest } from "./model-usage.ts";
+import { LastRequest, UsageAnchor, CallMeter, storeCalls } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { TurnRunner } from "./turns/turn-runner.ts";
-import { UsageAnchor } from "./model-usage.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
 import { formatAddress } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
-import { CallMeter, storeCalls } from "./model-usage.ts";
+import type { Circuit } from "../compactor/breaker.ts";
 
 /** What an actor works with, built from the log as it was in one moment. */
 export interface ActorRooms {
@@ -96,4 +94,24 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
     },
     isLeftOver,
   );
+}
+
+/**
+ * The circuit of a channel's compactions: while what may be spent today is spent, no model is asked, as if all were away. What has to
+ * leave the view leaves it without one, and is summarised once there is a budget again.
+ */
+function withinBudget(
+  { budgets, agent, owner }: Pick<ActorParts, "budgets" | "agent" | "owner">,
+  breaker: Circuit,
+): Circuit {
+  if (budgets === undefined) return breaker;
+  const isSpent = (): boolean =>
+    budgets.spent({ agent: agent.config.id, channel: owner.channel, person: null }) !== null;
+  return {
+    mayTry: (model) => !isSpent() && breaker.mayTry(model),
+    admit: (model) => !isSpent() && breaker.admit(model),
+    succeeded: (model) => breaker.succeeded(model),
+    failed: (model) => breaker.failed(model),
+    whyNot: () => (isSpent() ? "what may be spent today is spent" : null),
+  };
 }

@@ -1,8 +1,7 @@
 import PQueue from "p-queue";
 import { errorMessage } from "../../core/errors.ts";
 import type { TurnRange } from "../../core/history.ts";
-import type { AgentId, ChannelAddress, TurnId } from "../../core/ids.ts";
-import { formatAddress } from "../../core/ids.ts";
+import { type AgentId, type ChannelAddress, type TurnId, formatAddress, type Owner } from "../../core/ids.ts";
 import { backoffMs, jittered } from "../../async/backoff.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { splitText } from "../../text/split-message.ts";
@@ -12,10 +11,9 @@ import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import { askFresh, FRESH_MS, isFresh } from "./fresh.ts";
-import { underName } from "./speaker.ts";
-import type { Owner } from "../../core/ids.ts";
 import { ABORTED, unlessAborted, withDeadline } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
+import { displayName } from "../../text/text.ts";
 
 /**
  * Repeats a call until it is done.
@@ -387,4 +385,16 @@ export class Outbox {
     const channel = formatAddress(this.#parts.address);
     this.#parts.events.emit({ type: "delivery_failed", channel, kind, why: errorMessage(error), retryInMs });
   }
+}
+
+/** What begins a block of Markdown: behind a name on the same line it would be none. */
+const BLOCK = /^\s*(?:```|~~~|#{1,6}\s|[-*+]\s|\d+[.)]\s|>|\||\$\$)/;
+/** What Markdown would read as more than a name. */
+const MARKUP = /[\\*_`~|<>#@]/g;
+
+/** A text under the name of whoever says it, for a platform that shows one name for all that the bot says. Pure. */
+function underName(name: string, text: string): string {
+  const shown = displayName(name).replaceAll(MARKUP, "").trim();
+  if (shown === "") return text;
+  return `**${shown}:**${BLOCK.test(text) ? "\n" : " "}${text}`;
 }

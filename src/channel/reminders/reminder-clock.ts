@@ -4,22 +4,21 @@ import { steadyNow } from "../../async/clock.ts";
 import { Looks } from "../../async/looks.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { type AgentId, parseAddress } from "../../core/ids.ts";
+import { type AgentId, parseAddress, type ChannelAddress } from "../../core/ids.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
 import type { Schedule } from "../../core/reminder.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import { draftMessage, toAppended } from "../../store/log/message-rows.ts";
-import type { DueReminder, PlacedSchedule } from "../../store/reminders/reminders.ts";
+import type { DueReminder, PlacedSchedule, Reminder } from "../../store/reminders/reminders.ts";
 import type { Store } from "../../store/store.ts";
-import { nextOccurrence, pastOccurrences } from "../../async/occurrences.ts";
+import { nextOccurrence, pastOccurrences, MOST_COUNTED } from "../../async/occurrences.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import type { Config } from "../../config/config.ts";
 import type { Platform } from "../../platforms/platform.ts";
-import type { ChannelAddress } from "../../core/ids.ts";
 import type { Waker } from "../wakes/waker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
-import { reminderTitle } from "./reminder-title.ts";
+import { displayName, sliceWhole } from "../../text/text.ts";
 
 /** After so long it looks again whatever it knows, ms: another daemon may have set a reminder and ended. */
 const LOOK_MS = 3_600_000;
@@ -281,4 +280,41 @@ export class ReminderClock implements AsyncDisposable {
       log.info({ agent, schedule: name, channel, nextAt }, "schedule_set");
     return areAll;
   }
+}
+
+/** Later than this it is told as late, ms: the machine was asleep, or no daemon ran. */
+const LATE_MS = 120_000;
+/** A name is at most so long where it is shown. */
+const LONGEST = 80;
+
+/** An occurrence that is told: when it was due, and how many before it were never told. */
+interface Told {
+  readonly due: Date;
+  readonly missed: number;
+}
+
+/**
+ * What the model reads of an occurrence before its text, in place of a person's name: `reminder 3, set by Ann, is due now`. Pure.
+ * @param graceMs so long after its time it is told as late, and then as missed
+ */
+function reminderTitle(
+  { id, asker, schedule }: Pick<Reminder, "id" | "asker" | "schedule">,
+  { due, missed }: Told,
+  { now, graceMs, time }: { readonly now: Date; readonly graceMs: number; readonly time: TimeFormat },
+): string {
+  const lateMs = now.getTime() - due.getTime();
+  const when =
+    lateMs <= LATE_MS
+      ? " is due now"
+      : lateMs <= graceMs
+        ? ` was due ${time.minute(due)}, late`
+        : ` was missed at ${time.minute(due)}`;
+  const count = missed >= MOST_COUNTED ? `${MOST_COUNTED} or more` : String(missed);
+  const others = missed === 0 ? "" : `, ${count} missed before`;
+  const kind = schedule === null ? `reminder ${id}` : "schedule ";
+  const name = schedule ?? (asker === null ? "" : asker.name);
+  const by = schedule === null && name !== "" ? ", set by " : "";
+  const comma = by === "" ? "" : ",";
+  const room = LONGEST - kind.length - by.length - comma.length - when.length - others.length;
+  return `${kind}${by}${sliceWhole(name === "" ? "" : displayName(name), 0, Math.max(0, room))}${comma}${when}${others}`;
 }

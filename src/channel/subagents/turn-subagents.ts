@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../async/deadline.ts";
-import { answeredMessages, type TurnRange } from "../../core/history.ts";
+import { answeredMessages, type TurnRange, type History } from "../../core/history.ts";
 import { isDueWork } from "../../core/message.ts";
 import type { SubagentDraft } from "../../store/turns/subagents.ts";
 import { storableText } from "../../text/text.ts";
@@ -12,9 +12,11 @@ import type { ActorParts, Subagents } from "../channel-context.ts";
 import { answererOf } from "../guests.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
-import { briefOf } from "./brief.ts";
 import { spentBudget } from "../turns/turn-budget.ts";
 import { openLines, SAME_TASK } from "./told.ts";
+import { escapeLabels } from "../../context/labels.ts";
+import type { Digester } from "../../store/compaction/extracts.ts";
+import type { Seq } from "../../core/ids.ts";
 
 type TurnParts = Omit<ActorParts, "recall"> & {
   readonly history: GuardedHistory;
@@ -110,4 +112,31 @@ function among(what: string, wanted: readonly string[], known: readonly string[]
   if (unknown === undefined) return;
   const list = known.length === 0 ? "There is none." : `There are: ${known.join(", ")}.`;
   throw new ToolFailure(`There is no ${what} "${storableText(unknown)}" for a subagent. ${list}`);
+}
+
+/** What a brief may take, in estimated tokens. */
+const SUMMARY_TOKENS = 2000;
+const TAIL_TOKENS = 1500;
+/** Newest messages that say, beside the task, what it is about. */
+const NEWEST = 8;
+
+/**
+ * What somebody who was not there is told of a conversation, for a task: its live summaries, and of what no summary covers an extract in
+ * which the task and the newest messages come first. Made without a model.
+ * @param of.toSeq nothing behind it
+ */
+async function briefOf(
+  history: History,
+  { task, toSeq }: { readonly task: string; readonly toSeq: Seq },
+  digester: Digester,
+): Promise<string> {
+  const summaries = history.summaries.filter(({ text }) => text !== "").map(({ text }) => escapeLabels(text));
+  const told = summaries.length === 0 ? "" : (await digester.ofTexts(summaries, SUMMARY_TOKENS)).text;
+  const tail = history.entries.filter(
+    ({ seq, kind, deleted, expired }) =>
+      seq <= toSeq && !deleted && expired !== true && kind !== "tool_call" && kind !== "tool_result",
+  );
+  const focus = [task, ...tail.slice(-NEWEST).map(({ text }) => text)].join("\n");
+  const said = tail.length === 0 ? "" : (await digester.ofEntries(tail, TAIL_TOKENS, focus)).text;
+  return [told, said].filter((text) => text.trim() !== "").join("\n\n");
 }

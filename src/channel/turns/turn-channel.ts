@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
@@ -18,19 +18,18 @@ import type { ActorParts } from "../channel-context.ts";
 import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../model-usage.ts";
+import type { LastRequest, UsageAnchor } from "../model-usage.ts";
 import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
-import { reminderSetter } from "./turn-reminders.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
-import type { UsageAnchor } from "../model-usage.ts";
 import type { DueImages } from "../../context/assemble.ts";
+import { planReminder, ReminderProblem } from "../reminders/reminder-plan.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
@@ -296,4 +295,21 @@ async function omittedExtract(
     return { toSeq, ...(await compactorAgent.digester.ofEntries(entries, maxTokens)) };
   };
   return withDeadline(make(), lookUpWithinMs);
+}
+
+/** What sets the reminders of one run of a turn. */
+function reminderSetter(
+  { reminders, owner, agent }: Pick<ActorParts, "reminders" | "owner" | "agent">,
+  turn: TurnId,
+): ToolKit["setReminder"] {
+  const run = randomUUID();
+  return async ({ callId, ...request }) => {
+    try {
+      const plan = planReminder(request, agent.config.timeZone, reminders.now);
+      return await reminders.setInTurn({ owner, turn, run, callId }, plan);
+    } catch (error) {
+      if (error instanceof ReminderProblem) throw new ToolFailure(error.message);
+      throw error;
+    }
+  };
 }

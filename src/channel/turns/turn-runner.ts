@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
-import { formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
+import { formatAddress, type Seq, type TurnId, type ChannelAddress } from "../../core/ids.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
@@ -25,8 +25,8 @@ import { type Asked, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { recallableBy, TurnRecall } from "./turn-recall.ts";
-import { showTyping } from "../delivery/typing-indicator.ts";
 import { steadyNow } from "../../async/clock.ts";
+import type { Platform } from "../../platforms/platform.ts";
 
 const STOP = "stop";
 /** Characters of a provider's sentences that the log gets. */
@@ -398,4 +398,21 @@ export class TurnRunner {
     };
     events.emit({ type: "turn_settled", ...told, ...spent });
   }
+}
+
+/** Platforms hide the indicator after some seconds, ms. */
+const REPEAT_MS = 8000;
+
+/** Shows the platform's typing indicator until it is disposed of. */
+function showTyping(platform: Platform, address: ChannelAddress, inReplyTo: readonly string[]): Disposable {
+  const show = (isWorking: boolean): void => platform.showTyping?.(address, inReplyTo, isWorking);
+  const timer = platform.showTyping === undefined ? undefined : setInterval(() => show(true), REPEAT_MS);
+  timer?.unref();
+  show(true);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      show(false);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/guest-turns.ts, src/channel/turns/guest-view.ts, src/channel/delivery/speaker.ts
+// proves: src/channel/turns/guest-turns.ts, src/channel/turns/guest-view.ts, src/channel/delivery/outbox.ts
 // Several agents in one channel: who is mentioned answers, with its own model and prompt, under its own name.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/budget/budgets.ts, src/channel/turns/turn-budget.ts, src/channel/compaction/within-budget.ts, src/store/turns/usage.ts
+// proves: src/budget/budgets.ts, src/channel/turns/turn-budget.ts, src/channel/actor-rooms.ts, src/store/turns/usage.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Budgets } from "../../../src/budget/budgets.ts";
