@@ -1,15 +1,14 @@
 import type { Channel, ConsumeMessage } from "amqplib";
-import { steadyNow } from "../async/clock.ts";
+import { steadyNow, pause } from "../async/clock.ts";
 import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
 import { Line, type LineCounts, type LineParts } from "./line.ts";
 import { MemberCount } from "./member-count.ts";
-import { PRESENCE_QUEUE } from "./names.ts";
+import { PRESENCE_QUEUE, type Names } from "./names.ts";
 import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts";
 import type { Sender } from "./sender.ts";
-import { takeSetUp } from "./set-up.ts";
 import { parseWake, WakeReader } from "./wakes.ts";
 
 /** How often the broker is asked for the count of members, and the others told of this one, ms. */
@@ -294,5 +293,41 @@ export class Membership {
     }
     this.#parts.counts.wakesReceived += 1;
     woken(wake.channel, wake.seq);
+  }
+}
+
+/** Another daemon may be at it for some seconds; how often it is looked whether it has ended, ms. */
+const SET_UP_LOOK_MS = 100;
+
+/**
+ * Waits until this daemon is the only one that makes the queues of the batons, or they are all there. A broker to which two make
+ * the same quorum queue at once may answer one of them before the queue can serve anybody.
+ * @returns lets others make them, once the queue of the members is there, which is made behind all others
+ * @throws Error if the connection is over
+ */
+async function takeSetUp(connection: BrokerConnection, names: Names): Promise<() => Promise<void>> {
+  for (;;) {
+    if (await isDone(connection, async (channel) => channel.checkQueue(names.members)))
+      return async () => undefined;
+    // Exclusive: it is refused to others, and gone with its connection.
+    if (await isDone(connection, async (channel) => channel.assertQueue(names.setUp, { exclusive: true })))
+      return async () => {
+        await isDone(connection, async (channel) => channel.deleteQueue(names.setUp));
+      };
+    await pause(SET_UP_LOOK_MS);
+  }
+}
+
+/** What is refused closes its channel, and nothing else. @throws Error if the connection is over */
+async function isDone(
+  connection: BrokerConnection,
+  ask: (channel: Channel) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await connection.onChannel(ask);
+    return true;
+  } catch (error) {
+    if (connection.isOpen) return false;
+    throw error;
   }
 }

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Job, Landed, Tier } from "../core/compaction.ts";
+import type { Job, Landed, Tier, SummaryDraft } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
-import { type JobNews, tellOfJob } from "./job-events.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
@@ -11,6 +10,7 @@ import { AskedWork } from "./asked.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
+import type { Events, WeirEvent } from "../telemetry/events.ts";
 
 /**
  * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and no
@@ -382,3 +382,41 @@ export class ChannelCompactor {
 }
 
 const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is being closed" };
+
+/** What there is to tell of a job at a step. */
+interface JobNews {
+  readonly phase: Extract<WeirEvent, { type: "compaction" }>["phase"];
+  /** Since it was begun here; default: 0. */
+  readonly ms?: number;
+  /** Default: it has none. */
+  readonly summary?: SummaryDraft;
+  /** How many were committed with it; default: none. */
+  readonly memories?: number;
+  /** Why it has ended without a summary. */
+  readonly reason?: string;
+}
+
+/** Tells whoever listens of a step of a channel's job. @param channel as `formatAddress` writes it */
+function tellOfJob(
+  events: Events,
+  channel: string,
+  { id, kind, tier, fromSeq, toSeq, sourceTokens }: Job,
+  { phase, ms = 0, summary, memories = 0, reason }: JobNews,
+): void {
+  events.emit({
+    type: "compaction",
+    channel,
+    job: id,
+    phase,
+    kind,
+    tier,
+    fromSeq,
+    toSeq,
+    tokensBefore: sourceTokens,
+    tokensAfter: summary?.tokens ?? null,
+    memories,
+    model: summary === undefined ? null : (summary.model ?? summary.kind),
+    ms,
+    reason: reason ?? null,
+  });
+}

@@ -8,13 +8,13 @@ import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
 import { runApprovedCalls } from "./approved-calls.ts";
 import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
-import { toolRunParts } from "./tool-parts.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
 import { type FittedRequest, TurnContexts } from "./turn-contexts.ts";
 import type { TurnChannel } from "./turn-channel.ts";
 import { TurnThoughts } from "./turn-thoughts.ts";
+import { effectKeys } from "./effect-keys.ts";
 
 /**
  * Answers the due messages of a turn: recall, assemble, ask the model, run its tools, and again, until it answers or
@@ -232,4 +232,30 @@ class TurnRun {
     this.textSoFar = "";
     this.#channel.showDraft(null);
   }
+}
+
+/** What a turn's calls of tools work with. */
+function toolRunParts(
+  { tools, config, models }: Agent,
+  channel: TurnChannel,
+  turn: TurnRange,
+  signal: AbortSignal,
+  useSkill: (request: SkillRequest) => Promise<string>,
+): ToolRunParts {
+  return {
+    tools,
+    timeoutMs: config.toolTimeoutMs,
+    signal,
+    effectKeys: async (calls) =>
+      effectKeys(calls, { channel: channel.cacheKey, turn, history: await channel.snapshot() }),
+    context: {
+      ...channel.toolKit,
+      seesImages: config.seesImages && models.seesImages(config.model),
+      searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
+      recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
+      useSkill,
+    },
+    onFailure: (tool, why) => channel.onToolFailure(tool, why),
+    onCall: (call) => channel.onToolCall?.(call),
+  };
 }

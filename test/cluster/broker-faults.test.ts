@@ -1,4 +1,4 @@
-// proves: src/cluster/rabbit-homes.ts, src/cluster/set-up.ts, src/cluster/sender.ts
+// proves: src/cluster/rabbit-homes.ts, src/cluster/membership.ts, src/cluster/sender.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";

@@ -2,7 +2,6 @@ import { contentParts, type TextEnd } from "../../core/canonical.ts";
 import { type ModelImage, type ModelMessage, messageCharacters, type ToolSpec } from "../../core/context.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
-import { type CacheFields, cacheFieldsOf } from "./fields.ts";
 import type { CacheLife, CacheRule } from "./rules.ts";
 
 /** What of a request matters to a cache. */
@@ -185,4 +184,31 @@ function distinct(ends: readonly TextEnd[]): TextEnd[] {
 
 function compareEnds(a: TextEnd, b: TextEnd): number {
   return a.message - b.message || a.length - b.length;
+}
+
+/** What a request says of caches, as a provider's API names it. */
+interface CacheFields {
+  /** Of a marked part of a message. */
+  readonly ofPart: object;
+  /** Of the request. */
+  readonly ofRequest: object;
+}
+
+/**
+ * The fields by which a request asks for its marks. With `mode: "explicit"` OpenAI sets no mark of its own at the latest message: that one changes with each
+ * request, and would be written anew each time.
+ */
+function cacheFieldsOf({ marks }: Pick<CacheRule, "marks">, { ttl }: Pick<CacheLife, "ttl">): CacheFields {
+  const asked = ttl === undefined ? {} : { ttl };
+  switch (marks) {
+    case "none":
+      return { ofPart: {}, ofRequest: {} };
+    case "breakpoints":
+      return {
+        ofPart: { prompt_cache_breakpoint: { mode: "explicit", ...asked } },
+        ofRequest: { prompt_cache_options: { mode: "explicit" } },
+      };
+    case "cache_control":
+      return { ofPart: { cache_control: { type: "ephemeral", ...asked } }, ofRequest: {} };
+  }
 }

@@ -16,8 +16,7 @@ import {
   type PlatformCommand,
   type PlatformInbox,
 } from "../platform.ts";
-import { DiscordApi, PLATFORM_NAME } from "./rest/api.ts";
-import { directChannel } from "./rest/direct-channel.ts";
+import { DiscordApi, PLATFORM_NAME, parsed } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
 import { listGuilds } from "./rest/guilds.ts";
 import { DiscordHistory } from "./rest/history.ts";
@@ -33,6 +32,8 @@ import { Shards } from "./gateway/shards.ts";
 import { LocalShards, type ShardHomes } from "../shared/shard-homes.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
+import { Routes } from "discord.js";
+import { z } from "zod";
 
 export interface DiscordOptions {
   readonly config: DiscordConfig;
@@ -184,4 +185,16 @@ class DiscordPlatform implements Platform {
     await this.stopIntake(AbortSignal.abort());
     this.#api[Symbol.dispose]();
   }
+}
+
+const opened = z.object({ id: z.string() });
+
+/** The channel of the direct messages with a person; Discord makes it where there is none. @throws PlatformError */
+async function directChannel(api: DiscordApi, person: string): Promise<ChannelAddress> {
+  const answer = await api.call({
+    method: "POST",
+    route: Routes.userChannels(),
+    body: { recipient_id: person },
+  });
+  return { platform: PLATFORM_NAME, name: parsed(opened, answer).id };
 }

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { SlackConfig } from "./row.ts";
 import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
-import type { OutboundMessage } from "../../core/message.ts";
+import type { OutboundMessage, ChannelOnPlatform } from "../../core/message.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
@@ -17,7 +17,7 @@ import {
   type PlatformCommand,
   type PlatformInbox,
 } from "../platform.ts";
-import { addressOf, linkTo, placeOf, PLATFORM_NAME } from "./address.ts";
+import { addressOf, linkTo, placeOf, PLATFORM_NAME, isDm } from "./address.ts";
 import { SlackApi, type SlackApiOptions } from "./web/api.ts";
 import { SlackError } from "./web/slack-error.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
@@ -25,9 +25,8 @@ import { SlashCommands } from "./inbound/slash-commands.ts";
 import { SlackEvents } from "./inbound/events.ts";
 import { SlackHistory } from "./web/history.ts";
 import { openHttpSession } from "./connection/http-session.ts";
-import { findJoinedChannels } from "./web/joined-channels.ts";
 import { missingScopes } from "./manifest.ts";
-import { type Bot, Names, nothing } from "./web/names.ts";
+import { type Bot, Names, nothing, privacyOf } from "./web/names.ts";
 import { toBlocks } from "./outbound/card.ts";
 import { fitMrkdwn } from "./outbound/mrkdwn.ts";
 import { People } from "./web/people.ts";
@@ -37,6 +36,7 @@ import { forOperator } from "./web/api-errors.ts";
 import { openSocketSession } from "./connection/socket-session.ts";
 import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
 import { UpdateBudget } from "./web/update-budget.ts";
+import { type JoinedChannel, joinedPage } from "./inbound/payload.ts";
 
 export interface SlackOptions {
   readonly config: SlackConfig;
@@ -264,4 +264,41 @@ class SlackPlatform implements Platform {
       throw error instanceof SlackError ? forOperator(error, "SLACK_BOT_TOKEN") : error;
     }
   }
+}
+
+const TYPES = "public_channel,private_channel,mpim,im";
+/** Slack takes fewer than 1,000. */
+const PAGE = 999;
+const MAX_PAGES = 5;
+
+/**
+ * The bot's channels: direct messages first, then by creation, newest first, since Slack does not tell the
+ * last activity.
+ * @throws SlackError
+ */
+async function findJoinedChannels(api: SlackApi, names: Names): Promise<readonly ChannelOnPlatform[]> {
+  const { teamId, teamName } = await names.bot();
+  const channels: JoinedChannel[] = [];
+  let cursor = "";
+  for (let count = 0; count < MAX_PAGES; count++) {
+    const args = { types: TYPES, exclude_archived: true, limit: PAGE, ...(cursor !== "" && { cursor }) };
+    const page = await api.call("users.conversations", args, joinedPage);
+    channels.push(...page.channels);
+    cursor = page.response_metadata?.next_cursor ?? "";
+    if (cursor === "") break;
+  }
+  for (const { id, name, user, ...rest } of channels)
+    names.learnChannel(id, { name: name ?? "", user: user ?? null, isPrivate: privacyOf(rest) });
+  return channels.toSorted(byAge).map(({ id, name, ...rest }) => ({
+    channel: addressOf({ channel: id, threadTs: null }),
+    kind: isDm(id) ? "dm" : "channel",
+    workspace: teamId,
+    place: { workspace: isDm(id) ? "" : teamName, channel: name ?? "", parent: null },
+    ...(!isDm(id) && privacyOf(rest) !== undefined && { isPrivate: privacyOf(rest) === true }),
+  }));
+}
+
+function byAge(a: JoinedChannel, b: JoinedChannel): number {
+  const directFirst = Number(isDm(b.id)) - Number(isDm(a.id));
+  return directFirst === 0 ? (b.created ?? 0) - (a.created ?? 0) : directFirst;
 }

@@ -1,4 +1,4 @@
-// proves: src/platforms/discord/outbound/buttons.ts, src/platforms/shared/pressed-command.ts
+// proves: src/platforms/discord/outbound/poster.ts, src/platforms/shared/pressed-command.ts
 // On Discord an approval is asked for with buttons: a press is the command that it stands for, answered to whoever presses.
 import assert from "node:assert/strict";
 import { test } from "node:test";

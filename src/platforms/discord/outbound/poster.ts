@@ -1,16 +1,15 @@
 import { createHash } from "node:crypto";
-import { Routes } from "discord.js";
+import { Routes, ButtonStyle, ComponentType } from "discord.js";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../../../core/ids.ts";
-import type { OutboundMessage } from "../../../core/message.ts";
+import type { OutboundMessage, MessageAction } from "../../../core/message.ts";
 import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
-import { toComponents } from "./buttons.ts";
 import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagesPayload } from "../inbound/payload.ts";
@@ -18,6 +17,7 @@ import type { People } from "../rest/people.ts";
 import type { BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, isSnowflake } from "../snowflake.ts";
 import type { DiscordTiming } from "../timing.ts";
+import { carried } from "../../shared/pressed-command.ts";
 
 export interface PosterParts {
   readonly api: DiscordApi;
@@ -265,4 +265,25 @@ function nonceOf(key: string): string {
 /** Removes mentions: known names change with time. */
 function unnamed(content: string): string {
   return content.trim().replaceAll(/<@!?\d+>/g, "@");
+}
+
+const STYLES: Readonly<Record<MessageAction["style"], ButtonStyle>> = {
+  primary: ButtonStyle.Success,
+  plain: ButtonStyle.Secondary,
+  danger: ButtonStyle.Danger,
+};
+
+/** Buttons of one row, which holds five. */
+const MOST = 5;
+
+/** A message's actions as a row of buttons; an empty list takes those away that are there. Pure. */
+function toComponents(actions: readonly MessageAction[]): object[] {
+  if (actions.length === 0) return [];
+  const components = actions.slice(0, MOST).map((action) => ({
+    type: ComponentType.Button,
+    style: STYLES[action.style],
+    label: action.label.slice(0, 80),
+    custom_id: carried(action).slice(0, 100),
+  }));
+  return [{ type: ComponentType.ActionRow, components }];
 }

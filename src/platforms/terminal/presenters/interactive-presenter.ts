@@ -1,13 +1,11 @@
 import { formatNumber } from "../../../text/format.ts";
-import type { CommandAnswer } from "../../../core/card.ts";
-import { answerText } from "../../../core/card.ts";
+import { type CommandAnswer, answerText } from "../../../core/card.ts";
 import { readForgetMe } from "../../../core/forget-me.ts";
 import type { OutboundMessage } from "../../../core/message.ts";
-import { type PlatformInbox, STOPPED } from "../../platform.ts";
+import { type PlatformInbox, STOPPED, type PlatformCommand } from "../../platform.ts";
 import { counted } from "../../../text/text.ts";
 import { displayable, displayableLine } from "../../../text/displayable.ts";
 import { drawCard } from "../card.ts";
-import { completionsOf, nearestSessionCommand } from "../typed/completion.ts";
 import type { Place } from "../drawing/markdown-drawer.ts";
 import { wrapText } from "../drawing/row-filler.ts";
 import { refusal, runCommand, takeIn, typedMessage } from "../intake.ts";
@@ -19,7 +17,8 @@ import { Screen } from "../screen.ts";
 import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
 import { ShownAnswers } from "../shown-answers.ts";
 import { createStyle, type Style } from "../style.ts";
-import { readTypedLine, SCREEN_HELP } from "../typed/typed-line.ts";
+import { readTypedLine, SCREEN_HELP, SESSION_COMMANDS } from "../typed/typed-line.ts";
+import { nearestName } from "../../../config/nearest-name.ts";
 
 /** Within this time a second Ctrl-C leaves, ms. */
 const LEAVE_WITHIN_MS = 2000;
@@ -359,4 +358,34 @@ export class InteractivePresenter implements Presenter {
       if (!(error instanceof OutputClosedError)) throw error;
     });
   }
+}
+
+/** The whole lines that a begun line may become: commands, and the fixed words of their arguments. Pure. */
+function completionsOf(line: string, commands: readonly PlatformCommand[]): string[] {
+  const known = [...commands, ...SESSION_COMMANDS];
+  if (/^\/[\w-]*$/.test(line)) {
+    const names = known.map(({ name, argument }) => (argument === null ? `/${name}` : `/${name} `));
+    return names.filter((word) => word.startsWith(line)).toSorted();
+  }
+  const [, name, begun = ""] = /^\/([\w-]+) ([^\s]*)$/.exec(line) ?? [];
+  const argument = known.find((command) => command.name === name)?.argument ?? null;
+  if (argument === null) return [];
+  return wordsOf(argument.form)
+    .filter((word) => word.startsWith(begun))
+    .map((word) => `/${name} ${word}`);
+}
+
+/** The words that begin the forms of an argument: `list` and `detail` of `list | detail KEY`. */
+function wordsOf(form: string): string[] {
+  const words = form.split("|").map((one) => one.trim().split(" ")[0] ?? "");
+  return [...new Set(words.filter((word) => /^[a-z]+$/.test(word)))];
+}
+
+/** The command of this terminal alone that was meant by a word that no command has; null: none comes near. */
+function nearestSessionCommand(name: string, commands: readonly PlatformCommand[]): string | null {
+  const own = SESSION_COMMANDS.map((command) => command.name);
+  const shared = commands.map((command) => command.name);
+  if (shared.includes(name)) return null;
+  const near = nearestName(name, [...shared, ...own]);
+  return near !== null && own.includes(near) ? near : null;
 }
