@@ -3,9 +3,9 @@ import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
 import { LONGEST_TIMER_MS, MAX_DRAIN_MS } from "./async/clock.ts";
-import { type Io, SEEN_ENOUGH } from "./cli/io.ts";
+import { type Io, SEEN_ENOUGH } from "./cli/shared/io.ts";
 import { createProgram } from "./cli/program.ts";
-import { reportFailure } from "./cli/report-failure.ts";
+import { reportFailure } from "./cli/shared/report-failure.ts";
 import { neverBlock } from "./telemetry/bounded-output.ts";
 
 // What a command imports is compiled once, and read from here by the next command and the next start.

@@ -278,7 +278,7 @@ test("the command line reads nothing of the configuration and of platforms befor
 });
 
 test("a chat that attaches to a daemon reads nothing of one", () => {
-  const read = [...readWith("cli/talk/chat.ts")];
+  const read = [...readWith("cli/chat.ts")];
   const parts = new Set([
     "async",
     "cli",

@@ -1,11 +1,7 @@
 import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
-import { addChannel } from "./channel/commands.ts";
-import type { Io } from "./io.ts";
-import { addOverviews } from "./overview/commands.ts";
-import { addRemembered } from "./remembered/commands.ts";
-import { addTalk } from "./talk/commands.ts";
-import { addUpkeep } from "./upkeep/commands.ts";
+import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
+import type { Io } from "./shared/io.ts";
 
 const EXAMPLES = `
 Examples:
@@ -17,8 +13,8 @@ Examples:
   weir backup weir.backup --verify`;
 
 /**
- * The command line, as a tree of commands: a group of them a folder, whose `commands.ts` defines them. Each command's work is a file of
- * its own that is read when the command runs: `weir --help` reads none of them.
+ * The command line, as a tree of commands: `commands.ts` defines them. Each command's work is a file of its own beside it, which is read
+ * when the command runs: `weir --help` reads none of them.
  */
 export function createProgram(io: Io): Command {
   const program = new Command("weir")

@@ -9,7 +9,7 @@ const loaded = async (code: string): Promise<string[]> =>
   loadedBy(code, /amqplib|\/src\/cluster\/|home-keeper/);
 
 const OPENED = `
-  await import("./src/cli/talk/session.ts");
+  await import("./src/cli/start.ts");
   const { openCluster } = await import("./src/compose/cluster.ts");
   const { pino } = await import("pino");
   const log = pino({ level: "silent" });`;

@@ -1,4 +1,4 @@
-// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/talk/chat.ts, src/cli/talk/chat-host.ts, src/cli/talk/terminals.ts
+// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/chat.ts, src/cli/chat/chat-host.ts, src/cli/chat/terminals.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { z } from "zod";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
-import { findChatSocket } from "../../src/cli/talk/chat-socket.ts";
+import { findChatSocket } from "../../src/cli/chat/chat-socket.ts";
 import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";

@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/backup.ts, src/store/database/open.ts, src/store/database/signing-key.ts
+// proves: src/cli/backup.ts, src/store/database/open.ts, src/store/database/signing-key.ts
 // A backup of one's own Postgres becomes an embedded one, and the other way round.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

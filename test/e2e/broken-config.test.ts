@@ -1,4 +1,4 @@
-// proves: src/cli/readable-config.ts, src/cli/agents-to-look.ts, src/cli/talk/chat.ts
+// proves: src/cli/shared/readable-config.ts, src/cli/shared/agents-to-look.ts, src/cli/chat.ts
 // A daemon goes on by the configuration that it has read, and whoever looks at it can do so while the file is broken.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/cli/talk/session.ts, src/platforms/terminal/terminal-platform.ts
+// proves: src/cli/start.ts, src/platforms/terminal/terminal-platform.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// proves: src/cli/program.ts, src/cli/channel/commands.ts, src/cli/channel/context.ts, src/cli/channel/log.ts, src/cli/channel/compactions.ts, src/cli/remembered/memories.ts
+// proves: src/cli/program.ts, src/cli/commands.ts, src/cli/context.ts, src/cli/log.ts, src/cli/compactions.ts, src/cli/memories.ts
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";

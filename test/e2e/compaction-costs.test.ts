@@ -1,4 +1,4 @@
-// proves: src/cli/channel/compactions.ts, src/store/turns/model-calls.ts, src/channel/model-usage.ts
+// proves: src/cli/compactions.ts, src/store/turns/model-calls.ts, src/channel/model-usage.ts
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/look-at-models.ts, src/cli/upkeep/model-rehearsal.ts, src/cli/upkeep/needle-search.ts
+// proves: src/cli/doctor/look-at-models.ts, src/cli/doctor/model-rehearsal.ts, src/cli/doctor/needle-search.ts
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/doctor.ts
+// proves: src/cli/doctor.ts
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// proves: src/main.ts, src/cli/io.ts, src/files/write-file.ts, src/cli/remembered/memory-transfer.ts, src/cli/channel/log.ts
+// proves: src/main.ts, src/cli/shared/io.ts, src/files/write-file.ts, src/cli/memory-transfer.ts, src/cli/log.ts
 // What ends before its end says so, ends with 1, and leaves no half of a file.
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/cli/overview/logs.ts, src/cli/open.ts, src/telemetry/log.ts
+// proves: src/cli/logs.ts, src/cli/shared/open.ts, src/telemetry/log.ts
 // The log of a daemon: for eyes, for programs, and without secrets and texts.
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";

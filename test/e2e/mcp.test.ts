@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/tools.ts, src/cli/upkeep/mcp-servers.ts, src/mcp/wire.ts
+// proves: src/cli/tools.ts, src/cli/shared/mcp-servers.ts, src/mcp/wire.ts
 // MCP servers of a real process: none is left behind, however it ends; `weir tools` and `weir doctor` look at them.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

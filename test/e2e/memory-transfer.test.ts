@@ -1,4 +1,4 @@
-// proves: src/cli/remembered/memory-transfer.ts, src/store/memory/memory-transfer.ts, src/store/store.ts
+// proves: src/cli/memory-transfer.ts, src/store/memory/memory-transfer.ts, src/store/store.ts
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";

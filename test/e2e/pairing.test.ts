@@ -1,4 +1,4 @@
-// proves: src/cli/remembered/pair.ts, src/cli/remembered/forget-user.ts
+// proves: src/cli/pair.ts, src/cli/forget-user.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startDiscordServer } from "../support/discord/server.ts";

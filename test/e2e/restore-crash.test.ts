@@ -1,4 +1,4 @@
-// proves: src/cli/upkeep/backup.ts, src/store/backup/restore.ts, src/store/database/signing-key.ts
+// proves: src/cli/backup.ts, src/store/backup/restore.ts, src/store/database/signing-key.ts
 // A restore that is killed, or that something is wrong with, and the same command after it.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

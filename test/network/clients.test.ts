@@ -26,7 +26,7 @@ import { readAttachments } from "../../src/platforms/shared/attachments.ts";
 import { probeOllama } from "../../src/llm/catalog/ollama.ts";
 import { createEmbeddings } from "../../src/llm/embeddings.ts";
 import { McpConnection } from "../../src/mcp/connection.ts";
-import { lookAtProxies } from "../../src/cli/upkeep/look-at-machine.ts";
+import { lookAtProxies } from "../../src/cli/doctor/look-at-machine.ts";
 import { useProxies } from "../../src/network/use-proxies.ts";
 import { type Listening, startListening } from "../support/listening.ts";
 import {

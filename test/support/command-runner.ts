@@ -5,7 +5,7 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { createProgram } from "../../src/cli/program.ts";
-import { reportFailure } from "../../src/cli/report-failure.ts";
+import { reportFailure } from "../../src/cli/shared/report-failure.ts";
 import { neverBlock } from "../../src/telemetry/bounded-output.ts";
 import { END_OF_COMMAND, type RunnerCommand } from "./command-line.ts";
 

@@ -286,7 +286,7 @@ const OPTIONS = '{ endpoint: "http://127.0.0.1:1", headers: {}, serviceName: "w"
 test("without a collector nothing of the SDK is read", async () => {
   const sdk = /@opentelemetry\/(?!api)/;
   assert.deepEqual(
-    await loadedBy(`await import("./src/cli/talk/session.ts"); ${OPEN} await openTraces(null);`, sdk),
+    await loadedBy(`await import("./src/cli/start.ts"); ${OPEN} await openTraces(null);`, sdk),
     [],
   );
   assert.notDeepEqual(await loadedBy(`${OPEN} await openTraces(${OPTIONS});`, sdk), [], "the look sees it");

@@ -1,4 +1,4 @@
-// proves: src/cli/replay/replay.ts
+// proves: src/cli/replay.ts
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

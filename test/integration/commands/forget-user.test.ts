@@ -1,11 +1,11 @@
-// proves: src/cli/remembered/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/channel/gone-notes.ts
+// proves: src/cli/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/channel/gone-notes.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { nearestPeople, parsePerson } from "../../../src/cli/remembered/forget-user.ts";
+import { nearestPeople, parsePerson } from "../../../src/cli/forget-user.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";

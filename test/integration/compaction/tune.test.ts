@@ -1,4 +1,4 @@
-// proves: src/cli/channel/tune.ts, src/tune/tally.ts, src/tune/coverage.ts, src/tune/simulated-history.ts, src/store/turns/past.ts, src/tune/format.ts
+// proves: src/cli/tune.ts, src/tune/tally.ts, src/tune/coverage.ts, src/tune/simulated-history.ts, src/store/turns/past.ts, src/tune/format.ts
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { mkdtempDisposable } from "node:fs/promises";

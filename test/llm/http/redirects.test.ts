@@ -1,7 +1,7 @@
 // proves: src/llm/http/chat-fetch.ts, src/text/redirect.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { lookAtModels } from "../../../src/cli/upkeep/look-at-models.ts";
+import { lookAtModels } from "../../../src/cli/doctor/look-at-models.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { OllamaWindows, probeOllama } from "../../../src/llm/catalog/ollama.ts";
 import { listModels } from "../../../src/llm/catalog/model-listing.ts";

@@ -1,0 +1,188 @@
+import { pause, steadyNow } from "../async/clock.ts";
+import { isColourUnwanted, loadReadableConfig } from "../config/load.ts";
+import { OperatorError } from "../core/errors.ts";
+import { DaemonLink, HostLeftError } from "../platforms/terminal/attached/daemon-link.ts";
+import type { InputHistory } from "../platforms/terminal/presenters/presenter.ts";
+import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { findChatSocket } from "./chat/chat-socket.ts";
+import { displayable } from "../text/displayable.ts";
+import { Spinner } from "./shared/progress.ts";
+import { aborted, type CommonOptions, type Io } from "./shared/io.ts";
+import { tellOfBroken } from "./shared/readable-config.ts";
+import { openTypedHistory } from "./chat/typed-history.ts";
+
+export type ChatOptions = CommonOptions & {
+  readonly channel?: string;
+  readonly agent?: string;
+  readonly as?: string;
+  readonly multi?: boolean;
+  readonly jsonl?: boolean;
+};
+
+/** How long a daemon that is gone is waited for, ms: a process manager starts it again, with pauses that grow. */
+const PATIENCE_MS = 120_000;
+/** How long a chat that leaves waits for word that what it said is stored, ms. */
+const LEAVE_MS = 5000;
+/** How long a daemon that starts is waited for, and how often it is looked for, ms. */
+const START_MS = 10_000;
+const LOOK_MS = 100;
+
+/**
+ * `weir chat`: talk to an agent here, through the Weir that runs on the data folder, or in one of its own where none does. Nothing
+ * of a daemon is read in the first case.
+ */
+export async function chat(io: Io, options: ChatOptions): Promise<void> {
+  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  const { dataDir } = config.database;
+  // Whether what is typed may be kept stands in it.
+  const history = (): InputHistory | undefined => (broken === null ? openTypedHistory(config) : undefined);
+  let link = await attach(dataDir, options);
+  if (link !== null && broken !== null) tellOfBroken(io, broken);
+  while (!io.shutdown.aborted) {
+    if (link !== null) {
+      if ((await chatOver(io, link, history, options)) === "over") return;
+      link = await attach(dataDir, options);
+      continue;
+    }
+    // A Weir of its own acts by it.
+    if (broken !== null) throw broken;
+    const { readComer } = await import("../store/database/succession.ts");
+    if (readComer(dataDir)?.isWaiting === true) link = await untilServing(io, dataDir, options);
+    if (link !== null) continue;
+    const { chatAlone } = await import("./start.ts");
+    try {
+      if (!(await chatAlone(io, config, options))) return;
+      link = await untilServing(io, dataDir, options);
+    } catch (error) {
+      const next = isFolderTaken(error) ? await untilFree(io, dataDir, options) : null;
+      if (next === null) throw error;
+      link = next === "free" ? null : next;
+    }
+  }
+}
+
+/** @returns null: no daemon runs there that a chat can attach to */
+async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
+  const { channel = null, agent = null, multi = false, jsonl = false } = options;
+  return await DaemonLink.open({
+    hello: {
+      channel,
+      agent,
+      // As the chat's messages say it.
+      kind: multi || jsonl ? "channel" : "dm",
+      opensAtOnce: !jsonl || channel !== null,
+      streams: chooseMode(jsonl) === "interactive",
+    },
+    findSocket: async () => findChatSocket(dataDir),
+    patienceMs: PATIENCE_MS,
+  });
+}
+
+/**
+ * Something has the data folder: a Weir that starts takes chats in a moment, and one that ends leaves it.
+ * @returns null: neither
+ */
+async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | "free" | null> {
+  const { acquireDataLock } = await import("../store/database/data-lock.ts");
+  using _ = new Spinner(
+    io.stderr,
+    "Another Weir has the data folder; waiting for it to take chats, or to end",
+  );
+  const until = steadyNow() + START_MS;
+  while (steadyNow() < until && !io.shutdown.aborted) {
+    const link = await attach(dataDir, options);
+    if (link !== null) return link;
+    try {
+      await using _lock = await acquireDataLock(dataDir);
+      return "free";
+    } catch (error) {
+      if (!isFolderTaken(error)) throw error;
+    }
+    await pause(LOOK_MS, io.shutdown);
+  }
+  return null;
+}
+
+/**
+ * A daemon takes the data folder over, and takes chats in a moment.
+ * @returns null: it has ended instead, or takes too long
+ */
+async function untilServing(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
+  const { readComer } = await import("../store/database/succession.ts");
+  using _ = new Spinner(io.stderr, "A daemon takes over; waiting for it to take chats");
+  const until = steadyNow() + PATIENCE_MS;
+  while (steadyNow() < until && !io.shutdown.aborted && readComer(dataDir) !== null) {
+    const link = await attach(dataDir, options);
+    // Not the chat that makes way for it.
+    if (link?.welcome.isOfChat === false) return link;
+    link?.leave();
+    await pause(LOOK_MS, io.shutdown);
+  }
+  return null;
+}
+
+/** By its name: the class would have the database's code read before it is known whether that is needed. */
+function isFolderTaken(error: unknown): boolean {
+  return error instanceof OperatorError && error.name === "FolderTakenError";
+}
+
+/**
+ * Holds the conversation until the person leaves, or the daemon is gone for good.
+ * @returns `left`: it was the Weir of another chat, which has left, and the person has not
+ */
+async function chatOver(
+  io: Io,
+  link: DaemonLink,
+  history: () => InputHistory | undefined,
+  options: ChatOptions,
+): Promise<"over" | "left"> {
+  const { as: speaker, multi = false, jsonl = false } = options;
+  const { agent, about, channel, commands } = link.welcome;
+  const mode = chooseMode(jsonl);
+  const terminal = createProcessTerminal({
+    channel,
+    agent,
+    speaker,
+    multi,
+    jsonl,
+    commands,
+    noColour: isColourUnwanted(),
+    turns: link.turns,
+    isAttached: true,
+    about: () => about,
+    history: mode === "interactive" ? history() : undefined,
+  });
+  link.turns.on(({ type, news }) => {
+    // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
+    if (mode !== "interactive" && type === "settled" && news.outcome === "failed" && news.reason !== null)
+      io.stderr.write(`${displayable(news.reason)}\n`);
+  });
+  await terminal.start(link);
+  const running = link.run({
+    show: async (id, message) => terminal.edit(id, message),
+    get awaited() {
+      return terminal.awaited;
+    },
+    said: (author, text) => terminal.overhear(author, text),
+    remark(text, isUrgent) {
+      if (mode === "interactive") terminal.remark(`(${text})`, isUrgent);
+      else if (isUrgent) io.stderr.write(`${text}\n`);
+    },
+  });
+  try {
+    await Promise.race([running, terminal.closed, aborted(io.shutdown)]);
+    return "over";
+  } catch (error) {
+    // What a script had sent on may be lost with it: it has to know.
+    if (!(error instanceof HostLeftError) || mode !== "interactive") throw error;
+    terminal.remark("(It has ended; going on here.)", true);
+    return "left";
+  } finally {
+    if (!link.isConnected) link.leave();
+    await withDeadline(terminal.stopIntake(), LEAVE_MS);
+    link.leave();
+    await terminal[Symbol.asyncDispose]();
+    await running.catch(() => undefined);
+  }
+}

@@ -1,0 +1,407 @@
+import { type Command, Option, InvalidArgumentError } from "commander";
+import type { CommonOptions, Io } from "./shared/io.ts";
+import { wholeNumber, withConfig, positiveNumber } from "./shared/options.ts";
+import type { ReplayOptions } from "./replay.ts";
+import type { ChatOptions } from "./chat.ts";
+import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
+import type { ChannelsOptions } from "./channels.ts";
+import type { ClusterOptions, DrainOptions } from "./cluster.ts";
+import type { LogsOptions } from "./logs.ts";
+import type { ModelsOptions } from "./models.ts";
+import type { ReloadOptions } from "./reload.ts";
+import type { StatusOptions } from "./status.ts";
+import type { UsageOptions } from "./usage.ts";
+import type { CompactOptions } from "./compact.ts";
+import type { CompactionsOptions } from "./compactions.ts";
+import type { ContextOptions } from "./context.ts";
+import type { LogOptions } from "./log.ts";
+import type { TuneOptions } from "./tune.ts";
+import type { ForgetUserOptions } from "./forget-user.ts";
+import type { MemoriesOptions } from "./memories.ts";
+import type { ExportOptions } from "./memory-transfer.ts";
+import type { PairOptions } from "./pair.ts";
+import type { BackupOptions } from "./backup.ts";
+import type { DoctorOptions } from "./doctor.ts";
+import type { MigrateOptions } from "./migrate.ts";
+
+/** Adds the commands that talk: the daemon, the chat, what was said once. */
+export function addTalk(program: Command, io: Io): void {
+  addDaemon(program, io);
+  addChat(program, io);
+}
+
+function addDaemon(program: Command, io: Io): void {
+  withConfig(program.command("start"))
+    .description("run the daemon; in a terminal, with a chat")
+    .action(async (options: CommonOptions) => {
+      const { start } = await import("./start.ts");
+      await start(io, options);
+    });
+}
+
+function addChat(program: Command, io: Io): void {
+  withConfig(program.command("chat"))
+    .description("talk to an agent here, through the daemon if one runs; piped lines are answered one by one")
+    .option("--channel <name>", "the conversation; default: the agent's id")
+    .option("--agent <id>", "who answers; default: the first agent of the configuration")
+    .option("--as <name>", "who you are; default: your name on this machine")
+    .option("--multi", "several people share this terminal: a line `name: text` speaks as that name")
+    .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
+    .action(async (options: ChatOptions) => {
+      const { chat } = await import("./chat.ts");
+      await chat(io, options);
+    });
+  withConfig(program.command("replay"))
+    .argument("<file>", "JSON lines of {conversation_id, author, ts, text}; ts as 2026-05-01T12:00:00Z")
+    .description("send recorded messages through the same pipeline")
+    .option("--channel <name>", "all into this channel; default: a channel for each conversation")
+    .option("--agent <id>", "who answers; default: the first agent of the configuration")
+    .option("--reply-every <n>", "every n-th message of a channel wants a reply; 0: none", wholeNumber, 20)
+    .addOption(
+      new Option("--speed <speed>", "max: as fast as it goes; real: as it was said")
+        .choices(["max", "real"])
+        .default("max"),
+    )
+    .action(async (file: string, options: ReplayOptions) => {
+      const { replay } = await import("./replay.ts");
+      await replay(io, file, options);
+    });
+}
+
+/** Adds the commands that look at all of it. */
+export function addOverviews(program: Command, io: Io): void {
+  withConfig(program.command("status"))
+    .description("show the daemon, its platforms and models, what waits, and the fullest channels")
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
+    .option("--json", "as JSON")
+    .action(async (options: StatusOptions) => {
+      const { showStatus } = await import("./status.ts");
+      await showStatus(io, options);
+    });
+  withConfig(program.command("reload"))
+    .description(
+      "have the daemon read its configuration anew, and say what has changed and what waits for a restart",
+    )
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
+    .option(
+      "--force",
+      "also a file that is held back, since it may be half of a change: as a start would take it",
+    )
+    .action(async (options: ReloadOptions) => {
+      const { reload } = await import("./reload.ts");
+      await reload(io, options);
+    });
+  addCluster(program, io);
+  withConfig(program.command("channels"))
+    .description("list the channels: messages, level at the last answer, last heard, due")
+    .option("--json", "a JSON object a line")
+    .option("--limit <n>", "so many at most, 1 or more", positiveNumber, 50)
+    .addOption(
+      new Option("--sort <by>", "the highest, the newest and the largest first")
+        .choices(CHANNEL_ORDERS)
+        .default("heard"),
+    )
+    .action(async (options: ChannelsOptions) => {
+      const { showChannels } = await import("./channels.ts");
+      await showChannels(io, options);
+    });
+  withConfig(program.command("logs"))
+    .description("show the last lines of the daemon's log, a line an event")
+    .option("-f, --follow", "go on with what comes, until Ctrl-C")
+    .option("--channel <name>", "only of this channel; main, or platform:name")
+    .addOption(new Option("--level <level>", "only this and what is more important").choices(LOG_LEVELS))
+    .option("-n, --lines <n>", "so many of the last lines, 1 or more", positiveNumber, 50)
+    .option("--json", "as the file has them")
+    .action(async (options: LogsOptions) => {
+      const { showLogs } = await import("./logs.ts");
+      await showLogs(io, options);
+    });
+  withConfig(program.command("models"))
+    .description("show what was learned of models: windows, tokens, and what their servers have refused")
+    .option("--forget <name>", "forget it of this model")
+    .option("--json", "a JSON object a line")
+    .action(async (options: ModelsOptions) => {
+      const { showModels } = await import("./models.ts");
+      await showModels(io, options);
+    });
+  withConfig(program.command("usage"))
+    .description(
+      "show what the models were sent and have answered, and what that cost by the prices of today",
+    )
+    .addOption(new Option("--by <key>", "told apart by this").choices(USAGE_KEYS).default("agent"))
+    .option("--since <time>", "a length of time, as 12h, or a day, as 2026-11-01", "7d")
+    .option("--json", "as JSON")
+    .action(async (options: UsageOptions) => {
+      const { showUsage } = await import("./usage.ts");
+      await showUsage(io, options);
+    });
+}
+
+function addCluster(program: Command, io: Io): void {
+  const cluster = withConfig(program.command("cluster"))
+    .enablePositionalOptions()
+    .description("show the daemons of a cluster, what each is home of, and what waits there")
+    .option("--json", "as JSON, with all partitions")
+    .action(async (options: ClusterOptions) => {
+      const { showCluster } = await import("./cluster.ts");
+      await showCluster(io, options);
+    });
+  withConfig(cluster.command("drain"))
+    .argument("<daemon>", "its name, as weir cluster shows it")
+    .description("have a daemon hand on all its channels, and take none until --undo or its next start")
+    .option("--undo", "it takes its share again")
+    .action(async (name: string, options: DrainOptions) => {
+      const { drainMember } = await import("./cluster.ts");
+      await drainMember(io, name, options);
+    });
+}
+
+/** Adds the commands that look at one channel, or change how it is summarised. */
+export function addChannel(program: Command, io: Io): void {
+  addViews(program, io);
+  addCompactions(program, io);
+  addTune(program, io);
+}
+
+function addViews(program: Command, io: Io): void {
+  withConfig(program.command("context"))
+    .argument("<channel>", "main, or platform:name")
+    .description(
+      "show what the next model call of a channel would be sent, or what one of its last turns was sent",
+    )
+    .option("--json", "as JSON")
+    .option("--turn <id>", "the last request of this turn, as far as it is kept; last: of the newest")
+    .option("--text", "with --turn: also what it had in view, as it reads now")
+    .action(async (channel: string, options: ContextOptions) => {
+      const { showContext } = await import("./context.ts");
+      await showContext(io, channel, options);
+    });
+  withConfig(program.command("log"))
+    .argument("<channel>", "main, or platform:name")
+    .description("show a channel's log, entry by entry")
+    .option("--json", "a JSON object a line")
+    .option("--from <seq>", "first entry", wholeNumber)
+    .option("--to <seq>", "last entry", wholeNumber)
+    .action(async (channel: string, options: LogOptions) => {
+      const { showLog } = await import("./log.ts");
+      await showLog(io, channel, options);
+    });
+}
+
+function addCompactions(program: Command, io: Io): void {
+  withConfig(program.command("compactions"))
+    .argument("<channel>", "main, or platform:name")
+    .description("show what was summarised, when and how, with the summaries; the newest last")
+    .option("--json", "a JSON object a line")
+    .option("--limit <n>", "so many of the newest, 1 or more", positiveNumber, 20)
+    .action(async (channel: string, options: CompactionsOptions) => {
+      const { showCompactions } = await import("./compactions.ts");
+      await showCompactions(io, channel, options);
+    });
+  withConfig(program.command("compact"))
+    .argument("<channel>", "main, or platform:name")
+    .description("summarise what is old in a channel now; a running daemon does it, if there is one")
+    .option(
+      "--redo <id>",
+      "instead, write the summary of this compaction again; weir compactions shows the ids",
+    )
+    .action(async (channel: string, options: CompactOptions) => {
+      const { compact } = await import("./compact.ts");
+      await compact(io, channel, options);
+    });
+}
+
+function addTune(program: Command, io: Io): void {
+  withConfig(program.command("tune"))
+    .argument("<channel>", "main, or platform:name")
+    .description(
+      "play a channel's log again with other settings, without a model, and show side by side what it would have cost",
+    )
+    .option(
+      "--set <key=value>",
+      "a setting to try, such as compaction.target=0.4; several values, 0.4,0.5, are columns; may be repeated",
+      (text: string, all: readonly string[] | undefined) => [...(all ?? []), text],
+    )
+    .option("--from <seq>", "first entry; nothing is known of what came before", positiveNumber)
+    .option("--to <seq>", "last entry", positiveNumber)
+    .option("--at <seq>", "show what the turn saw that answers this entry; turn:NUMBER for a turn", turnAt)
+    .option(
+      "--summariser-seconds <s>",
+      "how long a summary takes; default: the median of the channel's own, else 20",
+      seconds,
+    )
+    .option("--json", "as JSON")
+    .action(async (channel: string, options: TuneOptions) => {
+      const { tune } = await import("./tune.ts");
+      await tune(io, channel, options);
+    });
+}
+
+function turnAt(text: string): NonNullable<TuneOptions["at"]> {
+  return text.startsWith("turn:")
+    ? { turn: positiveNumber(text.slice("turn:".length)) }
+    : { seq: positiveNumber(text) };
+}
+
+/** Longest time that is taken, s. */
+const MOST_SECONDS = 86_400;
+
+function seconds(text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (!(value >= 0 && value <= MOST_SECONDS))
+    throw new InvalidArgumentError(`Expected a number of seconds, ${MOST_SECONDS} at most.`);
+  return value;
+}
+
+/** Adds the commands for what is remembered, and for the people whose it is. */
+export function addRemembered(program: Command, io: Io): void {
+  addMemories(program, io);
+  addForgetUser(program, io);
+  addPair(program, io);
+}
+
+function addMemories(program: Command, io: Io): void {
+  const memories = withConfig(program.command("memories"))
+    .enablePositionalOptions()
+    .description("show what is remembered, with the words that prove it")
+    .option("--channel <name>", "only what was said there; main, or platform:name")
+    .option("--rejected", "instead, how many were refused, by channel and reason")
+    .option("--json", "a JSON object a line")
+    .action(async (options: MemoriesOptions) => {
+      const { showMemories } = await import("./memories.ts");
+      await showMemories(io, options);
+    });
+  withConfig(memories.command("export"))
+    .argument("<file>", "a new file; -: standard output")
+    .description("write every memory as a line of JSON, with who said it, when, and in which messages")
+    .option("--channel <name>", "only what was said there; main, or platform:name")
+    .action(async (file: string, options: ExportOptions) => {
+      const { exportMemories } = await import("./memory-transfer.ts");
+      await exportMemories(io, file, options);
+    });
+  withConfig(memories.command("import"))
+    .argument("<file>", "what export has written; -: standard input")
+    .description("add the memories of a file whose messages are in the log; twice is once")
+    .action(async (file: string, options: CommonOptions) => {
+      const { importMemories } = await import("./memory-transfer.ts");
+      await importMemories(io, file, options);
+    });
+}
+
+function addForgetUser(program: Command, io: Io): void {
+  withConfig(program.command("forget-user"))
+    .argument("<id>", "platform:id, as discord:1234; a name shows whose it is")
+    .description(
+      "show what a person has said, in all channels of a platform, and with --yes forget it; a running daemon does it, if there is one",
+    )
+    .option("--yes", "do it; it cannot be undone")
+    .action(async (id: string, options: ForgetUserOptions) => {
+      const { forgetUser } = await import("./forget-user.ts");
+      await forgetUser(io, id, options);
+    });
+}
+
+function addPair(program: Command, io: Io): void {
+  withConfig(program.command("pair"))
+    .argument("[code]", "the code that a stranger was told; default: the list")
+    .description(
+      "let somebody in whose direct messages are not answered yet, or list who waits and who was let in",
+    )
+    .option("--user <id>", "let in who has this id on the platform, without a code")
+    .option("--platform <name>", "of --user, where several platforms are set up")
+    .option("--remove <id>", "platform:id, as discord:1234: their direct messages are answered no longer")
+    .option("--json", "the list as JSON")
+    .action(async (code: string | undefined, options: PairOptions) => {
+      const { pair } = await import("./pair.ts");
+      await pair(io, code, options);
+    });
+}
+
+const MAX_PORT = 65_535;
+
+/** Adds the commands that set up and keep. */
+export function addUpkeep(program: Command, io: Io): void {
+  withConfig(program.command("init"))
+    .description("ask what a first start needs, check each answer, and write .env and config.toml")
+    .action(async (options: CommonOptions) => {
+      const { init } = await import("./init.ts");
+      await init(io, options);
+    });
+  withConfig(program.command("migrate"))
+    .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
+    .option("--force", "also beside a Weir that runs on it: safe from one version to the next")
+    .action(async (options: MigrateOptions) => {
+      const { migrate } = await import("./migrate.ts");
+      await migrate(io, options);
+    });
+  addBackups(program, io);
+  const config = program.command("config").description("look at the configuration");
+  withConfig(config.command("check"))
+    .description("validate the configuration, the prompts and the agents' folders without starting")
+    .action(async (options: CommonOptions) => {
+      const { checkConfig } = await import("./config-check.ts");
+      await checkConfig(io, options);
+    });
+  withConfig(program.command("tools"))
+    .argument("[agent]", "its id; default: all agents")
+    .description("list the tools that each agent may call, where they come from and whether they ask first")
+    .action(async (agent: string | undefined, options: CommonOptions) => {
+      const { showTools } = await import("./tools.ts");
+      await showTools(io, agent, options);
+    });
+  withConfig(program.command("doctor"))
+    .description(
+      "look at database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do about what is wrong; each model answers, calls a tool and writes a summary, which costs a few calls",
+    )
+    .option("--no-models", "ask no model")
+    .option(
+      "--window",
+      "also measure how much of a request each model reads: up to 7 calls more, of up to its window",
+    )
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import("./doctor.ts");
+      await doctor(io, options);
+    });
+  withConfig(program.command("invite"))
+    .argument("<platform>", "where to, as discord: the name of one of the tables under [platforms]")
+    .description("print the link by which the bot comes into a server, or the app into a workspace")
+    .action(async (platform: string, options: CommonOptions) => {
+      const { invite } = await import("./invite.ts");
+      await invite(io, platform, options);
+    });
+  program
+    .command("loopback")
+    .description("run a small HTTP chat platform on this machine, for tests and scripts")
+    .option("--port <port>", "0: any free one", portNumber, 8787)
+    .action(async ({ port }: { port: number }) => {
+      const { loopback } = await import("./loopback.ts");
+      await loopback(io, port);
+    });
+}
+
+function addBackups(program: Command, io: Io): void {
+  withConfig(program.command("backup"))
+    .argument("<file>", "a new file")
+    .description("write everything in the database into one file; a daemon that runs goes on")
+    .option("--verify", "read the file again to its end")
+    .action(async (file: string, options: BackupOptions) => {
+      const { backup } = await import("./backup.ts");
+      await backup(io, file, options);
+    });
+  withConfig(program.command("restore"))
+    .argument("<file>", "what backup has written")
+    .description(
+      "fill an empty database from a backup, of this version or an older one; any Postgres will do",
+    )
+    .option("--verify", "only read the file, and say whether it is whole")
+    .action(async (file: string, options: BackupOptions) => {
+      const { restore } = await import("./backup.ts");
+      await restore(io, file, options);
+    });
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > MAX_PORT) throw new InvalidArgumentError(`Expected at most ${MAX_PORT}.`);
+  return port;
+}

@@ -1,0 +1,87 @@
+import { formatChannelReport } from "../admin/reports/channel-format.ts";
+import { reportChannel } from "../admin/reports/channel-report.ts";
+import { contextCard } from "../admin/reports/context-card.ts";
+import type { Config } from "../config/config.ts";
+import { isColourUnwanted } from "../config/load.ts";
+import type { Card } from "../core/card.ts";
+import { OperatorError } from "../core/errors.ts";
+import { openModels } from "../llm/model-provider.ts";
+import { drawCard } from "../platforms/terminal/card.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Store } from "../store/store.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
+import { findChannel, onlyLooking, timeFormatOf, withStore } from "./shared/open.ts";
+import { createAgentsToLook } from "./shared/agents-to-look.ts";
+import { readConfigToLook } from "./shared/readable-config.ts";
+import { findTurn, formatTurnContext, formatTurnTexts, readTurnTexts } from "./context/turn-context.ts";
+
+export type ContextOptions = CommonOptions & {
+  readonly json?: boolean;
+  /** A turn's number, or `last`; undefined: the next model call. */
+  readonly turn?: string;
+  /** Of a turn: also what was in view, as it reads now. */
+  readonly text?: boolean;
+};
+
+/**
+ * `weir context CHANNEL`: what the next model call would be sent; with `--turn`, what the last one of a turn was.
+ * @throws OperatorError if the turn is not kept
+ */
+export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
+  if (options.text === true && options.turn === undefined)
+    throw new OperatorError("--text goes with --turn: it shows what that turn had in view.");
+  const config = readConfigToLook(io, options);
+  await withStore(io, config, async (store) => {
+    const channel = await findChannel(store, name);
+    await (options.turn === undefined
+      ? showNext(io, config, store, channel, options)
+      : showTurn(io, config, store, channel, { ...options, turn: options.turn }));
+  });
+}
+
+async function showNext(
+  io: Io,
+  config: Config,
+  store: Store,
+  channel: ChannelRow,
+  options: ContextOptions,
+): Promise<void> {
+  await using models = await openModels(config.llm, { learned: onlyLooking(store) });
+  const agents = await createAgentsToLook(io, config, models);
+  await models.recallLearned();
+  const also = config.bindings.filter(({ agent: own }) => own === channel.agent).flatMap((one) => one.also);
+  const { agent, guests, compactorAgent } = agents.with(
+    channel.agent,
+    [...new Set(also)],
+    channel.model?.name,
+  );
+  const { digester } = compactorAgent;
+  const report = await reportChannel(
+    { store, agent, guests, digester, now: new Date(), isFresh: true },
+    channel,
+  );
+  const text = formatChannelReport(report, agent.time);
+  if (options.json === true) sayJson(io, report, 2);
+  else if (io.stdout.isTTY) draw(io, contextCard(report, agent.time, text));
+  else say(io, text);
+}
+
+/** What is piped stays plain. */
+function draw({ stdout }: Io, card: Card): void {
+  stdout.write(`${drawCard(card, { colour: !isColourUnwanted(), columns: stdout.columns })}\n`);
+}
+
+async function showTurn(
+  io: Io,
+  config: Config,
+  store: Store,
+  channel: ChannelRow,
+  { turn, json, text }: ContextOptions & { readonly turn: string },
+): Promise<void> {
+  const record = await findTurn(store, channel, turn);
+  const texts = text === true ? await readTurnTexts(store, channel, record) : null;
+  if (json === true) return sayJson(io, texts === null ? record : { ...record, texts }, 2);
+  const time = timeFormatOf(config, channel.agent);
+  say(io, formatTurnContext(record, channel, time));
+  if (texts !== null) say(io, `\n${formatTurnTexts(texts, channel, time)}`);
+}

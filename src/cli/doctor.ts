@@ -1,0 +1,227 @@
+import { performance } from "node:perf_hooks";
+import type { Config } from "../config/config.ts";
+import type { ConfigError } from "../config/config-error.ts";
+import { loadReadableConfig } from "../config/load.ts";
+import { whyOff } from "../config/describe-config.ts";
+import { errorMessage, type Finding, OperatorError } from "../core/errors.ts";
+import { PLATFORM_ROWS } from "../platforms/platforms.ts";
+import { loadPrompts, promptSources } from "../prompts/load.ts";
+import { NotMigratedError } from "../store/database/migrate.ts";
+import type { Database } from "../store/database/database.ts";
+import { fileSigner, signingKeyFile } from "../store/database/signing-key.ts";
+import { isPresent, MemberStore } from "../store/channels/members.ts";
+import { describeOwnKey } from "../admin/reports/signing-keys.ts";
+import { createStore, type Store } from "../store/store.ts";
+import { assertUsableByDaemon, openDatabase } from "../store/database/open.ts";
+import { doubtedLines } from "../admin/commands/learned.ts";
+import { displayableLine } from "../text/displayable.ts";
+import { counted } from "../text/text.ts";
+import { formatNumber } from "../text/format.ts";
+import { databaseRemedy, lookAtFolder, lookAtHttp, lookAtProxies } from "./doctor/look-at-machine.ts";
+import { lookAtModels } from "./doctor/look-at-models.ts";
+import { lookAtServers } from "./shared/mcp-servers.ts";
+import { lookAtNames } from "./doctor/names.ts";
+import { type CommonOptions, type Io, say } from "./shared/io.ts";
+import { onlyLooking, openLog } from "./shared/open.ts";
+
+/** How long one look may take, ms. */
+const PATIENCE_MS = 20_000;
+const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
+
+export interface DoctorOptions extends CommonOptions {
+  /** False: no model is asked. Default: each does what its agents will want of it. */
+  readonly models?: boolean;
+  /** Whether it is measured how much of a request each model reads. */
+  readonly window?: boolean;
+}
+
+/**
+ * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
+ * do about it.
+ * @throws OperatorError if something is wrong, after all has been said
+ */
+export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
+  let wrong = 0;
+  const tell = (finding: Finding): void => {
+    if (finding.state === "wrong") wrong += 1;
+    say(io, shownFinding(finding));
+  };
+  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  for (const finding of [lookAtConfig(config, broken), ...lookAtPrompts(config)]) tell(finding);
+  for (const [what, look] of looks(io, config, options))
+    for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
+  if (wrong > 0)
+    throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
+}
+
+/** A configuration that cannot be read is one finding; the checks go on with the part that can be read. */
+function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
+  const what = "configuration";
+  if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };
+  const detail = `${counted(broken.problems.length, "problem")}; first ${broken.first}`;
+  return {
+    what,
+    state: "wrong",
+    detail,
+    todo: "weir config check shows all; what follows is by what can be read",
+  };
+}
+
+function lookAtPrompts(config: Config): readonly Finding[] {
+  try {
+    loadPrompts(promptSources(config));
+    return [];
+  } catch (error) {
+    return [{ what: "prompts", state: "wrong", detail: displayableLine(errorMessage(error)) }];
+  }
+}
+
+function looks(
+  io: Io,
+  config: Config,
+  options: DoctorOptions,
+): readonly (readonly [string, () => Promise<readonly Finding[]>])[] {
+  return [
+    ["database", async () => lookAtDatabase(io, config)],
+    ["data folder", async () => lookAtFolder(config)],
+    ["HTTP", async () => lookAtHttp(config)],
+    ["proxy", async () => lookAtProxies(config)],
+    ["models", async () => lookAtWork(io, config, options)],
+    ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
+    ["MCP servers", async () => lookAtServers(io, config)],
+    ...PLATFORM_ROWS.map((row) => [row.title, async () => lookAtPlatform(row, config)] as const),
+    ["names", async () => lookAtNames(io, config)],
+  ];
+}
+
+/** A finding for a person, with what to do about it on a line of its own. Pure. */
+export function shownFinding({ state, what, detail, todo }: Finding): string {
+  return `${SIGNS[state]} ${what}: ${detail}${todo === undefined ? "" : `\n    → ${todo}`}`;
+}
+
+/** What is wrong with one thing must not hide what is wrong with the next. */
+function failure(what: string, error: unknown): Finding {
+  return { what, state: "wrong", detail: errorMessage(error) };
+}
+
+async function lookAtPlatform(
+  row: (typeof PLATFORM_ROWS)[number],
+  { platforms }: Config,
+): Promise<readonly Finding[]> {
+  const config = platforms[row.key];
+  return config === null ? [{ what: row.title, state: "off", detail: whyOff(row) }] : row.diagnose(config);
+}
+
+async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[]> {
+  const what = "database";
+  const startedAt = performance.now();
+  const log = openLog(io, config, "silent");
+  try {
+    await assertUsableByDaemon(config.database, log);
+    await using opened = await openDatabase(config.database, log, "reader");
+    const ms = Math.round(performance.now() - startedAt);
+    const detail = `${opened.where} answers and is up to date (${ms} ms)`;
+    const signer = fileSigner(config.database.dataDir);
+    const store = createStore(opened.database, { signer });
+    return [
+      { what, state: "ok", detail },
+      ...(await lookAtKey(config, opened.database)),
+      ...(await lookAtWishes(store)),
+      ...(await lookAtFingerprints(store)),
+    ];
+  } catch (error) {
+    // The first start, or the next one, mends it.
+    if (error instanceof NotMigratedError) return [{ what, state: "unsure", detail: errorMessage(error) }];
+    // It says itself what to do.
+    if (error instanceof OperatorError) return [{ what, state: "wrong", detail: errorMessage(error) }];
+    const detail = errorMessage(error);
+    return [{ what, state: "wrong", detail, todo: databaseRemedy(detail, config.database) }];
+  }
+}
+
+/** Do the daemons of a cluster sign with the key of this one? */
+async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
+  const { cluster, database: files } = config;
+  if (cluster === null) return [];
+  const what = "signing key";
+  const own = await fileSigner(files.dataDir).keyId();
+  const others = await new MemberStore(database).all();
+  const problem = describeOwnKey(own, others, signingKeyFile(files.dataDir));
+  if (problem !== null) return [{ what, state: "wrong", ...problem }];
+  const isShared = others.some((member) => isPresent(member) && member.keyId === own);
+  return own === null || !isShared
+    ? []
+    : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
+}
+
+/** Are the signed rows those that Weir has written? */
+async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly Finding[]> {
+  const what = "wishes";
+  const { believed, doubted } = await wishes.all();
+  const detail = doubtedLines(doubted).join(" ");
+  const todo =
+    "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
+    "writes to the database, and delete these rows of the table wishes";
+  if (detail !== "") return [{ what, state: "wrong", detail, todo }];
+  const all = `${counted(believed.length, "row")}, signed by this Weir`;
+  return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
+}
+
+/** Can a deletion still find what tells of texts that are no longer kept? */
+async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
+  const strange = await retention.countStrange();
+  if (strange === 0) return [];
+  const detail =
+    `of ${counted(strange, "message")} whose text is no longer kept nobody can say what they told: ` +
+    "their fingerprints were made with another signing.key";
+  const todo =
+    "bring back the signing.key of then: without it, deleting one of them takes all that may tell of it, also whole summaries";
+  return [{ what: "fingerprints", state: "wrong", detail, todo }];
+}
+
+/** Has each model do what its agents will want of it, unless nobody wants to pay for that. */
+async function lookAtWork(
+  io: Io,
+  config: Config,
+  { models = true, window = false }: DoctorOptions,
+): Promise<readonly Finding[]> {
+  if (!models) return [{ what: "models", state: "off", detail: "not asked: --no-models" }];
+  // What a daemon has learned of them is known where the database can be read.
+  const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  await using opened = await opening.catch(() => null);
+  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
+  return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
+}
+
+/** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
+async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
+  const what = "embeddings";
+  const { embeddings } = config.llm;
+  if (embeddings === null) return { what, state: "off", detail: "off: llm.embeddings.model is not set" };
+  const startedAt = performance.now();
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const [{ createEmbeddings }, { WITHIN_MS }] = await Promise.all([
+      import("../llm/embeddings.ts"),
+      import("../memory/meaning.ts"),
+    ]);
+    const server = createEmbeddings(embeddings);
+    const { model, origin } = server;
+    const { vectors } = await server.embed(["ping"], signal);
+    const [vector = []] = vectors;
+    const ms = Math.round(performance.now() - startedAt);
+    const progress = await vectorProgress(io, config, model).catch(() => "");
+    const late = ms > WITHIN_MS ? ", which is too slow for a turn: it recalls without them" : "";
+    const answers = `${model} at ${origin} answers (${ms} ms${late}) with ${vector.length} numbers a text`;
+    return { what, state: "ok", detail: answers + progress };
+  } catch (error) {
+    const todo = "see [llm.embeddings]: model, base_url, EMBEDDINGS_API_KEY and dimensions";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}
+
+async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {
+  await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+  const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
+  return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
+}

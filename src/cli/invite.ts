@@ -1,0 +1,20 @@
+import { OperatorError } from "../core/errors.ts";
+import { CHAT_PLATFORMS, platformRow } from "../platforms/platforms.ts";
+import { displayableLine } from "../text/displayable.ts";
+import { type CommonOptions, type Io, say } from "./shared/io.ts";
+import { readConfigToLook } from "./shared/readable-config.ts";
+
+/**
+ * `weir invite`: the links by which a bot comes into a server or a team.
+ * @throws OperatorError if there is no such platform, or it does not know the token; PlatformError where it does not answer; nothing is said then
+ */
+export async function invite(io: Io, platform: string, options: CommonOptions): Promise<void> {
+  const row = platformRow(platform);
+  if (row === undefined)
+    throw new OperatorError(
+      `weir invite takes one of ${CHAT_PLATFORMS.join(", ")}, and not ${displayableLine(platform)}.`,
+    );
+  const { what, link } = await row.invite(readConfigToLook(io, options).platforms[row.key]);
+  say(io, what);
+  say(io, link);
+}

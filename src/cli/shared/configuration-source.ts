@@ -1,0 +1,73 @@
+import { dirname, join, relative, resolve } from "node:path";
+import type { Logger } from "pino";
+import type { Config } from "../../config/config.ts";
+import { readGitState } from "../../config/git-work.ts";
+import { type ConfigurationTexts, HeldBackError, whyHeldBack } from "../../config/held-back.ts";
+import { readTextFile } from "../../config/text-file.ts";
+import { promptSources, templatePaths } from "../../prompts/load.ts";
+import type { ConfigurationSource } from "../../compose/reloader.ts";
+import type { CommonOptions, Io } from "./io.ts";
+import { readConfig } from "./open.ts";
+
+export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | "onConfigured"> {
+  /** The configuration that was read for the start. */
+  readonly config: Config;
+  readonly log: Logger;
+}
+
+/** The files from which a running daemon reads its configuration. Made when that was read for the start. */
+export function configurationSource(
+  io: Io,
+  options: CommonOptions,
+  { config: started, log, ...parts }: SourceOptions,
+): ConfigurationSource {
+  const file = resolve(io.cwd, options.config ?? "config.toml");
+  const filesOf = (config: Config): string[] => [
+    file,
+    join(config.file === null ? io.cwd : dirname(file), ".env"),
+    ...templatePaths(promptSources(config)),
+  ];
+  const look = (config: Config): ConfigurationTexts => {
+    const all = new Map(filesOf(config).map((path) => [shown(path), textOf(path)]));
+    return { main: all.get(shown(file)) ?? null, all };
+  };
+  const shown = (path: string): string => relative(io.cwd, path);
+  let inForce = look(started);
+  let lastRead = { config: started, texts: inForce };
+  let staleLock: string | null = null;
+  return {
+    read(isForced) {
+      const texts = look(lastRead.config);
+      const git = readGitState(file, Date.now());
+      if (git.staleLock !== null && git.staleLock !== staleLock)
+        log.warn({ lock: git.staleLock }, "git_lock_ignored: no git has held it for a minute; delete it");
+      staleLock = git.staleLock;
+      const held = isForced ? null : whyHeldBack(texts, inForce, shown(file), git.work);
+      if (held !== null) throw held;
+      const config = readConfig(io, options);
+      // Another program may have written meanwhile, and this would be a configuration that was not looked at.
+      if (!isForced && textOf(file) !== texts.main)
+        throw new HeldBackError(`${shown(file)} is being written`, true);
+      lastRead = { config, texts: look(config) };
+      return config;
+    },
+    onTaken() {
+      inForce = lastRead.texts;
+    },
+    pathsOf: (config) => [...filesOf(config), ...agentPaths(config)],
+    ...parts,
+  };
+}
+
+/** @returns null: there is no such file. Of one that cannot be read, why: so it differs from one that can. */
+function textOf(path: string): string | null {
+  const text = readTextFile(path, path);
+  if (text === null) return null;
+  return "value" in text ? text.value : text.problem.message;
+}
+
+/** What of agents' folders counts once: the rest is looked at before each turn. */
+function agentPaths({ agentsDir, agents }: Config): string[] {
+  const own = agents.flatMap(({ id }) => [join(agentsDir, id), join(agentsDir, id, "skills")]);
+  return [agentsDir, join(agentsDir, "skills"), ...own];
+}

@@ -1,0 +1,61 @@
+import { OperatorError } from "../../core/errors.ts";
+import { displayable, displayableJson } from "../../text/displayable.ts";
+
+/** What a command may use of the process around it. */
+export interface Io {
+  readonly cwd: string;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly stdin: NodeJS.ReadStream;
+  /** Aborted by the first signal: finish what is in flight, take nothing new. */
+  readonly shutdown: AbortSignal;
+  /** Takes SIGHUP, which else means the same as the first signal: finish what is in flight. */
+  readonly onHangUp: (listener: () => void) => void;
+  /** Tells a process manager that the daemon is up. */
+  readonly tellReady: () => void;
+}
+
+/** Reason of a shutdown: `weir log … | head` has read as much as it wanted. */
+export const SEEN_ENOUGH = new Error("Nobody reads the output any more.");
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  readonly config?: string;
+}
+
+/** Resolves once the signal is aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  else signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}
+
+/**
+ * To be called after a loop that a shutdown ends early.
+ * @throws OperatorError if one did, unless whoever reads the output has seen enough
+ */
+export function assertWhole({ shutdown }: Pick<Io, "shutdown">, rest = "the output is not complete"): void {
+  if (shutdown.aborted && shutdown.reason !== SEEN_ENOUGH) throw new OperatorError(`Interrupted: ${rest}.`);
+}
+
+/** Writes to the standard output, and waits until it is taken. @throws OperatorError if it cannot be written */
+export async function writeOut({ stdout }: Pick<Io, "stdout">, text: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  stdout.write(text, (error) =>
+    error instanceof Error
+      ? reject(new OperatorError(`The output is not complete: ${error.message}.`, { cause: error }))
+      : resolve(),
+  );
+  return promise;
+}
+
+/** A text for a person; a terminal obeys nothing in it. */
+export function say(io: Io, text: string): void {
+  io.stdout.write(`${displayable(text)}\n`);
+}
+
+/** A value for a program. */
+export function sayJson(io: Io, value: object, indent?: number): void {
+  io.stdout.write(`${displayableJson(value, indent)}\n`);
+}

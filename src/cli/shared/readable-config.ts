@@ -1,0 +1,27 @@
+import type { Config } from "../../config/config.ts";
+import type { ConfigError } from "../../config/config-error.ts";
+import { loadReadableConfig } from "../../config/load.ts";
+import { useProxies } from "../../network/use-proxies.ts";
+import { displayable } from "../../text/displayable.ts";
+import { counted } from "../../text/text.ts";
+import type { CommonOptions, Io } from "./io.ts";
+
+/**
+ * The configuration for a command that does not act by it. Of a broken one it says what is wrong, and uses what can be read: the daemon
+ * runs by the last good one meanwhile.
+ * @throws ConfigError where nobody can tell which database is meant
+ */
+export function readConfigToLook(io: Io, options: CommonOptions): Config {
+  const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  if (error !== null) tellOfBroken(io, error);
+  useProxies(config.proxies);
+  return config;
+}
+
+/** Says shortly what is wrong with the configuration, and that it is passed over here. */
+export function tellOfBroken({ stderr }: Io, { problems, first }: ConfigError): void {
+  const more = problems.length === 1 ? "" : "; weir config check shows them all";
+  stderr.write(
+    `${displayable(`The configuration has ${counted(problems.length, "problem")}, and what can be read of it is used here: ${first}${more}`)}\n`,
+  );
+}

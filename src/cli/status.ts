@@ -1,0 +1,48 @@
+import { parseDaemonStatus } from "../admin/reports/daemon-status.ts";
+import { formatStatus, summariseChannels } from "../admin/reports/status-report.ts";
+import { OperatorError } from "../core/errors.ts";
+import { displayableLine } from "../text/displayable.ts";
+import { mayHaveDaemon } from "../store/database/open.ts";
+import type { Store } from "../store/store.ts";
+import { askDaemon } from "../admin/requests/ask-daemon.ts";
+import { listChannels } from "./channels.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
+import { assertHasRun, firstTimeFormat, withStore } from "./shared/open.ts";
+import { readConfigToLook } from "./shared/readable-config.ts";
+
+export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
+
+/** A daemon only looks at itself, ms. */
+const ANSWER_MS = 5000;
+
+/** `weir status`: the daemon, as it tells of itself, and what waits in the database, also where none runs. */
+export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
+  const config = readConfigToLook(io, options);
+  await assertHasRun(config);
+  const look = async (store: Store): Promise<void> => {
+    const connected = await store.overview.daemons();
+    const daemon =
+      connected === null
+        ? null
+        : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus, options.daemon);
+    if (daemon === null && options.daemon !== undefined)
+      throw new OperatorError(
+        `No daemon called ${displayableLine(options.daemon)} has answered: weir cluster shows who is there.`,
+      );
+    const [overviews, waiting] = await Promise.all([store.overview.channels(), store.overview.waiting()]);
+    const listed = await listChannels(config, store, overviews);
+    const report = {
+      daemon,
+      connected,
+      waiting,
+      ...summariseChannels(
+        overviews,
+        listed.map(({ row: _row, ...one }) => one),
+      ),
+    };
+    if (options.json === true) sayJson(io, report, 2);
+    else say(io, formatStatus(report, firstTimeFormat(config), new Date()));
+  };
+  // A database at rest is only read.
+  await withStore(io, config, look, (await mayHaveDaemon(config.database)) ? "asker" : "reader");
+}
