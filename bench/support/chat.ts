@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Logger } from "pino";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId, formatAddress } from "../../src/core/ids.ts";
-import { buildDaemon } from "../../src/daemon.ts";
+import { buildDaemon } from "../../src/daemon/daemon.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 import { createLog } from "../../src/telemetry/log.ts";

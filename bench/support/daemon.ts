@@ -5,7 +5,7 @@ import path from "node:path";
 import { pino } from "pino";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
-import { buildDaemon, type Daemon } from "../../src/daemon.ts";
+import { buildDaemon, type Daemon } from "../../src/daemon/daemon.ts";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { createLog } from "../../src/telemetry/log.ts";

@@ -5,7 +5,7 @@ import { HandOver } from "./homes/hand-over.ts";
 import { ChannelRegistry } from "./live/registry.ts";
 import { Renewal } from "./live/renewal.ts";
 import type { SubagentDesk } from "./subagents/subagent-desk.ts";
-import { TakeUps } from "./homes/take-up.ts";
+import { Resumption } from "./homes/resumption.ts";
 import { TakeoverWatch } from "./homes/takeover-watch.ts";
 import { Waker } from "./wakes/waker.ts";
 
@@ -25,7 +25,7 @@ export interface LiveChannels {
   readonly registry: ChannelRegistry;
   readonly waker: Waker;
   readonly renewal: Renewal;
-  readonly takeUps: TakeUps;
+  readonly resumption: Resumption;
   readonly handOver: HandOver;
   readonly eviction: Eviction;
   /** Loads nothing any more, waits for running work until the signal, then ends it. The log keeps what is left. */
@@ -59,7 +59,7 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
   const { partitions, channels } = store;
   const renewal = new Renewal({ ...parts, registry, homes, partitions, wake });
   const waker = new Waker({ ...parts, registry, homes, renewal });
-  const takeUps = new TakeUps({ channels, registry, homes, platformOf, renewal, waker });
+  const resumption = new Resumption({ channels, registry, homes, platformOf, renewal, waker });
   const lost = new TakeoverWatch({
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
     take: wake,
@@ -71,7 +71,7 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
     registry,
     waker,
     renewal,
-    takeUps,
+    resumption,
     handOver,
     eviction,
     async drain(deadline) {

@@ -10,7 +10,7 @@ import {
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { jobId, type JobId } from "../core/ids.ts";
-import { buildDaemon } from "../daemon.ts";
+import { buildDaemon } from "../daemon/daemon.ts";
 import { assertExists, mayHaveDaemon } from "../store/database/open.ts";
 import { ask, assertNoCluster, TIMES } from "../admin/requests/ask-daemon.ts";
 import type { Store } from "../store/store.ts";

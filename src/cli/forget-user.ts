@@ -4,7 +4,7 @@ import { parseForgetAnswer } from "../admin/requests/forget-answer.ts";
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
-import { buildDaemon } from "../daemon.ts";
+import { buildDaemon } from "../daemon/daemon.ts";
 import { redactPerson } from "../router/redact-messages.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
 import type { BorneByPerson, KnownPerson, SpokenPlace } from "../store/log/personal-data.ts";

@@ -1,7 +1,7 @@
 import { pause } from "../async/clock.ts";
 import { setTimeout as delay } from "node:timers/promises";
-import { besideCluster } from "../compose/cluster.ts";
-import { buildDaemon, type Daemon } from "../daemon.ts";
+import { besideCluster } from "../daemon/cluster.ts";
+import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import type { Receipt } from "../core/message.ts";
 import { aborted, assertWhole, type CommonOptions, type Io, say } from "./shared/io.ts";
 import { openLog, readConfig } from "./shared/open.ts";

@@ -6,9 +6,9 @@ import type { Config } from "../config/config.ts";
 import { managedPlace } from "../config/load.ts";
 import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import { buildDaemon, type Daemon } from "../daemon.ts";
-import type { HttpService } from "../http/service.ts";
-import { besideCluster, openCluster } from "../compose/cluster.ts";
+import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
+import type { HttpService } from "../daemon/http/service.ts";
+import { besideCluster, openCluster } from "../daemon/cluster.ts";
 import { createLoopback } from "../platforms/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { useProxies } from "../network/use-proxies.ts";
@@ -72,8 +72,8 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
 }
 
 /** Whose model a call asks, by the configuration of that moment. */
-function serversOf({ inForce, models }: Daemon): Parameters<Traces["watch"]>[1] {
-  return (model) => modelServerOf(inForce.setup.config.llm, models.isOffline, model);
+function serversOf({ current, models }: Daemon): Parameters<Traces["watch"]>[1] {
+  return (model) => modelServerOf(current.setup.config.llm, models.isOffline, model);
 }
 
 /**
@@ -133,7 +133,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   http?.watch(daemon);
   traces?.watch(daemon.events, serversOf(daemon));
   terminals.watch(daemon);
-  const owners = (): Config["platforms"] => daemon.inForce.setup.config.platforms;
+  const owners = (): Config["platforms"] => daemon.current.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
   // Who sits before a terminal reads it among the first lines there.
   if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
@@ -216,7 +216,7 @@ async function openHttp(
 ): Promise<HttpService | null> {
   const { http } = config;
   if (http === null) return null;
-  const { startHttpService, startHttpServiceOnceFree } = await import("../http/service.ts");
+  const { startHttpService, startHttpServiceOnceFree } = await import("../daemon/http/service.ts");
   const options = { config, http, version: readVersion(), ...parts };
   const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
     await untilFolderIsFree(config, parts.log, ending);
@@ -248,7 +248,7 @@ async function until(
   mode: TerminalMode | null,
 ): Promise<boolean> {
   if (mode === null)
-    say(io, `Weir is ready: ${agents(daemon.inForce.setup.config)}; ${daemon.models.describe()}`);
+    say(io, `Weir is ready: ${agents(daemon.current.setup.config)}; ${daemon.models.describe()}`);
   io.tellReady();
   const stopped = aborted(AbortSignal.any([ending, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);

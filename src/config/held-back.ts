@@ -33,12 +33,12 @@ export class HeldBackError extends OperatorError {
  */
 export function whyHeldBack(
   now: ConfigurationTexts,
-  inForce: ConfigurationTexts,
+  current: ConfigurationTexts,
   shownAs: string,
   git: GitWork | null,
 ): HeldBackError | null {
-  if (isSame(now, inForce)) return null;
-  if (saysAnything(inForce.main) && !saysAnything(now.main))
+  if (isSame(now, current)) return null;
+  if (saysAnything(current.main) && !saysAnything(now.main))
     return new HeldBackError(`${shownAs} ${describeSilence(now.main)}`, false);
   for (const [path, text] of now.all) {
     const line = text === null ? null : conflictLine(text);

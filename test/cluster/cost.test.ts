@@ -1,4 +1,4 @@
-// proves: src/compose/cluster.ts
+// proves: src/daemon/cluster.ts
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ const loaded = async (code: string): Promise<string[]> =>
 
 const OPENED = `
   await import("./src/cli/start.ts");
-  const { openCluster } = await import("./src/compose/cluster.ts");
+  const { openCluster } = await import("./src/daemon/cluster.ts");
   const { pino } = await import("pino");
   const log = pino({ level: "silent" });`;
 

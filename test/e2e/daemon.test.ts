@@ -1,4 +1,4 @@
-// proves: src/daemon.ts, src/main.ts, src/compose/ground.ts, src/compose/channels.ts, src/compose/way-in.ts, src/store/database/embedded/embedded-postgres.ts
+// proves: src/daemon/daemon.ts, src/main.ts, src/daemon/base-services.ts, src/daemon/channels.ts, src/daemon/ingress.ts, src/store/database/embedded/embedded-postgres.ts
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/http/service.ts, src/http/readiness.ts, src/http/app.ts, src/http/openapi.ts, src/http/channels.ts
+// proves: src/daemon/http/service.ts, src/daemon/http/readiness.ts, src/daemon/http/app.ts, src/daemon/http/openapi.ts, src/daemon/http/channels.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
@@ -12,7 +12,7 @@ import {
   compactionsAnswer,
   contextAnswer,
   readyAnswer,
-} from "../../src/http/openapi.ts";
+} from "../../src/daemon/http/openapi.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type Home, openHome, openSeed } from "../support/e2e.ts";
 import { type LoopbackWorld, openLoopbackWorld } from "../support/e2e-loopback.ts";

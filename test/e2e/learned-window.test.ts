@@ -1,4 +1,4 @@
-// proves: src/daemon.ts, src/llm/catalog/learned-models.ts, src/cli/compactions.ts
+// proves: src/daemon/daemon.ts, src/llm/catalog/learned-models.ts, src/cli/compactions.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { z } from "zod";

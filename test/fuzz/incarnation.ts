@@ -378,7 +378,7 @@ export class Incarnation {
 
   async start(): Promise<void> {
     await this.#indexer.start();
-    await this.channels.takeUps.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
+    await this.channels.resumption.resume([PLATFORM, ANNEX], this.profile.config.compaction.maxRawMessages);
     this.approvals.start();
     this.#clock.start();
   }
@@ -390,7 +390,7 @@ export class Incarnation {
     this.#clock.replan();
     void this.channels.renewal.renew();
     // Where the database is away, who comes next looks.
-    await this.channels.takeUps
+    await this.channels.resumption
       .resume([PLATFORM, ANNEX], profile.config.compaction.maxRawMessages)
       .catch(() => undefined);
   }

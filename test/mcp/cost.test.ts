@@ -7,7 +7,7 @@ import { loadedBy } from "../support/hooked.ts";
 const loaded = async (code: string): Promise<string[]> => loadedBy(code, /modelcontextprotocol/);
 
 test("without servers, a daemon loads nothing of the SDK", async () => {
-  assert.deepEqual(await loaded('await import("./src/daemon.ts");'), []);
+  assert.deepEqual(await loaded('await import("./src/daemon/daemon.ts");'), []);
   const opens = `
     const { openWire } = await import("./src/mcp/wire.ts");
     await openWire(

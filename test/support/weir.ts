@@ -8,10 +8,10 @@ import { loadConfig } from "../../src/config/load.ts";
 import type { ReloadAnswer } from "../../src/admin/requests/reload-answer.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
-import { buildDaemon, type Daemon } from "../../src/daemon.ts";
+import { buildDaemon, type Daemon } from "../../src/daemon/daemon.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
-import type { Cluster } from "../../src/compose/channels.ts";
+import type { Cluster } from "../../src/daemon/channels.ts";
 import { TestPlatform } from "./test-platform.ts";
 import { type Binding, bindPlatform } from "../../src/router/bindings.ts";
 

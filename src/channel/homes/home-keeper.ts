@@ -10,7 +10,7 @@ import type { ChannelHomes } from "./channel-homes.ts";
 import type { HandOver } from "./hand-over.ts";
 import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
 import type { Renewal } from "../live/renewal.ts";
-import type { TakeUps } from "./take-up.ts";
+import type { Resumption } from "./resumption.ts";
 import type { Waker } from "../wakes/waker.ts";
 
 /** How often it looks at what is due, ms. */
@@ -27,7 +27,7 @@ export interface HomeKeeperParts {
   readonly homes: Pick<ChannelHomes, "held" | "hold" | "place" | "release">;
   readonly handOver: Pick<HandOver, "handOn" | "drop">;
   readonly renewal: Pick<Renewal, "review">;
-  readonly takeUps: Pick<TakeUps, "takeUp" | "remindDue">;
+  readonly resumption: Pick<Resumption, "takeUp" | "remindDue">;
   readonly waker: Pick<Waker, "woken">;
   /** This daemon's name in the cluster. */
   readonly daemon: string;
@@ -153,7 +153,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */
   async #takeUpUnread(): Promise<void> {
-    const { store, homes, takeUps, platforms, rawEntries, onTakenUp, log } = this.#parts;
+    const { store, homes, resumption, platforms, rawEntries, onTakenUp, log } = this.#parts;
     const partitions = [...this.#unread];
     if (partitions.length === 0) return;
     // First: one that is lost and taken anew meanwhile is to be read anew.
@@ -167,7 +167,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       });
     // What was lost meanwhile is refused there.
     for (const { id, address } of rows) homes.place(id, address);
-    void takeUps.takeUp(rows);
+    void resumption.takeUp(rows);
     onTakenUp();
     if (rows.length > 0)
       log.info({ partitions: partitions.length, channels: rows.length }, "partitions_taken_up");
@@ -175,10 +175,10 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   /** Messages whose wakes were lost. */
   async #remindDue(): Promise<void> {
-    const { store, homes, takeUps, platforms } = this.#parts;
+    const { store, homes, resumption, platforms } = this.#parts;
     const { held } = homes;
     if (held.length === 0) return;
-    takeUps.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
+    resumption.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
   }
 
   #warn(error: unknown): void {

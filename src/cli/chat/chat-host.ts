@@ -2,7 +2,7 @@ import process from "node:process";
 import { commandTable } from "../../admin/commands/commands.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { agentId } from "../../core/ids.ts";
-import type { Daemon } from "../../daemon.ts";
+import type { Daemon } from "../../daemon/daemon.ts";
 import type { ChatHost, TurnEnding } from "../../platforms/terminal/attached/attached-chat.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { type Binding, findBinding } from "../../router/bindings.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { commandTable } from "../../admin/commands/commands.ts";
-import type { Cluster } from "../../compose/channels.ts";
+import type { Cluster } from "../../daemon/channels.ts";
 import type { BindingConfig, Config } from "../../config/config.ts";
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import type { AgentId } from "../../core/ids.ts";

@@ -4,7 +4,7 @@ import { commandTable } from "../../admin/commands/commands.ts";
 import type { Config } from "../../config/config.ts";
 import { isColourUnwanted } from "../../config/load.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { Daemon } from "../../daemon.ts";
+import type { Daemon } from "../../daemon/daemon.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { SharedTerminal } from "../../platforms/terminal/attached/shared-terminal.ts";
 import { chooseMode, createProcessTerminal } from "../../platforms/terminal/process-terminal.ts";
@@ -86,15 +86,15 @@ export class Terminals {
 
   /** Tells the terminals what is behind them. To be called before the daemon opens. */
   watch(daemon: Daemon): void {
-    const { inForce } = daemon;
+    const { current } = daemon;
     const { explain, isDaemon } = this.#options;
     const facts = (runs: "here" | "daemon" | "chat"): string[] =>
-      describeForChat(daemon.status(), firstTimeFormat(inForce.setup.config), runs);
+      describeForChat(daemon.status(), firstTimeFormat(current.setup.config), runs);
     this.#about = () => facts("here");
     const nameOf = (agent: string): string =>
-      inForce.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;
+      current.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;
     const placeOf: ChatHost["placeOf"] = (wanted) =>
-      placeAmong(inForce.setup.bindings, inForce.setup.config.agents)(wanted);
+      placeAmong(current.setup.bindings, current.setup.config.agents)(wanted);
     this.#shared?.hostedBy(
       hostOf(daemon, {
         isOfChat: !isDaemon,

@@ -95,7 +95,7 @@ export async function freeBytes(folder: string): Promise<number | null> {
 export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readonly Finding[]> {
   if (http === null) return [];
   const what = "HTTP";
-  const { answersAsWeir, isTaken, tryListen } = await import("../../http/service.ts");
+  const { answersAsWeir, isTaken, tryListen } = await import("../../daemon/http/service.ts");
   try {
     await tryListen(http);
     return [{ what, state: "ok", detail: `nobody listens on ${http.host}:${http.port} yet` }];

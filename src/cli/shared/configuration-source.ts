@@ -5,7 +5,7 @@ import { readGitState } from "../../config/git-work.ts";
 import { type ConfigurationTexts, HeldBackError, whyHeldBack } from "../../config/held-back.ts";
 import { readTextFile } from "../../config/text-file.ts";
 import { promptSources, templatePaths } from "../../prompts/load.ts";
-import type { ConfigurationSource } from "../../compose/reloader.ts";
+import type { ConfigurationSource } from "../../daemon/reloader.ts";
 import type { CommonOptions, Io } from "./io.ts";
 import { readConfig } from "./open.ts";
 
@@ -32,8 +32,8 @@ export function configurationSource(
     return { main: all.get(shown(file)) ?? null, all };
   };
   const shown = (path: string): string => relative(io.cwd, path);
-  let inForce = look(started);
-  let lastRead = { config: started, texts: inForce };
+  let current = look(started);
+  let lastRead = { config: started, texts: current };
   let staleLock: string | null = null;
   return {
     read(isForced) {
@@ -42,7 +42,7 @@ export function configurationSource(
       if (git.staleLock !== null && git.staleLock !== staleLock)
         log.warn({ lock: git.staleLock }, "git_lock_ignored: no git has held it for a minute; delete it");
       staleLock = git.staleLock;
-      const held = isForced ? null : whyHeldBack(texts, inForce, shown(file), git.work);
+      const held = isForced ? null : whyHeldBack(texts, current, shown(file), git.work);
       if (held !== null) throw held;
       const config = readConfig(io, options);
       // Another program may have written meanwhile, and this would be a configuration that was not looked at.
@@ -52,7 +52,7 @@ export function configurationSource(
       return config;
     },
     onTaken() {
-      inForce = lastRead.texts;
+      current = lastRead.texts;
     },
     pathsOf: (config) => [...filesOf(config), ...agentPaths(config)],
     ...parts,

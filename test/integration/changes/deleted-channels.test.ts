@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelAddress } from "../../../src/core/ids.ts";
-import type { Daemon } from "../../../src/daemon.ts";
+import type { Daemon } from "../../../src/daemon/daemon.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordServer, startDiscordServer } from "../../support/discord/server.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerText } from "../../../src/core/card.ts";
 import type { ChannelAddress } from "../../../src/core/ids.ts";
-import type { Daemon } from "../../../src/daemon.ts";
+import type { Daemon } from "../../../src/daemon/daemon.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { startDiscordWeir } from "../../support/discord/discord-weir.ts";

@@ -1,4 +1,4 @@
-// proves: src/mcp/server-tools.ts, src/compose/reload.ts
+// proves: src/mcp/server-tools.ts, src/daemon/reload.ts
 // Which MCP servers stay connected over a reload, and which are ended, and when.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

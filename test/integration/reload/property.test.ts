@@ -1,4 +1,4 @@
-// proves: src/compose/reload.ts, src/config/changes.ts
+// proves: src/daemon/reload.ts, src/config/changes.ts
 // A reload from A to B is as stop, and start with B: what is said afterwards meets the same agents, with the same bytes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/compose/reload.ts, src/compose/setup.ts, src/channel/live/renewal.ts, src/agent-texts.ts
+// proves: src/daemon/reload.ts, src/daemon/setup.ts, src/channel/live/renewal.ts, src/agent-texts.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -272,15 +272,15 @@ test("a reload that changes nothing does nothing, and the status tells when one 
   });
   const { daemon } = weir;
   const reloadedAt = (): Date | null | undefined => daemon.status().configuration?.reloadedAt;
-  const { setup } = daemon.inForce;
+  const { setup } = daemon.current;
   const nothing = { kind: "reloaded", live: [], prompts: false, atStart: [] };
   assert.deepEqual(await weir.reload(NAMED("main")), nothing);
-  assert.equal(daemon.inForce.setup, setup);
+  assert.equal(daemon.current.setup, setup);
   assert.equal(reloadedAt(), null);
   await weir.reload(NAMED("main") + NAMED("other"));
   const at = reloadedAt();
   assert.ok(at instanceof Date);
-  const next = daemon.inForce.setup;
+  const next = daemon.current.setup;
   assert.notEqual(next, setup);
   const answer = await weir.reload(`[daemon]\nmax_compactions = 2\n${NAMED("main")}${NAMED("other")}`);
   assert.partialDeepStrictEqual(answer, {
@@ -288,7 +288,7 @@ test("a reload that changes nothing does nothing, and the status tells when one 
     atStart: ["daemon.max_compactions"],
     last: { live: ["agents.other"], prompts: false },
   });
-  assert.equal(daemon.inForce.setup, next);
+  assert.equal(daemon.current.setup, next);
   assert.equal(reloadedAt(), at);
 });
 
@@ -311,11 +311,11 @@ test("a reload that could not look what is due is made up for by the next, also 
   const { id } = await outside.channel("owed");
   await outside.say(id, "are you there?");
   server.respond(() => text("an answer"));
-  const { setup } = weir.daemon.inForce;
+  const { setup } = weir.daemon.current;
   await weir.reload(NAMED("main") + NAMED("other"));
   await weir.event("turn_settled", ({ channel }) => channel === "test:owed");
-  const next = weir.daemon.inForce.setup;
+  const next = weir.daemon.current.setup;
   assert.notEqual(next, setup);
   await weir.reload(NAMED("main") + NAMED("other"));
-  assert.equal(weir.daemon.inForce.setup, next);
+  assert.equal(weir.daemon.current.setup, next);
 });

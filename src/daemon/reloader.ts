@@ -167,5 +167,5 @@ export function openReloader(
     bindingsOf: (config) => source.bindingsOf(config),
     onConfigured: (config) => source.onConfigured(config),
   });
-  return new Reloader({ source, reloading, config: () => parts.inForce.setup.config, log: parts.log });
+  return new Reloader({ source, reloading, config: () => parts.current.setup.config, log: parts.log });
 }

@@ -1,14 +1,14 @@
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
-import { type ListedChannel, listChannel } from "../admin/reports/channel-list.ts";
-import { type ChannelReport, reportChannel } from "../admin/reports/channel-report.ts";
-import { type PricedCompaction, readCompactions } from "../admin/reports/compaction-list.ts";
-import { usableTokens } from "../context/usage.ts";
-import { parseAddress } from "../core/ids.ts";
+import { type ListedChannel, listChannel } from "../../admin/reports/channel-list.ts";
+import { type ChannelReport, reportChannel } from "../../admin/reports/channel-report.ts";
+import { type PricedCompaction, readCompactions } from "../../admin/reports/compaction-list.ts";
+import { usableTokens } from "../../context/usage.ts";
+import { parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
-import type { ChannelRow } from "../store/channels/channels.ts";
-import type { ChannelOverview } from "../store/channels/overview.ts";
-import { budgetOf } from "../turn/agent.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { ChannelOverview } from "../../store/channels/overview.ts";
+import { budgetOf } from "../../turn/agent.ts";
 
 export type ReportedDaemon = Pick<Daemon, "store" | "models" | "registry" | "staffOf" | "digesterOf">;
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import path from "node:path";
-import { errorMessage, isMissingFile, OperatorError } from "../core/errors.ts";
-import { readText, SHORT, UnreadableFileError } from "../files/read-file.ts";
-import { HTTP_TOKEN, putPrivateFile, unusable } from "../store/database/data-folder.ts";
+import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
+import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
+import { HTTP_TOKEN, putPrivateFile, unusable } from "../../store/database/data-folder.ts";
 
 const TOKEN_BYTES = 32;
 /** What whoever shows none is told, in words that only a Weir has. */

@@ -27,7 +27,7 @@ export interface TakeUpsParts {
 }
 
 /** Loads channels that the log says have something due: after a start, a reload, a change of homes, a lost wake. */
-export class TakeUps {
+export class Resumption {
   readonly #parts: TakeUpsParts;
   /** Channels that wait for it. */
   readonly #waiting = new Set<ChannelId>();
@@ -93,7 +93,7 @@ export class TakeUps {
 
 export interface TakeUpParts {
   readonly config: Pick<Config, "agents">;
-  readonly takeUps: Pick<TakeUps, "resume">;
+  readonly resumption: Pick<Resumption, "resume">;
   readonly log: Logger;
 }
 
@@ -104,12 +104,12 @@ export function mostRawMessages({ agents }: Pick<Config, "agents">): number {
 
 /** Takes up what the log says is due on these platforms, in the channels that are served now. */
 export async function takeUpWork(
-  { config, takeUps, log }: TakeUpParts,
+  { config, resumption, log }: TakeUpParts,
   platforms: readonly { readonly name: string }[],
 ): Promise<void> {
   const names = platforms.map(({ name }) => name);
   const { result: resumed } = await retryWrite(
-    async () => takeUps.resume(names, mostRawMessages(config)),
+    async () => resumption.resume(names, mostRawMessages(config)),
     RETRIES,
   );
   if (resumed > 0) log.info({ channels: resumed }, "work_resumed");

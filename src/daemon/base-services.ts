@@ -11,7 +11,7 @@ import { type OpenDatabase, openDatabase } from "../store/database/open.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { openSigner } from "./signer.ts";
 import {
-  type InForce,
+  type CurrentSetup,
   makeSetup,
   readPrompts,
   type Setup,
@@ -93,7 +93,7 @@ async function beginAgents({ agents }: Setup, models: Models, log: Logger): Prom
 }
 
 /** What a daemon is started with. */
-export interface GroundOptions extends Pick<Setup, "config" | "bindings"> {
+export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
   readonly log: Logger;
   /** What is hidden in the log, and in whatever else is told; a reload adds to it. Default: what the configuration has. */
   readonly secrets?: KnownSecrets;
@@ -102,14 +102,17 @@ export interface GroundOptions extends Pick<Setup, "config" | "bindings"> {
 }
 
 /** What everything else in a daemon stands on. */
-export interface Ground extends SetupParts {
+export interface BaseServices extends SetupParts {
   readonly opened: OpenDatabase;
   readonly store: Store;
-  readonly inForce: InForce;
+  readonly current: CurrentSetup;
 }
 
 /** Opens the database and the models, and makes the first setup. @throws OperatorError with what an operator has to change */
-export async function openGround(options: GroundOptions, stack: AsyncDisposableStack): Promise<Ground> {
+export async function openBaseServices(
+  options: BaseOptions,
+  stack: AsyncDisposableStack,
+): Promise<BaseServices> {
   const { config, bindings, log } = options;
   const prompts = readPrompts(config, log);
   const { secrets = KnownSecrets.of(config) } = options;
@@ -118,9 +121,9 @@ export async function openGround(options: GroundOptions, stack: AsyncDisposableS
   const store = await openStore(config, opened.database, log);
   const models = stack.use(await openLearningModels(config, store, log));
   const made = { models, secrets, log };
-  const inForce: InForce = { setup: await makeSetup({ config, bindings, prompts }, made) };
-  warnOfApprovers(inForce.setup, log);
-  stack.defer(async () => inForce.setup.agents[Symbol.asyncDispose]());
-  await beginAgents(inForce.setup, models, log);
-  return { ...made, opened, store, inForce };
+  const current: CurrentSetup = { setup: await makeSetup({ config, bindings, prompts }, made) };
+  warnOfApprovers(current.setup, log);
+  stack.defer(async () => current.setup.agents[Symbol.asyncDispose]());
+  await beginAgents(current.setup, models, log);
+  return { ...made, opened, store, current };
 }

@@ -25,7 +25,7 @@ type Parts = Omit<Base, "indexer"> &
   };
 
 /** The router, with the commands of people. What depends on the configuration is read from the setup in force, each time. */
-export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
+export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router {
   const {
     store,
     homes,
@@ -34,20 +34,20 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     renewal,
     events,
     log,
-    inForce,
+    current,
     platformOf,
     models,
     names,
     digesterOf,
   } = parts;
-  const setup = (): Setup => inForce.setup;
+  const setup = (): Setup => current.setup;
   const pairing = stack.use(createPairing({ ...parts, setup }));
   const speakers = new Speakers(store.speakers);
   const refusals = new Refusals();
   const skipReasons = stack.use(new SkipReasons(events));
-  const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => inForce.setup.agents.teamOf(agent, also);
+  const teamOf = (agent: AgentId, also: readonly AgentId[]): Team => current.setup.agents.teamOf(agent, also);
   const namesOf: NamesOf = (agent, also) => {
-    const { id, name } = inForce.setup.agents.of(agent).agent.config;
+    const { id, name } = current.setup.agents.of(agent).agent.config;
     return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
   };
   const router = new Router({
@@ -59,7 +59,7 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     events,
     log,
     get bindings() {
-      return inForce.setup.bindings;
+      return current.setup.bindings;
     },
     names,
     speakers,
@@ -74,7 +74,7 @@ export function createWayIn(parts: Parts, stack: AsyncDisposableStack): Router {
     refusals,
     notices: new Notices(platformOf, log),
     pairing,
-    failureText: (kind) => inForce.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
+    failureText: (kind) => current.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
     digesterOf,
   });
   stack.use(router.erasures);
@@ -108,7 +108,7 @@ function commandsOf(
     approvals,
     contexts,
     now,
-    inForce,
+    current,
     secrets,
     names,
     keeper,
@@ -126,11 +126,11 @@ function commandsOf(
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     agentBy: (channel) => staffOf(channel).agent,
-    modelNames: () => [...inForce.setup.agents.choosable],
+    modelNames: () => [...current.setup.agents.choosable],
     guestsOf: (channel) => staffOf(channel).guests,
     digesterOf,
     get owners() {
-      return { ...inForce.setup.config.platforms, holds };
+      return { ...current.setup.config.platforms, holds };
     },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
@@ -142,7 +142,7 @@ function commandsOf(
     get secrets() {
       return secrets.all;
     },
-    helpText: (list) => inForce.setup.prompts.render("help", { commands: list }),
+    helpText: (list) => current.setup.prompts.render("help", { commands: list }),
     daemon: keeper.status,
     isStandIn: () => models.isOffline,
     refusals,

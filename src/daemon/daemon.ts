@@ -1,33 +1,33 @@
-import { withDeadline } from "./async/deadline.ts";
-import { type ConfigurationState, StatusKeeper } from "./admin/reports/daemon-status.ts";
-import type { ReloadAnswer } from "./admin/requests/reload-answer.ts";
-import { RequestServer } from "./admin/requests/request-server.ts";
-import type { Compaction } from "./channel/compaction/compaction.ts";
-import { startGoneNotes } from "./channel/gone-notes.ts";
-import type { LiveChannels } from "./channel/live-channels.ts";
-import { Retention } from "./channel/retention.ts";
-import { PARTITIONS } from "./channel/homes/homes.ts";
-import { mostRawMessages, takeUpPlatform, takeUpWork } from "./channel/homes/take-up.ts";
-import { createReminderClock } from "./channel/reminders/reminder-clock.ts";
-import { ReminderDesk } from "./channel/reminders/reminder-desk.ts";
-import { type Base, type Channels, type Cluster, createChannels } from "./compose/channels.ts";
-import { type Ground, type GroundOptions, openGround, whileStarting } from "./compose/ground.ts";
-import { tellOfLostAgents } from "./compose/reload.ts";
-import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./compose/reloader.ts";
-import { type Answering, answeringOf, type InForce, ownerRolesOf } from "./compose/setup.ts";
-import { createWayIn } from "./compose/way-in.ts";
-import type { ChannelAddress } from "./core/ids.ts";
-import type { Models } from "./llm/models.ts";
-import { openIndexes } from "./memory/indexes.ts";
-import { RecallMemories } from "./memory/recall-memories.ts";
-import type { Platform, PlatformInbox } from "./platforms/platform.ts";
-import { ConfirmedNames } from "./router/confirmed-names.ts";
-import type { Router } from "./router/router.ts";
-import { readSchemaState, type SchemaState } from "./store/database/migrate.ts";
-import type { Store } from "./store/store.ts";
-import { Events } from "./telemetry/events.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { type ConfigurationState, StatusKeeper } from "../admin/reports/daemon-status.ts";
+import type { ReloadAnswer } from "../admin/requests/reload-answer.ts";
+import { RequestServer } from "../admin/requests/request-server.ts";
+import type { Compaction } from "../channel/compaction/compaction.ts";
+import { startGoneNotes } from "../channel/gone-notes.ts";
+import type { LiveChannels } from "../channel/live-channels.ts";
+import { Retention } from "../channel/retention.ts";
+import { PARTITIONS } from "../channel/homes/homes.ts";
+import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/homes/resumption.ts";
+import { createReminderClock } from "../channel/reminders/reminder-clock.ts";
+import { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
+import { type Base, type Channels, type Cluster, createChannels } from "./channels.ts";
+import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
+import { tellOfLostAgents } from "./reload.ts";
+import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
+import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf } from "./setup.ts";
+import { createIngress } from "./ingress.ts";
+import type { ChannelAddress } from "../core/ids.ts";
+import type { Models } from "../llm/models.ts";
+import { openIndexes } from "../memory/indexes.ts";
+import { RecallMemories } from "../memory/recall-memories.ts";
+import type { Platform, PlatformInbox } from "../platforms/platform.ts";
+import { ConfirmedNames } from "../router/confirmed-names.ts";
+import type { Router } from "../router/router.ts";
+import { readSchemaState, type SchemaState } from "../store/database/migrate.ts";
+import type { Store } from "../store/store.ts";
+import { Events } from "../telemetry/events.ts";
 
-export interface DaemonOptions extends GroundOptions {
+export interface DaemonOptions extends BaseOptions {
   /** Where the log goes, in words. */
   readonly logPlace?: string;
   /** Makes the adapters; their intake stays shut until `open`. */
@@ -53,7 +53,7 @@ export interface Daemon
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   /** The configuration that holds now, with who answers where by it. */
-  readonly inForce: Readonly<InForce>;
+  readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
@@ -82,18 +82,18 @@ export interface Daemon
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, log, cluster, now = (): Date => new Date() } = options;
   await using stack = new AsyncDisposableStack();
-  const ground = await openGround(options, stack);
-  const { opened, store, secrets, inForce } = ground;
+  const services = await openBaseServices(options, stack);
+  const { opened, store, secrets, current } = services;
 
   const { events, platforms } = makePlatforms(options, stack);
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
-  const goneNotes = stack.use(startGoneNotes(store.notes, inForce.setup.agents.noteKeepers(), log));
+  const goneNotes = stack.use(startGoneNotes(store.notes, current.setup.agents.noteKeepers(), log));
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
-  const answering = answeringFor(ground, platforms);
+  const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const reminders = new ReminderDesk(store.reminders, now);
   const configuration = (): ConfigurationState | undefined => reloader?.state;
-  const base = { ...ground, ...answering, platforms, events, now, memories, reminders, configuration };
+  const base = { ...services, ...answering, platforms, events, now, memories, reminders, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
@@ -107,8 +107,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.defer(async () => channels.drain(draining.deadline));
 
   // Disposed of before the registry drains: nothing comes due meanwhile.
-  const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => inForce.setup }));
-  const router = createWayIn({ ...base, ...channels, keeper }, stack);
+  const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => current.setup }));
+  const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [channels.approvals, clock, channels.lostModels];
   const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
@@ -139,22 +139,22 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
       for (const one of [...waiting, retention, reloader]) one?.start();
       keeper.enter("serving");
     },
-    takeUp: async (name) => takeUpPlatform({ ...inForce.setup, ...channels, log }, name, waiting),
+    takeUp: async (name) => takeUpPlatform({ ...current.setup, ...channels, log }, name, waiting),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
 /** Who answers where, and by which platform. */
 function answeringFor(
-  { store, log, inForce }: Ground,
+  { store, log, current }: BaseServices,
   platforms: readonly Platform[],
 ): Answering & Pick<Base, "names" | "platformOf" | "serves"> {
-  const { config, bindings } = inForce.setup;
+  const { config, bindings } = current.setup;
   const names = new ConfirmedNames({ store: store.names, log, bindings, ownerRoles: ownerRolesOf(config) });
   const platformOf = (address: ChannelAddress): Platform | undefined =>
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
-  return { ...answeringOf(inForce, names), names, platformOf, serves };
+  return { ...answeringOf(current, names), names, platformOf, serves };
 }
 
 function makePlatforms(
@@ -176,7 +176,7 @@ function deferFirstSteps(
     platforms,
     opened,
     keeper,
-  }: Pick<Ground, "opened"> & {
+  }: Pick<BaseServices, "opened"> & {
     readonly platforms: readonly Platform[];
     readonly keeper: StatusKeeper;
   },
@@ -207,16 +207,16 @@ async function keepHomes(
     homes,
     handOver,
     renewal,
-    takeUps,
+    resumption,
     waker,
     platforms,
     approvals,
     clock,
-    inForce,
+    current,
     opened,
     log,
-  }: Pick<Base, "store" | "inForce" | "log"> &
-    Pick<Ground, "opened"> &
+  }: Pick<Base, "store" | "current" | "log"> &
+    Pick<BaseServices, "opened"> &
     Omit<LiveChannels, "drain"> &
     Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
@@ -224,7 +224,7 @@ async function keepHomes(
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
-  const { HomeKeeper } = await import("./channel/homes/home-keeper.ts");
+  const { HomeKeeper } = await import("../channel/homes/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({
@@ -233,11 +233,11 @@ async function keepHomes(
       homes,
       handOver,
       renewal,
-      takeUps,
+      resumption,
       waker,
       daemon: cluster.name,
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
-      rawEntries: () => mostRawMessages(inForce.setup.config),
+      rawEntries: () => mostRawMessages(current.setup.config),
       onTakenUp: () => {
         for (const waiting of [approvals, clock]) waiting.start();
       },
@@ -265,7 +265,7 @@ async function keepHomes(
 /** Opens the intake of all platforms, and takes up what an earlier run left due. */
 async function openIntake(
   { config, log }: DaemonOptions,
-  { store, takeUps, budgets }: Pick<Channels, "takeUps" | "budgets"> & Pick<Ground, "store">,
+  { store, resumption, budgets }: Pick<Channels, "resumption" | "budgets"> & Pick<BaseServices, "store">,
   platforms: readonly Platform[],
   router: Router,
 ): Promise<void> {
@@ -273,6 +273,6 @@ async function openIntake(
   await whileStarting(async () => budgets.open());
   await whileStarting(async () => router.pairing.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
-  await takeUpWork({ config, log, takeUps }, platforms);
+  await takeUpWork({ config, log, resumption }, platforms);
   router.erasures.begin();
 }

@@ -26,7 +26,7 @@ import type { MemberStore } from "../store/channels/members.ts";
 import type { ShardHomes } from "../platforms/shared/shard-homes.ts";
 import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Store } from "../store/store.ts";
-import type { Answering, InForce } from "./setup.ts";
+import type { Answering, CurrentSetup } from "./setup.ts";
 
 /** What is there before anything acts in a channel. */
 export type Base = Pick<
@@ -35,7 +35,7 @@ export type Base = Pick<
 > &
   Answering & {
     readonly models: Models;
-    readonly inForce: InForce;
+    readonly current: CurrentSetup;
     readonly secrets: KnownSecrets;
     readonly serves: (address: ChannelAddress) => boolean;
     readonly names: ConfirmedNames;
@@ -110,7 +110,7 @@ export function createChannels(
     readonly lookUpWithinMs?: number | undefined;
   },
   {
-    inForce,
+    current,
     secrets,
     staffOf,
     bindingOf,
@@ -157,11 +157,11 @@ export function createChannels(
     approvals: store.approvals,
     ...live,
     dueWork,
-    mayBeAsked: () => [...inForce.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
+    mayBeAsked: () => [...current.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
     serves: base.serves,
     log,
   });
-  const choosable = (): Iterable<string> => inForce.setup.agents.choosable;
+  const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
   return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { pino } from "pino";
-import { KnownSecrets } from "../../src/admin/secrets.ts";
+import { KnownSecrets } from "../../../src/admin/secrets.ts";
 import {
   type HttpServiceOptions,
   startHttpService,
   startHttpServiceOnceFree,
-} from "../../src/http/service.ts";
-import { configFrom } from "../config/folder.ts";
+} from "../../../src/daemon/http/service.ts";
+import { configFrom } from "../../config/folder.ts";
 
 interface Scene {
   readonly options: (port: number) => HttpServiceOptions;

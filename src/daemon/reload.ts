@@ -9,7 +9,7 @@ import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
 import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
-import { mostRawMessages, type TakeUps } from "../channel/homes/take-up.ts";
+import { mostRawMessages, type Resumption } from "../channel/homes/resumption.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -17,7 +17,7 @@ import type { Binding } from "../router/bindings.ts";
 import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Router } from "../router/router.ts";
 import {
-  type InForce,
+  type CurrentSetup,
   makeSetup,
   ownerRolesOf,
   readPrompts,
@@ -30,10 +30,10 @@ import type { Store } from "../store/store.ts";
 
 /** What a reload changes in a running daemon. */
 export interface ReloadParts extends SetupParts {
-  readonly inForce: InForce;
+  readonly current: CurrentSetup;
   readonly store: Pick<Store, "sharedMemories" | "channels">;
   readonly renewal: Pick<Renewal, "renew">;
-  readonly takeUps: Pick<TakeUps, "resume">;
+  readonly resumption: Pick<Resumption, "resume">;
   readonly router: Pick<Router, "rebound" | "pairing">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
@@ -68,7 +68,7 @@ export class Reloading {
 
   constructor(parts: ReloadParts) {
     this.#parts = parts;
-    this.#started = parts.inForce.setup.config;
+    this.#started = parts.current.setup.config;
   }
 
   /**
@@ -76,8 +76,8 @@ export class Reloading {
    * @throws OperatorError with what is wrong with it, WeirError if the database does not answer: nothing has changed
    */
   async put(next: Config): Promise<Reloaded> {
-    const { inForce, store, secrets, names } = this.#parts;
-    const before = inForce.setup;
+    const { current, store, secrets, names } = this.#parts;
+    const before = current.setup;
     const config = takeUp(this.#started, next);
     secrets.add([...secretsOf(next), ...secretsOf(config)]);
     const bindings = this.#parts.bindingsOf(config);
@@ -99,13 +99,13 @@ export class Reloading {
 
   /** Nothing here waits, and nothing fails. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { inForce, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
+    const { current, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
       this.#parts;
-    const before = inForce.setup;
+    const before = current.setup;
     models.configure(setup.config.llm);
     setup.agents.startServers();
     confirm();
-    inForce.setup = setup;
+    current.setup = setup;
     budgets.configure(setup.config.agents);
     goneNotes.configure(setup.agents.noteKeepers());
     router.rebound();
@@ -125,14 +125,14 @@ export class Reloading {
 
   /** Must not throw. */
   async #finish(before: Setup, setup: Setup, renewed: Promise<void>): Promise<void> {
-    const { budgets, takeUps, router, platforms, store, log } = this.#parts;
+    const { budgets, resumption, router, platforms, store, log } = this.#parts;
     try {
       // What was not counted so far, and what is due by the thresholds of now.
       await budgets.refresh();
       await router.pairing.open();
       const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
       if (!before.config.agents.every(isSame)) await tellOfLostAgents(setup.config, store, log);
-      await takeUps.resume(
+      await resumption.resume(
         platforms.map(({ name }) => name),
         mostRawMessages(setup.config),
       );

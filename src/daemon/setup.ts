@@ -22,7 +22,7 @@ export interface Setup {
 }
 
 /** The setup that holds now. Whoever decides something reads it once. */
-export interface InForce {
+export interface CurrentSetup {
   setup: Setup;
 }
 
@@ -94,18 +94,21 @@ export interface Answering {
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
 
-export function answeringOf(inForce: Readonly<InForce>, names: { readonly holds: NameHolds }): Answering {
+export function answeringOf(
+  current: Readonly<CurrentSetup>,
+  names: { readonly holds: NameHolds },
+): Answering {
   const bindingOf = (channel: ChannelRow): Binding | undefined =>
-    bindingFor(inForce.setup.bindings, channel, (...name) => names.holds(...name));
+    bindingFor(current.setup.bindings, channel, (...name) => names.holds(...name));
   return {
     bindingOf,
-    staffOf: (channel) => inForce.setup.agents.bound(channel, bindingOf(channel)),
+    staffOf: (channel) => current.setup.agents.bound(channel, bindingOf(channel)),
     isShared: ({ id, sharedMemory }) =>
-      inForce.setup.bindings.some(
+      current.setup.bindings.some(
         ({ sharesMemory, agent, also }) =>
           sharesMemory && [agent, ...also].some((one) => one === id || sharedMemory.includes(one)),
       ),
-    digesterOf: ({ agent }) => inForce.setup.agents.of(agent).compactorAgent.digester,
+    digesterOf: ({ agent }) => current.setup.agents.of(agent).compactorAgent.digester,
   };
 }
 

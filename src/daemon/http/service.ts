@@ -1,12 +1,12 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
-import type { Config, HttpConfig } from "../config/config.ts";
-import { pause } from "../async/clock.ts";
-import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
-import type { KnownSecrets } from "../admin/secrets.ts";
+import type { Config, HttpConfig } from "../../config/config.ts";
+import { pause } from "../../async/clock.ts";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
+import type { KnownSecrets } from "../../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
-import { nameInUrl } from "../platforms/loopback/local-only.ts";
+import { nameInUrl } from "../../platforms/loopback/local-only.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";

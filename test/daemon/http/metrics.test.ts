@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClusterState, StatusKeeper } from "../../src/admin/reports/daemon-status.ts";
-import { Breaker } from "../../src/compactor/breaker.ts";
-import type { ModelPrice } from "../../src/core/cost.ts";
-import { Metrics } from "../../src/http/metrics.ts";
-import { Readiness } from "../../src/http/readiness.ts";
-import { notConnectedYet } from "../../src/platforms/platform.ts";
-import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
-import { SILENT } from "../store/open-store.ts";
+import { type ClusterState, StatusKeeper } from "../../../src/admin/reports/daemon-status.ts";
+import { Breaker } from "../../../src/compactor/breaker.ts";
+import type { ModelPrice } from "../../../src/core/cost.ts";
+import { Metrics } from "../../../src/daemon/http/metrics.ts";
+import { Readiness } from "../../../src/daemon/http/readiness.ts";
+import { notConnectedYet } from "../../../src/platforms/platform.ts";
+import { Events, type WeirEvent } from "../../../src/telemetry/events.ts";
+import { SILENT } from "../../store/open-store.ts";
 
 const PRICE: ModelPrice = { input: 2, cached: 0.5, write: 2, output: 10 };
 const CHANNEL = "discord:1234567890";

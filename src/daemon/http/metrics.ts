@@ -1,10 +1,10 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { Cache } from "../async/cache.ts";
-import { costOf } from "../core/cost.ts";
-import { parseAddress } from "../core/ids.ts";
-import type { ClusterState } from "../admin/reports/daemon-status.ts";
+import { Cache } from "../../async/cache.ts";
+import { costOf } from "../../core/cost.ts";
+import { parseAddress } from "../../core/ids.ts";
+import type { ClusterState } from "../../admin/reports/daemon-status.ts";
 import type { Daemon } from "../daemon.ts";
-import type { WeirEvent } from "../telemetry/events.ts";
+import type { WeirEvent } from "../../telemetry/events.ts";
 import type { Readiness } from "./readiness.ts";
 
 export interface MeasuredDaemon {

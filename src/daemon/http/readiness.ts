@@ -1,6 +1,6 @@
-import { Cache } from "../async/cache.ts";
-import { withDeadline } from "../async/deadline.ts";
-import { steadyNow } from "../async/clock.ts";
+import { Cache } from "../../async/cache.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import { steadyNow } from "../../async/clock.ts";
 import {
   describeCircuit,
   describeCluster,
@@ -8,10 +8,10 @@ import {
   describeOutage,
   describeRefusal,
   type Vitals,
-} from "../admin/reports/daemon-status.ts";
-import { errorMessage } from "../core/errors.ts";
+} from "../../admin/reports/daemon-status.ts";
+import { errorMessage } from "../../core/errors.ts";
 import type { Daemon } from "../daemon.ts";
-import type { SchemaState } from "../store/database/migrate.ts";
+import type { SchemaState } from "../../store/database/migrate.ts";
 
 /** One thing that a daemon needs. `degraded`: it goes on without it. */
 export interface Check {
