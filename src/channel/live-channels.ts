@@ -1,13 +1,13 @@
-import { type ActorLoaderParts, ActorLoader } from "./live/actor-loader.ts";
+import { type ActorLoaderParts, ActorLoader } from "./loader.ts";
 import { ChannelHomes } from "./homes/channel-homes.ts";
-import { Eviction, type EvictionLimits } from "./live/eviction.ts";
+import { Eviction, type EvictionLimits } from "./eviction.ts";
 import { HandOver } from "./homes/hand-over.ts";
-import { ChannelRegistry } from "./live/registry.ts";
-import { Renewal } from "./live/renewal.ts";
+import { ChannelRegistry } from "./registry.ts";
+import { Renewal } from "./renewal.ts";
 import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 import { Resumption } from "./homes/resumption.ts";
 import { TakeoverWatch } from "./homes/takeover-watch.ts";
-import { Waker } from "./wakes/waker.ts";
+import { Waker } from "./waker.ts";
 
 export interface LiveChannelsParts
   extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost" | "subagents">, EvictionLimits {

@@ -4,7 +4,7 @@ import { CallCounts } from "../budget/call-counts.ts";
 import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
-import { DueWorkDesk } from "../channel/wakes/due-work.ts";
+import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";

@@ -4,7 +4,7 @@ import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
 import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
-import type { Renewal } from "../channel/live/renewal.ts";
+import type { Renewal } from "../channel/renewal.ts";
 import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
 import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";

@@ -1,5 +1,5 @@
-import type { ChannelRegistry } from "../channel/live/registry.ts";
-import type { Waker } from "../channel/wakes/waker.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";

@@ -1,5 +1,5 @@
-import type { ChannelRegistry } from "../channel/live/registry.ts";
-import type { Waker } from "../channel/wakes/waker.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelAddress, Seq } from "../core/ids.ts";
 import {
   type InboundDeletion,

@@ -1,4 +1,4 @@
-import type { Waker } from "../channel/wakes/waker.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Blanked } from "../store/log/deletion.ts";

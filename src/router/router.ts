@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
-import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
-import type { Renewal } from "../channel/live/renewal.ts";
-import type { Waker } from "../channel/wakes/waker.ts";
+import type { Renewal } from "../channel/renewal.ts";
+import type { Waker } from "../channel/waker.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { CommandAnswer } from "../core/card.ts";
 import type { Meant } from "../core/entry.ts";

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../async/bounded-map.ts";
-import type { ChannelRegistry } from "../channel/live/registry.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Meant } from "../core/entry.ts";
 import { type AgentId, type ChannelId, formatAddress, personKey, type Seq } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";

@@ -1,4 +1,4 @@
-import type { Waker } from "../channel/wakes/waker.ts";
+import type { Waker } from "../channel/waker.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { retryWrite } from "../async/retry.ts";
 

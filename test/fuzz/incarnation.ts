@@ -10,7 +10,7 @@ import {
   type LiveChannelsParts,
 } from "../../src/channel/live-channels.ts";
 import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
-import { DueWorkDesk } from "../../src/channel/wakes/due-work.ts";
+import { DueWorkDesk } from "../../src/channel/due-work.ts";
 import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { Looks } from "../../async/looks.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
-import type { ChannelRegistry } from "../../channel/live/registry.ts";
+import type { ChannelRegistry } from "../../channel/registry.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelAddress, ChannelId } from "../../core/ids.ts";
 import type { CompactionStore } from "../../store/compaction/compactions.ts";

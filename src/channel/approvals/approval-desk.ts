@@ -7,9 +7,9 @@ import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
 import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
 import type { ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
-import type { DueWorkDesk } from "../wakes/due-work.ts";
-import type { ChannelRegistry } from "../live/registry.ts";
-import type { Waker } from "../wakes/waker.ts";
+import type { DueWorkDesk } from "../due-work.ts";
+import type { ChannelRegistry } from "../registry.ts";
+import type { Waker } from "../waker.ts";
 
 /** Between attempts where the database is away. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };

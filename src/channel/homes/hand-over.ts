@@ -2,10 +2,10 @@ import { setImmediate as immediately } from "node:timers/promises";
 import { unlessAborted } from "../../async/deadline.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { ChannelActor } from "../actor.ts";
-import type { ActorLoader } from "../live/actor-loader.ts";
+import type { ActorLoader } from "../loader.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { Partition } from "./homes.ts";
-import type { ChannelRegistry } from "../live/registry.ts";
+import type { ChannelRegistry } from "../registry.ts";
 import type { SubagentDesk } from "../subagents/subagent-desk.ts";
 
 export interface HandOverParts {

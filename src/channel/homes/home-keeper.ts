@@ -9,9 +9,9 @@ import type { PartitionStore } from "../../store/channels/partitions.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { HandOver } from "./hand-over.ts";
 import { type Homes, type HomesListener, type Partition, PARTITIONS } from "./homes.ts";
-import type { Renewal } from "../live/renewal.ts";
+import type { Renewal } from "../renewal.ts";
 import type { Resumption } from "./resumption.ts";
-import type { Waker } from "../wakes/waker.ts";
+import type { Waker } from "../waker.ts";
 
 /** How often it looks at what is due, ms. */
 const LOOK_MS = 1000;

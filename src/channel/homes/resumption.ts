@@ -6,11 +6,11 @@ import { errorMessage } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { ChannelRow, ChannelStore } from "../../store/channels/channels.ts";
 import type { DueChannel } from "../../store/channels/partitions.ts";
-import type { ActorLoaderParts } from "../live/actor-loader.ts";
+import type { ActorLoaderParts } from "../loader.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
-import type { ChannelRegistry } from "../live/registry.ts";
-import type { Renewal } from "../live/renewal.ts";
-import type { Waker } from "../wakes/waker.ts";
+import type { ChannelRegistry } from "../registry.ts";
+import type { Renewal } from "../renewal.ts";
+import type { Waker } from "../waker.ts";
 
 /** Channels that are loaded at a time after a start: a locked row holds up no other channel. */
 const RESUMED_AT_ONCE = 8;

@@ -15,7 +15,7 @@ import { nextOccurrence, pastOccurrences, MOST_COUNTED } from "../../async/occur
 import type { TimeFormat } from "../../text/time.ts";
 import type { Config } from "../../config/config.ts";
 import type { Platform } from "../../platforms/platform.ts";
-import type { Waker } from "../wakes/waker.ts";
+import type { Waker } from "../waker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";

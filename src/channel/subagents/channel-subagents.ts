@@ -12,7 +12,7 @@ import { ToolFailure } from "../../tools/tool.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
 import type { SubagentSite, SubagentStarter } from "../channel-context.ts";
-import type { DueWorkDesk } from "../wakes/due-work.ts";
+import type { DueWorkDesk } from "../due-work.ts";
 import { agentHere } from "../guests.ts";
 import { BoundedCalls } from "../call-bounds.ts";
 import { storeCalls, usedBy } from "../model-usage.ts";

@@ -2,7 +2,7 @@ import { afterReset, type History } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subagents, SubagentSite } from "../channel-context.ts";
-import type { DueWorkDesk } from "../wakes/due-work.ts";
+import type { DueWorkDesk } from "../due-work.ts";
 import { ChannelSubagents } from "./channel-subagents.ts";
 
 /** The subagents of all channels of a daemon. They outlive the turns that have begun them, and the actors. */

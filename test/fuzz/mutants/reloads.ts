@@ -1,5 +1,5 @@
 import { ChannelActor } from "../../../src/channel/actor.ts";
-import { Renewal } from "../../../src/channel/live/renewal.ts";
+import { Renewal } from "../../../src/channel/renewal.ts";
 import type { Mutant } from "./mutant.ts";
 import { patched } from "./patched.ts";
 

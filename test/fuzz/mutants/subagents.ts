@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
+import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import type { Owner, TurnId } from "../../../src/core/ids.ts";
 import { type Subagent, type SaveOutcome, SubagentStore } from "../../../src/store/turns/subagents.ts";
 import type { Database } from "../../../src/store/database/database.ts";

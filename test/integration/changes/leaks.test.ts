@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
+import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";

@@ -1,4 +1,4 @@
-// proves: src/admin/requests/at-home.ts, src/admin/requests/ask-daemon.ts, src/cli/compact.ts, src/cli/forget-user.ts, src/admin/requests/request-server.ts, src/channel/live/registry.ts, src/channel/wakes/waker.ts, src/channel/actor.ts
+// proves: src/admin/requests/at-home.ts, src/admin/requests/ask-daemon.ts, src/cli/compact.ts, src/cli/forget-user.ts, src/admin/requests/request-server.ts, src/channel/registry.ts, src/channel/waker.ts, src/channel/actor.ts
 // What people and operators ask of a daemon that is not the channel's home is done by the home, or has its effect there.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/channel/live/renewal.ts, src/channel/wakes/waker.ts, src/channel/actor.ts, src/channel/guarded-history.ts, src/store/channels/partitions.ts, src/admin/commands/model.ts
+// proves: src/channel/renewal.ts, src/channel/waker.ts, src/channel/actor.ts, src/channel/guarded-history.ts, src/store/channels/partitions.ts, src/admin/commands/model.ts
 // What a daemon that is not home changes in a channel has its effect at the home, also where the wake that tells of it is lost.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

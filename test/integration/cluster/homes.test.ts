@@ -1,4 +1,4 @@
-// proves: src/channel/homes/home-keeper.ts, src/channel/homes/channel-homes.ts, src/channel/homes/homes.ts, src/channel/homes/hand-over.ts, src/channel/wakes/waker.ts, src/channel/homes/resumption.ts
+// proves: src/channel/homes/home-keeper.ts, src/channel/homes/channel-homes.ts, src/channel/homes/homes.ts, src/channel/homes/hand-over.ts, src/channel/waker.ts, src/channel/homes/resumption.ts
 // Several daemons on one database, among which a test hands the channels about.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

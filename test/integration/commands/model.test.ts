@@ -1,4 +1,4 @@
-// proves: src/admin/commands/model.ts, src/channel/lost-models.ts, src/store/channels/channel-models.ts, src/agents.ts, src/channel/live/renewal.ts
+// proves: src/admin/commands/model.ts, src/channel/lost-models.ts, src/store/channels/channel-models.ts, src/agents.ts, src/channel/renewal.ts
 // A model that an owner chooses for a channel: it answers there until somebody changes it.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/channel/live/actor-loader.ts, src/store/compaction/jobs.ts
+// proves: src/channel/loader.ts, src/store/compaction/jobs.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -1,4 +1,4 @@
-// proves: src/channel/live/registry.ts, src/daemon/daemon.ts
+// proves: src/channel/registry.ts, src/daemon/daemon.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

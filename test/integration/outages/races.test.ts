@@ -1,4 +1,4 @@
-// proves: src/store/channels/channels.ts, src/channel/live/registry.ts, src/channel/live/eviction.ts
+// proves: src/store/channels/channels.ts, src/channel/registry.ts, src/channel/eviction.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { answerText } from "../../../src/core/card.ts";

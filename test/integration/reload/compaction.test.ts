@@ -1,4 +1,4 @@
-// proves: src/channel/actor.ts, src/compactor/compactor.ts, src/channel/live/renewal.ts
+// proves: src/channel/actor.ts, src/compactor/compactor.ts, src/channel/renewal.ts
 // A compaction that runs while its agent changes: nobody waits for it, and its range is covered all the same.
 import assert from "node:assert/strict";
 import { test } from "node:test";

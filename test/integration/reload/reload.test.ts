@@ -1,4 +1,4 @@
-// proves: src/daemon/reload.ts, src/daemon/setup.ts, src/channel/live/renewal.ts, src/agent-texts.ts
+// proves: src/daemon/reload.ts, src/daemon/setup.ts, src/channel/renewal.ts, src/agent-texts.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";

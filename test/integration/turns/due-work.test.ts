@@ -1,8 +1,8 @@
-// proves: src/channel/wakes/due-work.ts, src/core/message.ts
+// proves: src/channel/due-work.ts, src/core/message.ts
 // Work of Weir's own that comes due is answered once, as a message that no platform knows.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { DueWorkDesk } from "../../../src/channel/wakes/due-work.ts";
+import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";

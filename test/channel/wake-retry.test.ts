@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { WakeRetry } from "../../../src/channel/wakes/wake-retry.ts";
-import { type ChannelId, channelId } from "../../../src/core/ids.ts";
+import { WakeRetry } from "../../src/channel/wake-retry.ts";
+import { type ChannelId, channelId } from "../../src/core/ids.ts";
 
 test("a channel that cannot be woken for a reason of its own holds up none that waits for the database", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });

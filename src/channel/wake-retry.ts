@@ -1,5 +1,5 @@
-import type { ChannelId } from "../../core/ids.ts";
-import { BackoffTimer } from "../../async/backoff.ts";
+import type { ChannelId } from "../core/ids.ts";
+import { BackoffTimer } from "../async/backoff.ts";
 
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 

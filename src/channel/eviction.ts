@@ -1,4 +1,4 @@
-import { steadyNow } from "../../async/clock.ts";
+import { steadyNow } from "../async/clock.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
 /** How often unused actors are looked for, ms. */

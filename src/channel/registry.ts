@@ -1,11 +1,11 @@
-import { unlessAborted } from "../../async/deadline.ts";
+import { unlessAborted } from "../async/deadline.ts";
 import type { Logger } from "pino";
-import { errorMessage } from "../../core/errors.ts";
-import type { ChannelId } from "../../core/ids.ts";
-import { AbsentPlatform } from "../../platforms/absent-platform.ts";
-import type { ChannelActor } from "../actor.ts";
-import type { ActorLoader, LoadedActor } from "./actor-loader.ts";
-import type { SubagentDesk } from "../subagents/subagent-desk.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId } from "../core/ids.ts";
+import { AbsentPlatform } from "../platforms/absent-platform.ts";
+import type { ChannelActor } from "./actor.ts";
+import type { ActorLoader, LoadedActor } from "./loader.ts";
+import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 
 export interface RegistryParts {
   readonly loader: Pick<ActorLoader, "load">;

@@ -1,9 +1,9 @@
-import { retryWrite } from "../../async/retry.ts";
-import type { AgentId, ChannelId, Seq } from "../../core/ids.ts";
-import { OWN_AUTHOR } from "../../core/message.ts";
-import type { Digester } from "../../store/compaction/extracts.ts";
-import type { Appended } from "../../store/log/message-rows.ts";
-import type { Store } from "../../store/store.ts";
+import { retryWrite } from "../async/retry.ts";
+import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
+import { OWN_AUTHOR } from "../core/message.ts";
+import type { Digester } from "../store/compaction/extracts.ts";
+import type { Appended } from "../store/log/message-rows.ts";
+import type { Store } from "../store/store.ts";
 
 /** Work of Weir's own that wants an answer in a channel: a reminder that is due, a subagent that has ended. */
 export interface DueWork {

@@ -1,16 +1,16 @@
-import type { Summariser } from "../../compactor/summariser.ts";
-import { steadyNow } from "../../async/clock.ts";
-import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
-import type { Platform } from "../../platforms/platform.ts";
-import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
-import { StalePartitionError } from "../../store/database/errors.ts";
-import type { Agent } from "../../turn/agent.ts";
-import { ChannelActor } from "../actor.ts";
-import type { SharedParts } from "../channel-context.ts";
-import { type ChannelHomes, NotHomeError } from "../homes/channel-homes.ts";
-import { type Guests, NO_GUESTS } from "../guests.ts";
-import type { Partition } from "../homes/homes.ts";
+import type { Summariser } from "../compactor/summariser.ts";
+import { steadyNow } from "../async/clock.ts";
+import { type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
+import { StalePartitionError } from "../store/database/errors.ts";
+import type { Agent } from "../turn/agent.ts";
+import { ChannelActor } from "./actor.ts";
+import type { SharedParts } from "./channel-context.ts";
+import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
+import { type Guests, NO_GUESTS } from "./guests.ts";
+import type { Partition } from "./homes/homes.ts";
 
 /** No adapter of this process delivers to a channel: what is due there is left alone. */
 export class NotServedError extends Error {}

@@ -1,12 +1,12 @@
 import { setImmediate as immediately } from "node:timers/promises";
-import type { AgentId, ChannelId } from "../../core/ids.ts";
-import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { PartitionStore } from "../../store/channels/partitions.ts";
-import type { ChannelActor } from "../actor.ts";
-import type { Made, Staffing } from "./actor-loader.ts";
-import { type ChannelHomes, NotHomeError } from "../homes/channel-homes.ts";
+import type { AgentId, ChannelId } from "../core/ids.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
+import type { PartitionStore } from "../store/channels/partitions.ts";
+import type { ChannelActor } from "./actor.ts";
+import type { Made, Staffing } from "./loader.ts";
+import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
-import type { SubagentDesk } from "../subagents/subagent-desk.ts";
+import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 
 export interface RenewalParts extends Staffing {
   readonly registry: ChannelRegistry;

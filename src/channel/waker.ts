@@ -1,18 +1,18 @@
 import type { Logger } from "pino";
-import type { Entry } from "../../core/entry.ts";
-import { errorMessage } from "../../core/errors.ts";
-import type { ChannelId, Seq } from "../../core/ids.ts";
-import type { Indexer } from "../../memory/indexer.ts";
-import { isOfInfrastructure } from "../../store/database/errors.ts";
-import type { Appended } from "../../store/log/message-rows.ts";
-import type { RunningTurn, TurnClaim } from "../../store/turns/turn-rows.ts";
-import type { AskingMessage } from "../../turn/first-recall.ts";
-import type { ChannelActor } from "../actor.ts";
-import { NotServedError } from "../live/actor-loader.ts";
-import type { SharedParts } from "../channel-context.ts";
-import { type ChannelHomes, NotHomeError } from "../homes/channel-homes.ts";
-import type { ChannelRegistry } from "../live/registry.ts";
-import type { Renewal } from "../live/renewal.ts";
+import type { Entry } from "../core/entry.ts";
+import { errorMessage } from "../core/errors.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import type { Indexer } from "../memory/indexer.ts";
+import { isOfInfrastructure } from "../store/database/errors.ts";
+import type { Appended } from "../store/log/message-rows.ts";
+import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
+import type { AskingMessage } from "../turn/first-recall.ts";
+import type { ChannelActor } from "./actor.ts";
+import { NotServedError } from "./loader.ts";
+import type { SharedParts } from "./channel-context.ts";
+import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
+import type { ChannelRegistry } from "./registry.ts";
+import type { Renewal } from "./renewal.ts";
 import { WakeRetry } from "./wake-retry.ts";
 
 /** After so many messages without a reply their channel is loaded, to see how full it is. */
