@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { NoteKeeper } from "../agent-files/note-keeper.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
-import { Looks } from "../async/looks.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { GoneNote, NoteStore } from "../store/memory/notes.ts";
@@ -45,7 +45,7 @@ class GoneNotes implements GoneNotesSweeper {
   readonly #closing = new AbortController();
   /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
 
   constructor(notes: NoteStore, log: Logger) {
     this.#notes = notes;

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { pause } from "../async/clock.ts";
-import { Looks } from "../async/looks.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 import type { RetentionConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
@@ -31,7 +31,7 @@ export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
   #config: RetentionConfig;
   readonly #closing = new AbortController();
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
 
   constructor(parts: RetentionParts, config: RetentionConfig) {
     this.#parts = parts;

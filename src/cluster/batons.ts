@@ -7,8 +7,8 @@ import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import { type BrokerConnection, openBroker } from "./broker-connection.ts";
 import { type DatabaseView, UNWATCHED } from "./database-watch.ts";
-import { type BatonListener, Gains } from "./gains.ts";
-import type { Timing } from "./line.ts";
+import { type BatonListener, AcquisitionBatcher } from "./acquisition-batcher.ts";
+import type { Timing } from "./lease-queues.ts";
 import { Membership, type MembershipCounts, type MembershipParts } from "./membership.ts";
 import type { Names } from "./names.ts";
 import { NameTakenError, takeName } from "./own-name.ts";
@@ -205,7 +205,7 @@ export class Batons {
         self: this.#self,
         sender: this.sender,
         // What hangs in an earlier one keeps nobody waiting.
-        gains: new Gains(listener, log),
+        gains: new AcquisitionBatcher(listener, log),
         listener,
         woken,
         counts: this.counts,

@@ -1,6 +1,6 @@
 import { steadyNow } from "../async/clock.ts";
 import { unlessAborted } from "../async/deadline.ts";
-import { Looks } from "../async/looks.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 
 /** Times in ms. */
 export interface WatchTiming {
@@ -86,7 +86,7 @@ export class DatabaseWatch implements DatabaseView, AsyncDisposable {
   readonly #ask: () => Promise<boolean>;
   readonly #askMs: number;
   readonly #answers: Answers;
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
   #back = Promise.withResolvers<void>();
 
   /** @param ask whether it has answered; must not reject, nor take long */

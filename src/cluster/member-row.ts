@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import process from "node:process";
 import type { Logger } from "pino";
-import { Looks } from "../async/looks.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { MemberStore } from "../store/channels/members.ts";
 
@@ -30,7 +30,7 @@ export interface MemberRowParts {
 export class MemberRow implements AsyncDisposable {
   readonly #parts: MemberRowParts;
   readonly #startedAt = new Date();
-  readonly #looks = new Looks(async () => this.#tell());
+  readonly #looks = new PollLoop(async () => this.#tell());
   #isDrained = false;
   /** A database that stays away is told of once. */
   #warned = false;

@@ -4,7 +4,7 @@ import type { HomesListener } from "../channel/homes/homes.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
-import { Line, type LineCounts, type LineParts } from "./line.ts";
+import { LeaseQueues, type LeaseCounts, type LeaseQueuesParts } from "./lease-queues.ts";
 import { MemberCount } from "./member-count.ts";
 import { PRESENCE_QUEUE, type Names } from "./names.ts";
 import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts";
@@ -19,14 +19,14 @@ const JOIN_MS = 30_000;
 /** Who could not take up something leaves all to the others for so long, ms. */
 const OUT_MS = 5000;
 
-export interface MembershipCounts extends LineCounts {
+export interface MembershipCounts extends LeaseCounts {
   wakesReceived: number;
   /** Messages that nobody here has sent. */
   foreign: number;
 }
 
 export interface MembershipParts extends Pick<
-  LineParts,
+  LeaseQueuesParts,
   "names" | "count" | "gains" | "listener" | "timing" | "log"
 > {
   readonly sender: Sender;
@@ -52,7 +52,7 @@ export class Membership {
   readonly #parts: MembershipParts;
   readonly #count: MemberCount;
   readonly #roster: Roster;
-  readonly #line: Line;
+  readonly #line: LeaseQueues;
   readonly #end: (why: string) => void;
   #isOver = false;
   #isLeaving = false;
@@ -72,7 +72,7 @@ export class Membership {
     const { connection, names, count, self, woken } = parts;
     this.#count = new MemberCount(connection, names);
     this.#roster = new Roster(self, count, steadyNow());
-    this.#line = new Line({
+    this.#line = new LeaseQueues({
       ...parts,
       baton: Buffer.from(`made by ${self.name}`),
       wakes: woken && new WakeReader(connection, names, (content) => this.#readWake(content, woken)),

@@ -6,7 +6,7 @@ import type { ClusterConfig } from "../config/config.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { Batons, type BatonsState } from "./batons.ts";
 import type { DatabaseView } from "./database-watch.ts";
-import type { Timing } from "./line.ts";
+import type { Timing } from "./lease-queues.ts";
 import type { MembershipCounts } from "./membership.ts";
 import { Names } from "./names.ts";
 

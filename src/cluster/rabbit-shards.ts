@@ -2,14 +2,14 @@ import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
 import { unlessAborted } from "../async/deadline.ts";
 import { retry } from "../async/retry.ts";
-import { Takings } from "../async/takings.ts";
+import { LatestOnly } from "../async/latest-only.ts";
 import type { ClusterConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ShardHomes, ShardListener } from "../platforms/shared/shard-homes.ts";
 import type { GatewayShardStore, TakenShard } from "../store/channels/gateway-shards.ts";
 import { Batons, type BatonsState } from "./batons.ts";
 import type { DatabaseView } from "./database-watch.ts";
-import type { Timing } from "./line.ts";
+import type { Timing } from "./lease-queues.ts";
 import { Names } from "./names.ts";
 import { nameIn } from "./rabbit-homes.ts";
 
@@ -61,7 +61,7 @@ export class RabbitShards implements ShardHomes {
   #of = 0;
   #batons: Batons | null = null;
   /** One that is lost while it is being taken is not opened. */
-  readonly #takings = new Takings<number>();
+  readonly #takings = new LatestOnly<number>();
   /** Epochs of the shards that the listener has. */
   readonly #epochs = new Map<number, number>();
   /** Of shards that were lost while they were being taken. */

@@ -1,4 +1,4 @@
-// proves: src/cluster/rabbit-homes.ts, src/cluster/membership.ts, src/cluster/line.ts
+// proves: src/cluster/rabbit-homes.ts, src/cluster/membership.ts, src/cluster/lease-queues.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";

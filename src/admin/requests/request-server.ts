@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
-import { Looks } from "../../async/looks.ts";
+import { PollLoop } from "../../async/poll-loop.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import { errorMessage } from "../../core/errors.ts";
@@ -63,7 +63,7 @@ const OTHERS_FIRST_MS = 500;
 export class RequestServer implements AsyncDisposable {
   readonly #parts: RequestServerParts;
   readonly #work = new Set<Promise<void>>();
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
   #listening: Promise<AsyncDisposable | null> | null = null;
   #cleanedAt = -Infinity;
   /** The last reported error. */

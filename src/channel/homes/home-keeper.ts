@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import { Looks } from "../../async/looks.ts";
+import { PollLoop } from "../../async/poll-loop.ts";
 import { retryWrite } from "../../async/retry.ts";
-import { Takings } from "../../async/takings.ts";
+import { LatestOnly } from "../../async/latest-only.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { ChannelStore } from "../../store/channels/channels.ts";
@@ -55,10 +55,10 @@ export interface HomeKeeperParts {
 export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #parts: HomeKeeperParts;
   /** One that is lost while it is being taken is not held. */
-  readonly #takings = new Takings<Partition>();
+  readonly #takings = new LatestOnly<Partition>();
   /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
   readonly #unread = new Set<Partition>();
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
   /** The last reported error of a look. */
   #warned: string | null = null;
 

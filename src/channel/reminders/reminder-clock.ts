@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { BackoffTimer } from "../../async/backoff.ts";
 import { steadyNow } from "../../async/clock.ts";
-import { Looks } from "../../async/looks.ts";
+import { PollLoop } from "../../async/poll-loop.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type AgentId, parseAddress, type ChannelAddress } from "../../core/ids.ts";
@@ -108,7 +108,7 @@ export class ReminderClock implements AsyncDisposable {
   /** When the next reminder comes, as far as is known; null: none waits. */
   #nextAt: Date | null = null;
   #lookedAt = 0;
-  readonly #looks = new Looks(async () => this.#look());
+  readonly #looks = new PollLoop(async () => this.#look());
   #isClosed = false;
   /** False: the schedules may be others than those that were placed, or some of them wait for their channels. */
   #arePlaced = false;

@@ -1,4 +1,4 @@
-import { Takings } from "../../../src/async/takings.ts";
+import { LatestOnly } from "../../../src/async/latest-only.ts";
 import type { HomesListener, Partition } from "../../../src/channel/homes/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
@@ -59,7 +59,7 @@ export class LedgerListener implements HomesListener {
   readonly wakes: { readonly channel: ChannelId; readonly seq: Seq }[] = [];
   readonly handedOn: Partition[] = [];
   readonly lostOnes: Partition[] = [];
-  readonly #takings = new Takings<Partition>();
+  readonly #takings = new LatestOnly<Partition>();
   readonly #ledger: Ledger;
   readonly #name: string;
   readonly #hooks: ListenerHooks;

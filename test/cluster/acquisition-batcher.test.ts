@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
-import { Gains } from "../../src/cluster/gains.ts";
+import { AcquisitionBatcher } from "../../src/cluster/acquisition-batcher.ts";
 
 const log = pino({ level: "silent" });
 
@@ -18,7 +18,7 @@ test("what is not taken up in time is told as lost and refused, and what came me
     handingOn: async () => undefined,
     lost: (ids: readonly number[]) => void calls.push(`lost ${ids.join()}`),
   };
-  const gains = new Gains(listener, log, 50);
+  const gains = new AcquisitionBatcher(listener, log, 50);
   const outcomes: string[] = [];
   const add = (id: number, isStale = false): void =>
     gains.add({

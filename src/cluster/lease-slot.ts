@@ -6,7 +6,7 @@ import type { Channel, ConsumeMessage } from "amqplib";
  * │  └──► stuck ───┘   └── passing ◄────┴───────────┴──────────┴───────────┘
  * └──────── leaving ───────────┘
  */
-export type SeatState =
+export type LeaseSlotState =
   | "away"
   | "stuck"
   | "waiting"
@@ -17,11 +17,11 @@ export type SeatState =
   | "passing";
 
 /** The place of this member in the line for one baton. */
-export interface Seat {
+export interface LeaseSlot {
   /** Of the partition or the shard that the baton is of. */
   readonly id: number;
   readonly channel: Channel;
-  state: SeatState;
+  state: LeaseSlotState;
   tag: string;
   /** Batons that were sent and not acknowledged, the oldest first. */
   readonly batons: ConsumeMessage[];
@@ -34,18 +34,18 @@ export interface Seat {
   retryAt: number;
 }
 
-export const HAS_BATON: ReadonlySet<SeatState> = new Set<SeatState>([
+export const HAS_BATON: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>([
   "deciding",
   "taking",
   "owned",
   "handingOn",
 ]);
 /** The listener has been told of it, or is about to be. */
-export const IS_TOLD: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned", "handingOn"]);
+export const IS_TOLD: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>(["taking", "owned", "handingOn"]);
 /** Counts for the share. */
-export const IS_KEPT: ReadonlySet<SeatState> = new Set<SeatState>(["taking", "owned"]);
+export const IS_KEPT: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>(["taking", "owned"]);
 
-export function newSeat(id: number, channel: Channel): Seat {
+export function newLeaseSlot(id: number, channel: Channel): LeaseSlot {
   return {
     id,
     channel,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Looks } from "../../src/async/looks.ts";
+import { PollLoop } from "../../src/async/poll-loop.ts";
 import { until } from "../support/patience.ts";
 
-/** Looks whose ends a test says, each with when to look by itself. */
-function openLooks(): { readonly looks: Looks; readonly begun: PromiseWithResolvers<number | null>[] } {
+/** PollLoop whose ends a test says, each with when to look by itself. */
+function openLooks(): { readonly looks: PollLoop; readonly begun: PromiseWithResolvers<number | null>[] } {
   const begun: PromiseWithResolvers<number | null>[] = [];
-  const looks = new Looks(async () => {
+  const looks = new PollLoop(async () => {
     const look = Promise.withResolvers<number | null>();
     begun.push(look);
     return look.promise;

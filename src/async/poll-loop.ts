@@ -2,7 +2,7 @@
  * Looks for what there is to do: whenever somebody asks for it, and by itself a while after each look. Never two looks side by side; what
  * is asked for during one has one more follow. A wait keeps no process alive.
  */
-export class Looks implements AsyncDisposable {
+export class PollLoop implements AsyncDisposable {
   readonly #look: () => Promise<number | null>;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;

@@ -1,23 +1,21 @@
-/**
- * What is being taken, each thing by whoever began last: what is dropped meanwhile, or begun anew, is no more of whoever began before,
- * however late that ends.
- */
-export class Takings<Key> {
+/** Only the latest acquisition of a key counts; older ones are void, however late they finish. */
+export class LatestOnly<Key> {
   readonly #takers = new Map<Key, symbol>();
 
-  /** Somebody is about to take it. */
+  /** Whether the key is being acquired. */
   has(key: Key): boolean {
     return this.#takers.has(key);
   }
 
-  /** Whoever is taking these does so no more. */
+  /** Voids the acquisitions of these keys. */
   drop(keys: Iterable<Key>): void {
     for (const key of keys) this.#takers.delete(key);
   }
 
   /**
-   * @param take is handed what says which of them are still its own: to be asked again behind each wait
-   * @throws what it throws
+   * Acquires keys.
+   * @param take gets a function that returns the keys that are still its own; it calls that again after each wait
+   * @throws what `take` throws
    */
   async run<Result>(
     keys: readonly Key[],

@@ -4,9 +4,16 @@ import { jittered } from "../async/backoff.ts";
 import { steadyNow } from "../async/clock.ts";
 import { abortedAfter, unlessAborted, withDeadline } from "../async/deadline.ts";
 import { errorMessage } from "../core/errors.ts";
-import type { BatonListener, Gains } from "./gains.ts";
+import type { BatonListener, AcquisitionBatcher } from "./acquisition-batcher.ts";
 import { BATON_QUEUE, type Names } from "./names.ts";
-import { HAS_BATON, IS_KEPT, IS_TOLD, newSeat, type Seat, type SeatState } from "./seat.ts";
+import {
+  HAS_BATON,
+  IS_KEPT,
+  IS_TOLD,
+  newLeaseSlot,
+  type LeaseSlot,
+  type LeaseSlotState,
+} from "./lease-slot.ts";
 import type { Sender } from "./sender.ts";
 import type { WakeReader } from "./wakes.ts";
 
@@ -48,7 +55,7 @@ const CHANNELS = 8;
 /** One to hold, and one that takes its place. */
 const PREFETCH = 2;
 
-export interface LineCounts {
+export interface LeaseCounts {
   gained: number;
   passedOn: number;
   handedOn: number;
@@ -58,18 +65,18 @@ export interface LineCounts {
   made: number;
 }
 
-export interface LineParts {
+export interface LeaseQueuesParts {
   readonly names: Names;
   /** How many batons there are; they are numbered from 0. */
   readonly count: number;
   /** What is put into a queue as a baton: nobody reads it but people who look there. */
   readonly baton: Buffer;
   readonly sender: Pick<Sender, "baton">;
-  readonly gains: Gains;
+  readonly gains: AcquisitionBatcher;
   readonly listener: BatonListener;
   /** Reads what is sent to whoever has a baton; null: nothing is. */
   readonly wakes: Pick<WakeReader, "add" | "remove"> | null;
-  readonly counts: LineCounts;
+  readonly counts: LeaseCounts;
   readonly timing: Timing;
   readonly log: Logger;
   /** Opens a channel whose end is the end of all. */
@@ -85,14 +92,14 @@ export interface LineParts {
 }
 
 /** One member's places in all lines, for as long as a connection lasts. */
-export class Line {
-  readonly #parts: LineParts;
-  readonly #seats: Seat[] = [];
+export class LeaseQueues {
+  readonly #parts: LeaseQueuesParts;
+  readonly #seats: LeaseSlot[] = [];
   #tags = 0;
   #isOver = false;
   #isLeaving = false;
 
-  constructor(parts: LineParts) {
+  constructor(parts: LeaseQueuesParts) {
     this.#parts = parts;
   }
 
@@ -106,7 +113,7 @@ export class Line {
       await channel.prefetch(PREFETCH);
       for (let id = first; id < count; id += CHANNELS) {
         const queue = await channel.assertQueue(names.baton(id), BATON_QUEUE);
-        this.#seats[id] = newSeat(id, channel);
+        this.#seats[id] = newLeaseSlot(id, channel);
         empty[id] = queue.messageCount === 0 && queue.consumerCount === 0;
       }
       const seats = this.#seats.filter((seat) => seat.channel === channel);
@@ -223,7 +230,7 @@ export class Line {
     this.#parts.listener.lost(ids);
   }
 
-  #seatsIn(state: SeatState): Seat[] {
+  #seatsIn(state: LeaseSlotState): LeaseSlot[] {
     return this.#seats.filter((seat) => seat.state === state);
   }
 
@@ -240,7 +247,7 @@ export class Line {
    * An empty queue is given a baton before anybody gets in line: one that cannot take it would keep the line waiting, and in the end
    * close the connection.
    */
-  async #enterFirst(seat: Seat, isEmpty: boolean): Promise<void> {
+  async #enterFirst(seat: LeaseSlot, isEmpty: boolean): Promise<void> {
     if (isEmpty && (await withDeadline(this.#made(seat.id), MADE_MS)) === null) {
       if (this.#isOver) return;
       seat.state = "stuck";
@@ -248,7 +255,7 @@ export class Line {
     } else if (!this.#isOver && !this.#isLeaving) await this.#enter(seat);
   }
 
-  async #enter(seat: Seat): Promise<void> {
+  async #enter(seat: LeaseSlot): Promise<void> {
     this.#tags += 1;
     seat.tag = `baton-${seat.id}-${this.#tags}`;
     seat.state = "waiting";
@@ -256,7 +263,7 @@ export class Line {
     await seat.channel.consume(queue, (message) => this.#receive(seat, message), { consumerTag: seat.tag });
   }
 
-  #receive(seat: Seat, message: ConsumeMessage | null): void {
+  #receive(seat: LeaseSlot, message: ConsumeMessage | null): void {
     if (this.#isOver) return;
     if (message === null)
       return this.#parts.fail(`the queue ${this.#parts.names.baton(seat.id)} was deleted`);
@@ -267,7 +274,7 @@ export class Line {
     } else if (seat.state !== "passing") this.#keepNewest(seat);
   }
 
-  #keepNewest(seat: Seat): void {
+  #keepNewest(seat: LeaseSlot): void {
     for (const old of seat.batons.splice(0, seat.batons.length - 1)) seat.channel.ack(old);
     seat.renewal = null;
     seat.renewAt = this.#nextRenewal();
@@ -279,7 +286,7 @@ export class Line {
     return steadyNow() + jittered(this.#parts.timing.renewMs);
   }
 
-  async #decide(seat: Seat): Promise<void> {
+  async #decide(seat: LeaseSlot): Promise<void> {
     if (this.#hasRoom()) return this.#take(seat);
     // Whose baton this was may be gone, and with it the reason to pass it on.
     await this.#parts.ask();
@@ -290,7 +297,7 @@ export class Line {
     await this.#pass(seat);
   }
 
-  #take(seat: Seat): void {
+  #take(seat: LeaseSlot): void {
     seat.state = "taking";
     this.#parts.gains.add({
       id: seat.id,
@@ -303,7 +310,7 @@ export class Line {
     });
   }
 
-  #own(seat: Seat): void {
+  #own(seat: LeaseSlot): void {
     seat.state = "owned";
     seat.gainedAt = steadyNow();
     seat.renewAt = this.#nextRenewal();
@@ -313,14 +320,14 @@ export class Line {
   }
 
   /** The database is away, from here at least: another member may do better. */
-  #refuse(seat: Seat): void {
+  #refuse(seat: LeaseSlot): void {
     const passOn = async (): Promise<void> => {
       if (seat.state === "taking") await this.#pass(seat);
     };
     setTimeout(() => void this.#guarded(passOn), REFUSED_MS).unref();
   }
 
-  async #handOn(seat: Seat, deadline: AbortSignal): Promise<void> {
+  async #handOn(seat: LeaseSlot, deadline: AbortSignal): Promise<void> {
     if (seat.state !== "owned") {
       // What is still being taken up is not taken up any more.
       const isTold = IS_TOLD.has(seat.state);
@@ -341,7 +348,7 @@ export class Line {
   }
 
   /** Leaves the line, gives back what was sent, and gets in line again behind all others. */
-  async #pass(seat: Seat): Promise<void> {
+  async #pass(seat: LeaseSlot): Promise<void> {
     if (this.#isOver || seat.state === "passing" || seat.state === "away") return;
     seat.state = "passing";
     seat.passedAt = steadyNow();
@@ -354,7 +361,7 @@ export class Line {
     if (!this.#isLeaving) await this.#enter(seat);
   }
 
-  async #renew(seat: Seat): Promise<void> {
+  async #renew(seat: LeaseSlot): Promise<void> {
     if (seat.renewal !== null) return;
     const renewal = {};
     seat.renewal = renewal;
@@ -368,7 +375,7 @@ export class Line {
   }
 
   /** A second baton that did not come is with another, whom the broker serves. */
-  #prove(seat: Seat, renewal: object): void {
+  #prove(seat: LeaseSlot, renewal: object): void {
     if (this.#isOver || seat.renewal !== renewal || seat.state !== "owned") return;
     const { id } = seat;
     this.#parts.log.warn(

@@ -3,8 +3,8 @@ import { after, test } from "node:test";
 import { pino } from "pino";
 import { PARTITIONS } from "../../src/channel/homes/homes.ts";
 import { openBroker } from "../../src/cluster/broker-connection.ts";
-import { Gains } from "../../src/cluster/gains.ts";
-import { Line, type LineCounts } from "../../src/cluster/line.ts";
+import { AcquisitionBatcher } from "../../src/cluster/acquisition-batcher.ts";
+import { LeaseQueues, type LeaseCounts } from "../../src/cluster/lease-queues.ts";
 import { BATON_QUEUE } from "../../src/cluster/names.ts";
 import { WakeReader } from "../../src/cluster/wakes.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
@@ -28,15 +28,15 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
   await publisher.waitForConfirms();
   const log = pino({ level: "silent" });
   const listener = new Ledger().listener("a");
-  const counts: LineCounts = { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 };
+  const counts: LeaseCounts = { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 };
   const failures: string[] = [];
-  const line = new Line({
+  const line = new LeaseQueues({
     names,
     count: PARTITIONS,
     baton: Buffer.from("second"),
     // The broker has it, as it says, and whoever it takes for the holder is sent it: not this one.
     sender: { baton: async () => true },
-    gains: new Gains(listener, log),
+    gains: new AcquisitionBatcher(listener, log),
     listener,
     wakes: new WakeReader(connection, names, () => undefined),
     counts,
@@ -70,12 +70,12 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
   const gate = Promise.withResolvers<void>();
   let opened = 0;
   let made = 0;
-  const line = new Line({
+  const line = new LeaseQueues({
     names,
     count: 2,
     baton: Buffer.from("first"),
     sender: { baton: async () => true },
-    gains: new Gains(listener, log),
+    gains: new AcquisitionBatcher(listener, log),
     listener,
     wakes: null,
     counts: { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 },
@@ -128,12 +128,12 @@ test(
     const steps: string[] = [];
     const read = Promise.withResolvers<void>();
     let share = 1;
-    const line = new Line({
+    const line = new LeaseQueues({
       names,
       count: 1,
       baton: Buffer.from("second"),
       sender: { baton: async () => true },
-      gains: new Gains(listener, log),
+      gains: new AcquisitionBatcher(listener, log),
       listener,
       wakes: {
         add: () => undefined,

@@ -10,7 +10,7 @@ export type BatonListener = Pick<HomesListener, "gained" | "handingOn" | "lost">
 const TAKE_MS = 5000;
 
 /** What a baton is of that has come. */
-interface Gain {
+interface Acquisition {
   readonly id: number;
   /** The baton is gone again, and the listener was told that it is lost. */
   readonly isStale: () => boolean;
@@ -21,11 +21,11 @@ interface Gain {
  * Has the listener take up what came in one membership: all that came meanwhile at once, one call behind the other. One that does not
  * end keeps nobody waiting for long: what it was for is told as lost, and passed on.
  */
-export class Gains {
+export class AcquisitionBatcher {
   readonly #listener: BatonListener;
   readonly #log: Logger;
   readonly #takeMs: number;
-  #next: Gain[] = [];
+  #next: Acquisition[] = [];
   #running: Promise<void> | null = null;
 
   /** @param takeMs for tests */
@@ -35,7 +35,7 @@ export class Gains {
     this.#log = log;
   }
 
-  add(gain: Gain): void {
+  add(gain: Acquisition): void {
     this.#next.push(gain);
     this.#running ??= this.#run();
   }
@@ -56,12 +56,12 @@ export class Gains {
     this.#running = null;
   }
 
-  async #take(batch: readonly Gain[]): Promise<void> {
+  async #take(batch: readonly Acquisition[]): Promise<void> {
     const taken = new Set(await this.#gained(batch));
     for (const { id, isStale, done } of batch) if (!isStale()) done(taken.has(id));
   }
 
-  async #gained(batch: readonly Gain[]): Promise<readonly number[]> {
+  async #gained(batch: readonly Acquisition[]): Promise<readonly number[]> {
     const batons = batch.map(({ id }) => id);
     try {
       const taken = await withDeadline(this.#listener.gained(batons), this.#takeMs);
