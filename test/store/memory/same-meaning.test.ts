@@ -1,4 +1,4 @@
-// proves: migrations/0063_same_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
+// proves: migrations/baseline/10_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
 // What says the same in other words is one more proof, as far as vectors tell, and takes nothing with it when it goes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

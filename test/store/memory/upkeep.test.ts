@@ -1,4 +1,4 @@
-// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
+// proves: migrations/baseline/09_memory.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";

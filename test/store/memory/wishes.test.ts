@@ -1,4 +1,4 @@
-// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/0040_learned.sql
+// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/baseline/13_wishes.sql
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
