@@ -151,16 +151,6 @@ end $$;
 create trigger summaries_take_substitute before update on summaries
   for each row when (old.live and not new.live and old.substitute is not null) execute function summaries_take_substitute();
 
--- A live summary that gets a new text loses its substitute, which would bring back an older one.
-create function summaries_drop_substitute() returns trigger language plpgsql as $$
-begin
-  new.substitute := null;
-  return new;
-end $$;
-create trigger summaries_drop_substitute before update of text on summaries
-  for each row when (new.live and old.substitute is not null and new.substitute = old.substitute)
-  execute function summaries_drop_substitute();
-
 -- A summary whose texts are no longer kept cannot be written again from them.
 create function summaries_keep_unread() returns trigger language plpgsql as $$
 begin
@@ -175,7 +165,7 @@ create trigger summaries_keep_unread before update of needs_redo on summaries
 -- were called in the stretch, it may have read anything that was in view then, because a call repeats what its model has read.
 create function begin_job(
   p_channel bigint, p_epoch bigint, p_kind text, p_tier text, p_from bigint, p_to bigint, p_level integer,
-  p_source_tokens integer, p_lease_ms integer default null, p_is_ahead boolean default false
+  p_source_tokens integer, p_is_ahead boolean default false
 ) returns setof jobs language plpgsql as $$
 declare v_is_stretch boolean := p_is_ahead and p_kind = 'leaf'; v_is_all boolean; v_view bigint;
 begin
@@ -198,7 +188,7 @@ begin
 end $$;
 
 -- Gives the live job of a channel to its new owner. A running job begins again; a staged one stays as it is.
-create function take_job(p_channel bigint, p_epoch bigint, p_lease_ms integer default null) returns setof jobs language plpgsql as $$
+create function take_job(p_channel bigint, p_epoch bigint) returns setof jobs language plpgsql as $$
 begin
   perform lock_owned(p_channel, p_epoch);
   return query

@@ -234,7 +234,7 @@ begin
     -- A line's tsvector has the words of the text before it as well, with another weight; other lexemes have no weight.
     v_each := array(select (quoted || case when term ~ '^[=~]' then '' else ':A' end)::tsquery from unnest(p_terms, v_quoted) t (term, quoted));
     select string_agg(concat(s.seq, E'\t',
-             case when s.line is null or left(s.line, 1) = 'l' then concat(coalesce(s.line, E'\t\t\t'), ' ', (
+             case when left(s.line, 1) = 'l' then concat(s.line, ' ', (
                select string_agg(t.term, ' ')
                  from (select s.tsv || '' as lexemes where s.seq = any (v_picked) or pg_column_size(s.tsv) < 2000 offset 0) whole
                 cross join unnest(p_terms, v_each) t (term, query) where whole.lexemes @@ t.query), ' ')

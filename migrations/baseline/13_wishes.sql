@@ -46,8 +46,6 @@ begin
            "keyId" text, signature text)
     join entries e on e.channel_id = new.channel_id and e.seq = w.seq and e.kind = 'user' and e.deleted_at is null
    where w.seq between new.from_seq and new.to_seq and w.seq <> all (old.edited_seqs) and w.signature is not null
-     -- A daemon of an older version tells only that something was edited.
-     and (not old.edited or old.edited_seqs <> '{}')
   on conflict do nothing;
   delete from wishes w where w.channel_id = new.channel_id and w.learned_at < clock_timestamp() - interval '90 days';
   return null;

@@ -51,7 +51,7 @@ create function end_reminders(p_ids bigint[], p_state text) returns setof bigint
 $$;
 
 -- Adds a reminder, which a running turn (p_turn, of the owner of p_epoch) or a command (p_said, its message) asks for.
--- p_reminder: {key, kind, cron, time_zone, text, at, now, run, call_id}; p_said: {message_id, author_id, author_name, text, tokens, at, data?}.
+-- p_reminder: {key, cron, time_zone, text, at, now, run, call_id}; p_said: {message_id, author_id, author_name, text, tokens, at, data?}.
 -- refused: gone (the channel, or the message), changed (a text that the turn has read), full, full_for_person, soon (a reminder that
 -- sets the next one, without end).
 create function add_reminder(
@@ -59,7 +59,7 @@ create function add_reminder(
   out id bigint, out asked_seq bigint, out refused text
 ) language plpgsql as $$
 declare
-  v_turn turns; v_asked entries; v_from reminders; v_parent bigint := parent_channel(p_channel); v_person text; v_name text; v_last bigint;
+  v_turn turns; v_asked entries; v_from reminders; v_parent bigint := parent_channel(p_channel); v_person text; v_name text;
   v_at timestamptz := (p_reminder->>'at')::timestamptz;
 begin
   if p_turn is null then perform from channels c where c.id = p_channel for no key update;
@@ -123,9 +123,9 @@ begin
       return;
     end if;
   end if;
-  insert into reminders (channel_id, kind, cron, time_zone, text, next_at, asked_key, asked_seq, asker_id, asker_name, turn_id, run,
+  insert into reminders (channel_id, cron, time_zone, text, next_at, asked_key, asked_seq, asker_id, asker_name, turn_id, run,
                          call_id, read_to)
-  values (p_channel, p_reminder->>'kind', p_reminder->>'cron', p_reminder->>'time_zone', p_reminder->>'text', v_at,
+  values (p_channel, p_reminder->>'cron', p_reminder->>'time_zone', p_reminder->>'text', v_at,
           p_reminder->>'key', add_reminder.asked_seq, v_person, v_name, p_turn, p_reminder->>'run', p_reminder->>'call_id', v_turn.to_seq)
   returning reminders.id into add_reminder.id;
 end $$;
@@ -164,8 +164,8 @@ begin
   perform end_reminders(array(
     select r.id from reminders r where r.name is not null and not exists (
       select from jsonb_to_recordset(p_schedules) as s (agent text, name text) where s.agent = r.agent and s.name = r.name)), 'gone');
-  insert into reminders (channel_id, kind, cron, time_zone, text, next_at, agent, name)
-  select s.channel, 'cron', s.cron, s.time_zone, s.text, s.next_at, s.agent, s.name
+  insert into reminders (channel_id, cron, time_zone, text, next_at, agent, name)
+  select s.channel, s.cron, s.time_zone, s.text, s.next_at, s.agent, s.name
     from jsonb_to_recordset(p_schedules) as s (
       channel bigint, agent text, name text, cron text, time_zone text, text text, next_at timestamptz)
     join channels c on c.id = s.channel and c.gone_at is null

@@ -64,7 +64,7 @@ comment on column members.seen_at is 'by the clock of the database';
 comment on column members.is_drained is 'it is to hand its partitions on, and to take none: somebody''s wish, until it is withdrawn or the daemon restarts';
 comment on column members.held is 'the partitions that it owns, as it knows';
 comment on column members.key_id is 'which key it signs with: tells keys apart, and nothing of the key. Null: it has none';
-comment on column members.looks_for_prints is 'its deletions compare by `entry_prints`';
+comment on column members.looks_for_prints is 'unused';
 
 -- Daemons of a cluster share out the connections to a platform, which divides a bot's servers among its shards. Each daemon takes its
 -- shards here, and only the last that took a shard keeps how far it was heard.

@@ -3,7 +3,6 @@ import { storableText } from "../../text/text.ts";
 import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../compaction/extracts.ts";
 import { endJobsReading, replaceSummaries } from "../compaction/renewed-summaries.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { looksFor } from "../memory/looks-for.ts";
 import {
   blankRetoldCalls,
   findRetoldCalls,
@@ -96,7 +95,6 @@ async function blankMessages(
   );
   const proved = await readProved(client, channel, seqs);
   const shown = await readShown(client, channel);
-  await looksFor(client, "prints");
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,

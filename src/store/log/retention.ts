@@ -62,8 +62,8 @@ export class RetentionStore {
     if (strangers.length === 0) return;
     const names = strangers.map(({ name, host }) => displayableLine(`${name} (on ${host})`)).join(", ");
     throw new OperatorError(
-      "Texts are kept while daemons are there that are of an older version, or have another signing.key than this one, or none: " +
-        `${names}. Bring them to this version, and copy signing.key to them.`,
+      "Texts are kept while daemons are there that have another signing.key than this one, or none: " +
+        `${names}. Copy signing.key to them.`,
     );
   }
 

@@ -2,7 +2,6 @@ import { setImmediate } from "node:timers/promises";
 import { type AgentId, type ChannelId, channelId, type Owner, type TurnId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 import type { Noted } from "./showings.ts";
@@ -132,7 +131,6 @@ export async function takeRetoldNotes(
   { seqs, terms, keys }: Unsaid,
 ): Promise<Noted> {
   const noted = new Map<ChannelId, Set<string>>();
-  await looksFor(client, "notes");
   if (terms.size === 0) return noted;
   const notes = await client.query<{ id: number; text: string; turn: number; channel: number }>(
     {

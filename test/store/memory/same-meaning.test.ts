@@ -134,7 +134,7 @@ test("what is only like it is not: by its vector, its kind, its subject, its day
   }
 });
 
-test("nothing of another channel, and nothing that an older version wrote, is the same", async () => {
+test("nothing of another channel, and nothing that has no marks, is the same", async () => {
   const [here, there] = [await place(), await place()];
   await say(there, LIVES, bits(50));
   const unmarked = await say(here, LIVES, bits(50), { marks: undefined, about: undefined, slots: undefined });

@@ -168,7 +168,7 @@ describe("what somebody says later", () => {
     assert.deepEqual(ended, ["The deploy is on Monday. until 03"], "a person is the same under another name");
   });
 
-  test("ends nothing in another channel, and nothing that an older version wrote", async () => {
+  test("ends nothing in another channel, and nothing that has no marks", async () => {
     const [here, there] = [await place(), await place()];
     await say(here.channel, "The deploy is on Friday.", 1);
     await say(there.channel, "The deploy is on Monday.", 2);
