@@ -57,29 +57,7 @@ create function texts_wait(p_summary summaries, p_first bigint, p_last bigint) r
                                      and coalesce(s.texts_gone_to, 0) < s.to_seq and s.from_seq <= p_last and s.to_seq >= p_first))
 $$;
 
--- Returns the next texts of a channel that may expire: of one summary that is old as a whole, p_limit entries at most. Of resets, or of
--- all others (p_is_reset), from p_from and p_id on in their order. Takes no lock.
-create function next_old_texts(
-  p_channel bigint, p_before timestamptz, p_limit integer, p_is_reset boolean, p_from bigint, p_id bigint
-) returns table (summary bigint, summary_from bigint, first bigint, last bigint) language sql stable as $$
-  select s.id, s.from_seq, w.first, w.last
-    from summaries s
-   cross join lateral (
-     select coalesce(s.texts_gone_to + 1, s.from_seq) as first,
-            least(s.to_seq, coalesce(s.texts_gone_to, s.from_seq - 1) + p_limit) as last
-   ) w
-   -- Texts of one summary are checked together, when the first of them expires.
-   cross join lateral (select case when s.texts_gone_to is null and s.kind <> 'reset' then s.to_seq else w.last end as last) looked
-   where s.channel_id = p_channel and s.level = 1 and (s.kind = 'reset') = p_is_reset
-     and coalesce(s.texts_gone_to, 0) < s.to_seq and (s.from_seq, s.id) >= (p_from, p_id)
-     and exists (select from entries e where e.channel_id = p_channel and e.seq = s.to_seq and greatest(e.at, e.appended_at) < p_before)
-     and not exists (select from entries e where e.channel_id = p_channel and e.seq between w.first and looked.last
-                                              and greatest(e.at, e.appended_at) >= p_before)
-     and not texts_wait(s, w.first, looked.last)
-   order by s.from_seq, s.id limit 1
-$$;
-
--- Removes the texts of p_first..p_last, which `next_old_texts` has found under a summary. From the first of them on, that summary's range
+-- Removes the texts of p_first..p_last, which `store/log/retention.ts` has found under a summary. From the first of them on, that summary's range
 -- is never summarised again. p_prints: [{seq, revisions, said}] of each message whose text expires, made of what it said with so many
 -- edits; the prints in hexadecimal. Returns how many entries lost their text; null: something has changed since they were found.
 create function expire_texts(
