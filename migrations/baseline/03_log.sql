@@ -44,7 +44,10 @@ comment on column entries.at is 'messages: when it was said, by the platform''s 
 comment on column entries.tokens is 'estimated tokens of the text as a model reads it';
 comment on column entries.after_seq is 'the last message of the turn that wrote this: in the view it stands right behind it';
 comment on column entries.data is
-  'tool_call: {calls, recalled}; tool_result: {call_id, tool, references}; notice: {edits} or {absence}; assistant: {stopped}; agent: of a message whom it is meant for, of what a turn wrote who did (none: the channel''s own agent); chain: of a hand-off; unheard: of a message, the agent answers nobody like its author there; late: the message was read later than it was said, and nobody knows who could read the channel then';
+  'by kind. tool_call: {calls, recalled}; tool_result: {call_id, tool, references}; notice: {edits} or {absence}; assistant: {stopped}. '
+  'agent: of a message whom it is meant for, of what a turn wrote who did (none: the channel''s own agent); chain: of a hand-off; '
+  'unheard: of a message, the agent answers nobody like its author there; '
+  'late: the message was read later than it was said, and nobody knows who could read the channel then';
 comment on column entries.expired_at is 'since when its text is no longer kept, for its age';
 
 -- Each edit of a message adds one. `entry_text` returns what an entry says now.

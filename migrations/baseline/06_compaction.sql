@@ -41,6 +41,7 @@ comment on column jobs.edited_seqs is 'entries that were edited after it began: 
 comment on column jobs.edited_terms is 'terms that these edits removed from all that it had read: a memory that tells one of them is left out';
 comment on column jobs.is_ahead is 'its summary is committed together with others, when a tier is reached';
 
+-- The live summaries stand for the covered entries in the view; the others are kept to be read again.
 create table summaries (
   id            bigint generated always as identity primary key,
   channel_id    bigint  not null references channels,

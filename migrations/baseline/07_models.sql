@@ -36,6 +36,7 @@ create function calls_of_question(p_question bigint) returns integer language sq
    where m.turn_id = any (array(select t.id from turns t where t.id = p_question or t.question = p_question));
 $$;
 
+-- Windows and token counts that were learned of models; all daemons of the database share them.
 create table learned_models (
   server        text not null,
   model         text not null,

@@ -18,6 +18,7 @@ alter table entry_search alter column body set statistics 0, alter column line s
 create index entry_search_words on entry_search using gin ((channel_id + 0), tsv) with (fastupdate = on);
 comment on column entry_search.line is 'what a recall ranks it by (`ranked_line`), kept so that no tsvector is taken apart while a person waits';
 
+-- How far each channel is indexed, and what was retracted there. Its row is the lock of retractions (`lock_search`).
 create table search_progress (
   channel_id    bigint primary key references channels,
   indexed_to    bigint not null,

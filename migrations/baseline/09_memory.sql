@@ -62,6 +62,7 @@ comment on column memories.slots is
 comment on column memories.same_as is 'an older memory that says the same in other words, and is shown in its place while it holds';
 comment on column memories.stands_for is 'a memory may be the same as this one; only then is it looked for';
 
+-- The entries that prove a memory, with the words of each.
 create table memory_sources (
   memory_id  bigint not null references memories,
   channel_id bigint not null,

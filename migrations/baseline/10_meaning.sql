@@ -24,6 +24,7 @@ create table vector_progress (
 comment on column vector_progress.memories_to is
   'the last memory, by id: those of a channel are written under its row lock, so that they come in the order of their ids';
 
+-- A retracted or expired text loses its vector.
 create function entries_drop_vector() returns trigger language plpgsql as $$
 begin
   delete from entry_vectors v where v.channel_id = new.channel_id and v.seq = new.seq;

@@ -22,6 +22,7 @@ create table context_voids (
 );
 comment on column context_voids.voided_at is 'when a text of the channel was last retracted: turns that had begun before may have seen it';
 
+-- Each channel has such a row from its beginning: a row that does not exist cannot be locked.
 create function channels_have_voids() returns trigger language plpgsql as $$
 begin
   insert into context_voids (channel_id) values (new.id);
@@ -29,13 +30,14 @@ begin
 end $$;
 create trigger channels_have_voids after insert on channels for each row execute function channels_have_voids();
 
--- Deletes the records of turns that can have seen an entry.
+-- Notes that a text of the channel is retracted, and deletes the records of turns that can have seen the entry.
 create function void_context_records(p_channel bigint, p_seq bigint) returns void language plpgsql as $$
 begin
   update context_voids v set voided_at = clock_timestamp() where v.channel_id = p_channel;
   delete from context_records r where r.channel_id = p_channel and r.seen_to >= p_seq;
 end $$;
 
+-- Triggers of entries and revisions: a retraction voids what may have shown its text.
 create function entries_void_context() returns trigger language plpgsql as $$
 begin
   perform void_context_records(new.channel_id, new.seq);

@@ -50,6 +50,31 @@ create function end_reminders(p_ids bigint[], p_state text) returns setof bigint
    where r.id = any (p_ids) and r.state = 'active' returning r.id
 $$;
 
+-- Returns for whom a turn sets a reminder: the person of the last message that it answers. Where Weir itself asks, the person who asked
+-- for the work that is due counts. refused: as `add_reminder` returns it.
+create function asker_in_turn(
+  p_turn turns, p_at timestamptz, p_now timestamptz, out asked_seq bigint, out person text, out name text, out refused text
+) language plpgsql as $$
+declare v_asked entries; v_from reminders;
+begin
+  select e.* into v_asked from entries e
+   where e.channel_id = p_turn.channel_id and e.seq between p_turn.from_seq and p_turn.to_seq and e.addressed and e.deleted_at is null
+   order by is_due_work(e.message_id), e.seq desc limit 1;
+  if not found then refused := 'gone'; return; end if;
+  -- Its model may have read a deleted text.
+  if not knows_deletions(p_turn.channel_id, p_turn.id) then refused := 'changed'; return; end if;
+  asked_seq := v_asked.seq;
+  person := v_asked.author_id;
+  name := v_asked.author_name;
+  if is_due_work(v_asked.message_id) then
+    select r.* into v_from from reminders r where r.id = reminder_of(v_asked.message_id) and r.channel_id = p_turn.channel_id;
+    asked_seq := coalesce(v_from.asked_seq, asked_seq);
+    person := v_from.asker_id;
+    name := v_from.asker_name;
+    if p_at < p_now + interval '5 minutes' then refused := 'soon'; return; end if;
+  end if;
+end $$;
+
 -- Adds a reminder, which a running turn (p_turn, of the owner of p_epoch) or a command (p_said, its message) asks for.
 -- p_reminder: {key, cron, time_zone, text, at, now, run, call_id}; p_said: {message_id, author_id, author_name, text, tokens, at, data?}.
 -- refused: gone (the channel, or the message), changed (a text that the turn has read), full, full_for_person, soon (a reminder that
@@ -59,7 +84,7 @@ create function add_reminder(
   out id bigint, out asked_seq bigint, out refused text
 ) language plpgsql as $$
 declare
-  v_turn turns; v_asked entries; v_from reminders; v_parent bigint := parent_channel(p_channel); v_person text; v_name text;
+  v_turn turns; v_parent bigint := parent_channel(p_channel); v_person text; v_name text;
   v_at timestamptz := (p_reminder->>'at')::timestamptz;
 begin
   if p_turn is null then perform from channels c where c.id = p_channel for no key update;
@@ -83,23 +108,9 @@ begin
        and not exists (
          select from entries e where e.channel_id = p_channel and e.kind = 'tool_call' and e.turn_id = p_turn and e.seq > v_turn.from_seq
             and e.data->'calls' @> jsonb_build_array(jsonb_build_object('id', r.call_id)));
-    select e.* into v_asked from entries e
-     where e.channel_id = p_channel and e.seq between v_turn.from_seq and v_turn.to_seq and e.addressed and e.deleted_at is null
-     order by is_due_work(e.message_id), e.seq desc limit 1;
-    if not found then refused := 'gone'; return; end if;
-    -- Its model may have read a deleted text.
-    if not knows_deletions(p_channel, p_turn) then refused := 'changed'; return; end if;
-    asked_seq := v_asked.seq;
-    v_person := v_asked.author_id;
-    v_name := v_asked.author_name;
-    if is_due_work(v_asked.message_id) then
-      -- Weir itself asks: the reminder counts for the person who asked for the work that is due.
-      select r.* into v_from from reminders r where r.id = reminder_of(v_asked.message_id) and r.channel_id = p_channel;
-      asked_seq := coalesce(v_from.asked_seq, asked_seq);
-      v_person := v_from.asker_id;
-      v_name := v_from.asker_name;
-      if v_at < (p_reminder->>'now')::timestamptz + interval '5 minutes' then refused := 'soon'; return; end if;
-    end if;
+    select a.asked_seq, a.person, a.name, a.refused into add_reminder.asked_seq, v_person, v_name, refused
+      from asker_in_turn(v_turn, v_at, (p_reminder->>'now')::timestamptz) a;
+    if refused is not null then return; end if;
   else
     v_person := p_said->>'author_id';
     v_name := p_said->>'author_name';

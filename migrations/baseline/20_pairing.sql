@@ -17,6 +17,7 @@ comment on column paired_people.unread_to is 'up to here, by the platform''s clo
 comment on column paired_people.unread_ids is 'their messages of just that time: later ones may have the same';
 comment on column paired_people.greet_in is 'name of the direct channel in which they are to be told that they were let in; null: they were told';
 
+-- Strangers who have asked to be let in.
 create table pairing_requests (
   platform    text        not null check (platform <> ''),
   person      text        not null check (person <> ''),
