@@ -4,7 +4,7 @@ import { findChannel, timeFormatOf, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { describeSpending } from "../admin/reports/cost-format.ts";
 import { type PriceOf, readCompactions, type SpentOnJobs } from "../admin/reports/compaction-list.ts";
-import { type ModelSpending, totalSpending } from "../core/cost.ts";
+import type { ModelSpending } from "../core/cost.ts";
 import { openModels } from "../llm/model-provider.ts";
 import type { JobKind } from "../core/compaction.ts";
 import { counted } from "../text/text.ts";
@@ -24,7 +24,7 @@ export async function showCompactions(io: Io, name: string, options: Compactions
     const { jobs, spent, priceOf } = await readCompactions({ store, models }, channel.id, options.limit);
     for (const job of jobs) {
       if (options.json === true) sayJson(io, job);
-      else say(io, formatCompaction(job, time, describeSpent(job, job.spent, priceOf)));
+      else say(io, formatCompaction(job, time, describeSpent(job.spent, priceOf)));
     }
     if (options.json === true) return;
     if (jobs.length === 0) say(io, "Nothing was summarised yet.");
@@ -32,25 +32,16 @@ export async function showCompactions(io: Io, name: string, options: Compactions
   });
 }
 
-/** What a job's calls have cost; "": it called no model, or an older version did not say which calls were for it. */
-function describeSpent(
-  { summary }: CompactionRecord,
-  calls: readonly ModelSpending[],
-  priceOf: PriceOf,
-): string {
-  if (calls.length > 0) return describeSpending(calls, priceOf);
-  return summary?.kind === "model" ? "its cost was not recorded" : "";
+/** What a job's calls have cost; "": it called no model. */
+function describeSpent(calls: readonly ModelSpending[], priceOf: PriceOf): string {
+  return calls.length === 0 ? "" : describeSpending(calls, priceOf);
 }
 
 /** What all compactions of a channel have cost, those included that are not listed. Pure. */
 function formatTotals(spent: SpentOnJobs, priceOf: PriceOf): string[] {
   const all = [...spent.values()].flat();
   if (all.length === 0) return [];
-  const older = spent.get(null) ?? [];
-  const { calls } = totalSpending(older);
-  const note =
-    calls === 0 ? "" : `; ${counted(calls, "call")} of them by a version that did not say for which`;
-  return ["", `all compactions by today's prices: ${describeSpending(all, priceOf)}${note}`];
+  return ["", `all compactions by today's prices: ${describeSpending(all, priceOf)}`];
 }
 
 const WHAT: Readonly<Record<JobKind, string>> = {

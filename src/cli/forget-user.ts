@@ -204,7 +204,7 @@ async function askDaemon(
 }
 
 /**
- * Without a daemon: everything but the platforms is built. A daemon of an older version loses the channels, and reads them anew.
+ * Without a daemon: everything but the platforms is built. A daemon that did not take the request loses the channels, and reads them again.
  */
 async function forgetHere(
   io: Io,

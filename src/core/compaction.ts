@@ -48,7 +48,7 @@ export interface SummaryPart {
 export interface JobResult {
   readonly parts: readonly SummaryPart[];
   readonly memories: readonly MemoryDraft[];
-  /** How people want to be answered; left out by older versions. */
+  /** How people want to be answered; left out: none. */
   readonly wishes?: readonly WishDraft[];
   /** Null: not finished yet. */
   readonly summary: SummaryDraft | null;

@@ -55,18 +55,18 @@ export interface MemoryDraft {
   readonly importance: number;
   /** When the newest source was said, ISO 8601. */
   readonly at: string;
-  /** Of which days it tells, beside when it was said; left out: of none, or by older versions. */
+  /** Of which days it tells, beside when it was said; left out: of none. */
   readonly refers?: DayRange;
   /** At least one. */
   readonly sources: readonly MemorySource[];
-  /** By which terms it tells what was said (`text/terms.ts`); left out by older versions. */
+  /** By which terms it tells what was said (`text/terms.ts`); left out: its own. */
   readonly telling?: readonly string[];
   /**
    * Of the terms of `telling` that anything has which the model had read: entries that do; 0: something else does (`memory/line-terms.ts`).
    * Left out: nobody has noted that.
    */
   readonly said?: Readonly<Record<string, readonly Seq[]>>;
-  /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out by older versions. */
+  /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out: with nothing. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];
   readonly slots?: readonly string[];

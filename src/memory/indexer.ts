@@ -8,21 +8,21 @@ const INTERVAL_MS = 500;
 /** Channels, and entries of each, that are indexed in one transaction: a deletion waits for it at most so long. */
 const CHANNELS = 16;
 const ENTRIES = 200;
-/** Entries that are made anew in one: a fifth of a second of each. */
+/** Entries that are indexed again in one: a fifth of a second of each. */
 const RENEWED = 500;
 /** How often it is looked whether texts were erased, whoever did it, ms. */
 const ERASED_INTERVAL_MS = 2000;
 
 /**
  * Keeps the search index up with the log, off the reply path: an append marks its channel, and the marks are worked
- * off twice a second. After a failure the marks stay. What an older version indexed is made anew behind all that, so many
+ * off twice a second. After a failure the marks stay. Rows that a migration has outdated are indexed again behind all that, so many
  * entries at a time.
  */
 export class Indexer implements AsyncDisposable {
   readonly #search: SearchStore;
   readonly #log: Logger;
   readonly #dirty = new Set<ChannelId>();
-  /** Channels with rows of an older version; the first is at work. */
+  /** Channels with outdated rows; the first is at work. */
   #outdated: ChannelId[] = [];
   #timer: NodeJS.Timeout | undefined;
   #erasedTimer: NodeJS.Timeout | undefined;

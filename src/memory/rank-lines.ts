@@ -178,8 +178,7 @@ function score(
 }
 
 function lengthOf(lengths: Float64Array, place: number): number {
-  const length = lengths[place] ?? Number.NaN;
-  return Number.isNaN(length) ? USUAL_LENGTH : length;
+  return lengths[place] ?? USUAL_LENGTH;
 }
 
 function totalOf(numbers: readonly number[]): number {

@@ -1,4 +1,4 @@
-// proves: src/daemon/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/reports/cluster-report.ts, migrations/0057_members.sql
+// proves: src/daemon/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/reports/cluster-report.ts, migrations/baseline/22_cluster.sql
 // Real daemons on one Postgres and one RabbitMQ, and people who chat with them.
 import assert from "node:assert/strict";
 import { copyFile, readdir, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/result-images.ts, src/store/log/attachments.ts, migrations/0050_result_images.sql
+// proves: src/channel/turns/result-images.ts, src/store/log/attachments.ts, migrations/baseline/05_images.sql
 // A daemon that is killed between a tool's picture and the answer shows the same picture again, and calls nobody again.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

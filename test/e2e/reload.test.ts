@@ -1,4 +1,4 @@
-// proves: src/daemon/reloader.ts, src/cli/reload.ts, src/cli/shared/configuration-source.ts, src/admin/requests/reload-answer.ts, migrations/0054_reload.sql
+// proves: src/daemon/reloader.ts, src/cli/reload.ts, src/cli/shared/configuration-source.ts, src/admin/requests/reload-answer.ts, migrations/baseline/23_requests.sql
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/cli/status.ts, src/cli/channels.ts, src/cli/usage.ts, src/admin/reports/daemon-status.ts, src/admin/reports/status-report.ts, src/admin/reports/channel-list.ts, src/store/channels/overview.ts, migrations/0047_daemon_status.sql
+// proves: src/cli/status.ts, src/cli/channels.ts, src/cli/usage.ts, src/admin/reports/daemon-status.ts, src/admin/reports/status-report.ts, src/admin/reports/channel-list.ts, src/store/channels/overview.ts, migrations/baseline/23_requests.sql
 import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import path from "node:path";

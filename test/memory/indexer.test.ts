@@ -12,7 +12,7 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const { search } = weir.store;
 
-/** More than are made anew at once. */
+/** More than are indexed again at once. */
 const MANY = 1200;
 
 async function finds(channel: ChannelId, word: string): Promise<boolean> {
@@ -33,7 +33,7 @@ async function outdatedTo(channel: ChannelId): Promise<number> {
   return row?.to ?? 0;
 }
 
-test("rows of an older version are made anew from the newest on, and what is said meanwhile comes first", async () => {
+test("outdated rows are indexed again from the newest on, and what is said meanwhile comes first", async () => {
   const { id } = await weir.channel("long");
   await Promise.all(Array.from({ length: MANY }, async (_, index) => weir.say(id, `apple ${index}`)));
   while ((await search.index(id, 500)) > 0);

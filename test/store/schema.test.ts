@@ -178,28 +178,3 @@ test("one function raises the error of the fence, and one removes memories", asy
   assert.deepEqual(await functionsWith("WE002"), ["assert_epoch"]);
   assert.deepEqual(await functionsWith("delete from memories"), ["drop_unproved"]);
 });
-
-test("the version before goes on to begin, repeat and take jobs with a lease", async () => {
-  const { id, epoch } = await spokenIn("lease", 3);
-  const [begun] = await weir.sql<{ id: number; attempt: number }>(
-    "select * from begin_job($1, $2, 'leaf', 'background', 1, 2, 1, 10, 60000)",
-    id,
-    epoch,
-  );
-  const [again] = await weir.sql<{ attempt: number }>(
-    `update jobs set attempt = attempt + 1, leased_until = now() + 60000 * interval '1 ms'
-      where id = $1 and attempt = $2 returning attempt`,
-    begun?.id,
-    begun?.attempt,
-  );
-  const [taken] = await weir.sql<{ id: number; attempt: number }>(
-    "select * from take_job($1, $2, 60000)",
-    id,
-    epoch,
-  );
-  assert.deepEqual([again?.attempt, taken?.id, taken?.attempt], [2, begun?.id, 3]);
-  await weir.refuses(
-    "stale",
-    `select begin_job(${id}, ${epoch + 1}, 'leaf', 'background', 1, 2, 1, 10, 60000)`,
-  );
-});

@@ -3,39 +3,37 @@ import { type LineColumns, readLines } from "../../src/store/search/found-lines.
 /** One line of columns. */
 export interface FoundLine {
   readonly seq: number;
-  /** Ms; null: an older version indexed it. */
-  readonly at: number | null;
+  /** Ms. */
+  readonly at: number;
   readonly author: string;
   readonly asks: boolean;
   readonly words: string;
-  /** Null: it is not known. */
-  readonly length: number | null;
+  readonly length: number;
 }
 
 /** Lines, by seq, as `find_lines` tells them; their lengths as they are given, whatever their words. */
 export function columnsOf(lines: readonly FoundLine[]): LineColumns {
   const told = lines.map(({ seq, at, author, asks, words }) =>
-    [seq, asks ? "?" : "", at === null ? "" : Math.floor(at / 1000), author, words].join("\t"),
+    [seq, asks ? "?" : "", Math.floor(at / 1000), author, words].join("\t"),
   );
   const columns = readLines(told.join("\n"));
   return {
     ...columns,
-    times: Float64Array.from(lines, ({ at }) => at ?? Number.NaN),
-    lengths: Float64Array.from(lines, ({ length }) => length ?? Number.NaN),
+    times: Float64Array.from(lines, ({ at }) => at),
+    lengths: Float64Array.from(lines, ({ length }) => length),
   };
 }
 
 export function linesOf(columns: LineColumns): FoundLine[] {
   const { told, seqs, times, authors, saidBy, asks, wordsFrom, wordsTo, lengths } = columns;
-  const known = (value = Number.NaN): number | null => (Number.isNaN(value) ? null : value);
   return Array.from(seqs, (seq, place) => {
     return {
       seq,
-      at: known(times[place]),
+      at: times[place] ?? Number.NaN,
       author: authors[saidBy[place] ?? -1] ?? "?",
       asks: asks[place] === 1,
       words: told.slice(wordsFrom[place], wordsTo[place]),
-      length: known(lengths[place]),
+      length: lengths[place] ?? Number.NaN,
     };
   });
 }

@@ -10,8 +10,7 @@ export interface PricedCompaction extends CompactionRecord {
   readonly cost: Cost;
 }
 
-/** By job; null: calls of an older version, which did not say for which. */
-export type SpentOnJobs = ReadonlyMap<JobId | null, readonly ModelSpending[]>;
+export type SpentOnJobs = ReadonlyMap<JobId, readonly ModelSpending[]>;
 export type PriceOf = (model: string) => ModelPrice | undefined;
 
 /** Longest wait for a server to list its prices, ms. */

@@ -77,7 +77,7 @@ function assertKnown(schema: number, known: number): void {
     );
   if (schema < BASELINE_VERSION)
     throw new OperatorError(
-      `The backup has schema version ${schema}, and this Weir restores from ${BASELINE_VERSION} on.`,
+      `The backup has schema version ${schema}, and this Weir restores from ${BASELINE_VERSION} on: restore it with the version before, and back up again.`,
     );
 }
 

@@ -15,7 +15,7 @@ export interface Member {
   /** Somebody has asked it to hand its partitions on. */
   readonly isDrained: boolean;
   readonly held: readonly number[];
-  /** Tells apart the keys by which daemons sign; null: it has none, or is of a version before. */
+  /** Tells apart the keys by which daemons sign; null: it has none. */
   readonly keyId: string | null;
   /** As it has written it; it may be of another version. */
   readonly vitals: unknown;
@@ -63,8 +63,8 @@ export class MemberStore {
       {
         name: "member_tell",
         text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
-               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id, looks_for_prints)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, true)
+               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals,
                  key_id = excluded.key_id
                returning is_drained`,
@@ -112,13 +112,13 @@ export class MemberStore {
     );
   }
 
-  /** Those that are there and cannot compare by fingerprints of this key: they have another one, or none, or are of a version before. */
+  /** Those that are there and cannot compare by fingerprints of this key: they have another one, or none. */
   async strangersTo(keyId: string): Promise<Pick<Member, "name" | "host">[]> {
     return this.#db.query<{ name: string; host: string }>(
       {
         name: "members_strange",
         text: `select name, host from members
-                where seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' and (not looks_for_prints or key_id is distinct from $1)
+                where seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' and key_id is distinct from $1
                 order by name, host`,
       },
       [keyId],

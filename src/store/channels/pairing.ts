@@ -10,7 +10,7 @@ export interface PlatformPerson {
 /** Somebody whose direct messages are answered because they were let in. */
 export interface PairedPerson extends PlatformPerson {
   readonly since: Date;
-  /** `platform:id` of an owner; `operator`: by the command line; `upgrade`: they wrote before there was pairing. */
+  /** `platform:id` of an owner; `operator`: by the command line. */
   readonly letInBy: string;
   /** Up to here, by the platform's clock, they wrote as a stranger; null: they never did. */
   readonly unreadTo: Date | null;

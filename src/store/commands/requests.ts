@@ -65,7 +65,7 @@ const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
 type Kind = Exclude<WaitingRequest["wish"]["kind"], "forced reload">;
-/** In `focus` of a reload: also a daemon of a version before reads its configuration anew then. */
+/** In `focus` of a reload: it is forced. */
 const FORCED = "forced";
 /** Other kinds are left to daemons of a later version. */
 const KNOWN_KINDS = [
@@ -201,7 +201,7 @@ export class RequestStore {
     const rows = await this.#db.query(
       {
         name: "request_take",
-        text: `update requests set taken_at = clock_timestamp(), taken_as = kind, focus = null
+        text: `update requests set taken_at = clock_timestamp(), focus = null
                 where id = $1 and taken_at is null and kind = any($2) returning id`,
       },
       [id, KNOWN_KINDS],

@@ -11,14 +11,8 @@ const FORWARD = path.join(import.meta.dirname, "..", "..", "..", "migrations");
 /** The schema of version `BASELINE_VERSION` as a whole, by subject: for an empty database. */
 const BASELINE = path.join(FORWARD, "baseline");
 
-/** The migrations 1 to `BASELINE_VERSION` as they were released: for a database that has some of them. They end in the baseline's schema. */
-const BEFORE_BASELINE = path.join(FORWARD, "before-baseline");
-
-/**
- * The baseline has the version that its schema always had. A version that was released before the baseline compares numbers alone:
- * with any lower number it would take the database for an old one, and run its own migrations over it.
- */
-export const BASELINE_VERSION = 26;
+/** The oldest schema that this code knows. */
+export const BASELINE_VERSION = 78;
 
 /** Any number that no other program on the same database is likely to take. */
 const ADVISORY_LOCK = 7_305_814_001;
@@ -44,15 +38,14 @@ interface Migration {
 /**
  * Brings the schema up to the code, forward only, one transaction a migration. Daemons that start together wait for
  * one another.
- * @param to the last version to bring it to; default: the code's
  * @returns the names of what was applied now
- * @throws OperatorError if the database is newer than the code
+ * @throws OperatorError if the database is newer than the code, or older than the baseline
  */
-export async function migrate(database: Database, log: Logger, to = Infinity): Promise<string[]> {
+export async function migrate(database: Database, log: Logger): Promise<string[]> {
   return database.session(async (session) => {
     await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
     try {
-      return await applyMissing(session, log, to, applyOne);
+      return await applyMissing(session, log, Infinity, applyOne);
     } finally {
       await session.query({ name: "migrate_unlock", text: "select pg_advisory_unlock($1)" }, [ADVISORY_LOCK]);
     }
@@ -64,7 +57,10 @@ export async function lockSchema(client: Queryable): Promise<void> {
   await client.query({ name: "", text: "select pg_advisory_xact_lock($1)" }, [ADVISORY_LOCK]);
 }
 
-/** Does the same in the transaction of a client that holds {@link lockSchema}. */
+/**
+ * Does the same in the transaction of a client that holds {@link lockSchema}.
+ * @param to the last version to bring it to; default: the code's
+ */
 export async function migrateWithin(client: Queryable, log: Logger, to = Infinity): Promise<void> {
   await applyMissing(client, log, to, async (_, migration) => {
     await record(client, migration);
@@ -107,6 +103,14 @@ function assertNotNewer(current: number, known: number): void {
   );
 }
 
+function assertNotOlder(current: number): void {
+  if (current === 0 || current >= BASELINE_VERSION) return;
+  throw new OperatorError(
+    `The database is at schema version ${current}, this Weir begins at ${BASELINE_VERSION}: start the version before this one ` +
+      "on it once, or point database.url at another database.",
+  );
+}
+
 async function readVersion(database: Queryable): Promise<number> {
   const [row] = await database.query<{ version: number }>({
     name: "migrate_version",
@@ -128,6 +132,7 @@ async function applyMissing(
   });
   const current = await readVersion(session);
   assertNotNewer(current, await readKnownVersion());
+  assertNotOlder(current);
   const missing = (await listMissing(current)).filter(({ version }) => version <= to);
   for (const migration of missing) {
     log.debug({ migration: migration.name }, "migration_applied");
@@ -137,10 +142,9 @@ async function applyMissing(
 }
 
 async function listMissing(current: number): Promise<Migration[]> {
-  const forward = await readMigrations(FORWARD, BASELINE_VERSION + 1);
+  const forward = await readForward();
   if (current === 0) return [await readBaseline(), ...forward];
-  const released = current < BASELINE_VERSION ? await readMigrations(BEFORE_BASELINE, 1) : [];
-  return [...released, ...forward].filter(({ version }) => version > current);
+  return forward.filter(({ version }) => version > current);
 }
 
 /** All of the baseline's files as one migration: half a schema would have no version. */
@@ -150,22 +154,23 @@ async function readBaseline(): Promise<Migration> {
   return { version: BASELINE_VERSION, name: "baseline", sql: parts.join("\n") };
 }
 
-/** Migrations that are a file each, numbered without a gap. */
-async function readMigrations(folder: string, first: number): Promise<Migration[]> {
-  const files = await listFiles(folder);
+/** What comes after the baseline: a file each, numbered without a gap. */
+async function readForward(): Promise<Migration[]> {
+  const files = await listFiles(FORWARD);
+  const first = BASELINE_VERSION + 1;
   return Promise.all(
     files.map(async (file, index) => {
       const version = Number.parseInt(file, 10);
       if (version !== first + index)
         throw new OperatorError(`migrations/${file}: expected number ${first + index}.`);
-      return { version, name: file, sql: await readFile(path.join(folder, file), "utf8") };
+      return { version, name: file, sql: await readFile(path.join(FORWARD, file), "utf8") };
     }),
   );
 }
 
 /** Names of the tables, indexes, sequences and views that the migrations make. */
 export async function listOwnNames(): Promise<ReadonlySet<string>> {
-  const migrations = [await readBaseline(), ...(await readMigrations(FORWARD, BASELINE_VERSION + 1))];
+  const migrations = [await readBaseline(), ...(await readForward())];
   return new Set(migrations.flatMap(({ sql }) => Array.from(sql.matchAll(MADE), ([, name = ""]) => name)));
 }
 

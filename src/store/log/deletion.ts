@@ -4,7 +4,6 @@ import { type Digester, type ReadyExtracts, readyExtracts, stateOf } from "../co
 import { endJobsReading, replaceSummaries } from "../compaction/renewed-summaries.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { looksFor } from "../memory/looks-for.ts";
 import {
   blankRetoldCalls,
   findRetoldCalls,
@@ -97,7 +96,6 @@ async function blankMessages(
   );
   const proved = await readProved(client, channel, seqs);
   const shown = await readShown(client, channel);
-  await looksFor(client, "prints");
   for (const id of ids)
     await client.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
       channel,

@@ -62,8 +62,8 @@ export class RetentionStore {
     if (strangers.length === 0) return;
     const names = strangers.map(({ name, host }) => displayableLine(`${name} (on ${host})`)).join(", ");
     throw new OperatorError(
-      "Texts are kept while daemons are there that are of an older version, or have another signing.key than this one, or none: " +
-        `${names}. Bring them to this version, and copy signing.key to them.`,
+      "Texts are kept while daemons are there that have another signing.key than this one, or none: " +
+        `${names}. Copy signing.key to them.`,
     );
   }
 
@@ -174,9 +174,10 @@ export class RetentionStore {
 }
 
 /**
- * What `next_old_texts` finds, with one order of work: summary by summary, and each in turn looks into the index of its own entries. As
- * joins of summaries and entries, which that function has, a plan that was made without statistics went over all entries for each
- * entry and each summary: 13 s for 578 entries and 30 summaries, without an end for a long log.
+ * The next texts of a channel that may expire: of one summary that is old as a whole, a limit of entries at most. Of resets or of all others,
+ * from a place on in their order. It goes summary by summary, and each in turn looks into the index of its own entries: as a join of
+ * summaries and entries, a plan that was made without statistics went over all entries for each entry and each summary (13 s for 578
+ * entries and 30 summaries, without an end for a long log).
  */
 const NEXT_OLD_TEXTS = `
   select (found.s).id as summary, found.from_seq as summary_from, found.first, found.last
@@ -187,7 +188,7 @@ const NEXT_OLD_TEXTS = `
          select coalesce(s.texts_gone_to + 1, s.from_seq) as first,
                 least(s.to_seq, coalesce(s.texts_gone_to, s.from_seq - 1) + $3::integer) as last
        ) w
-       -- What is summarised together is looked at together, once.
+       -- Texts of one summary are checked together, when the first of them expires.
        cross join lateral (select case when s.texts_gone_to is null and s.kind <> 'reset' then s.to_seq else w.last end as last) looked
        where s.channel_id = $1 and s.level = 1 and (s.kind = 'reset') = $4
          and coalesce(s.texts_gone_to, 0) < s.to_seq and (s.from_seq, s.id) >= ($5::bigint, $6::bigint)

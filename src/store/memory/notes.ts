@@ -3,7 +3,6 @@ import { type AgentId, type ChannelId, channelId, type Owner, type TurnId } from
 import { tellingTerms } from "../../text/terms.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 import type { Noted } from "./showings.ts";
@@ -133,7 +132,6 @@ export async function takeRetoldNotes(
   { seqs, terms, keys }: Unsaid,
 ): Promise<Noted> {
   const noted = new Map<ChannelId, Set<string>>();
-  await looksFor(client, "notes");
   if (terms.size === 0) return noted;
   const notes = await client.query<{ id: number; text: string; turn: number; channel: number }>(
     {

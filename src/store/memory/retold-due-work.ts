@@ -2,7 +2,6 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { looksFor } from "./looks-for.ts";
 import { takeRetoldNotes } from "./notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { takeRetoldRules } from "./retold-rules.ts";
@@ -100,7 +99,6 @@ export async function takeRetoldDueWork(
   takenBack: TakenBack,
 ): Promise<Seq[]> {
   const { seqs } = unsaid;
-  await looksFor(client, "reminders");
   const rows = await client.query<Telling & { seq: Seq; message: string } & Record<string, unknown>>(
     {
       name: "due_work_behind",

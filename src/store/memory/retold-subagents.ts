@@ -2,7 +2,6 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { looksFor } from "./looks-for.ts";
 import type { Unsaid } from "./retold.ts";
 import { readAsked, SaidTerms } from "./said.ts";
 
@@ -26,7 +25,6 @@ export async function voidRetoldSubagents(
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
-  await looksFor(client, "subagents");
   const open = await client.query<RawTelling & Record<string, unknown>>(
     {
       name: "subagents_behind",

@@ -21,7 +21,7 @@ interface RawLearned {
   configured: number | null;
   window_at: Date | null;
   window_source: "told" | "measured" | "guessed";
-  window_until: Date;
+  window_until: Date | null;
   factor: number | null;
 }
 
@@ -37,18 +37,14 @@ export class LearnedModelStore {
     const rows = await this.#db.query<RawLearned>(
       {
         name: "learned_models_load",
-        // A daemon of an older version writes what a refusal told, and leaves the two new columns as they were.
-        text: `select model, window_tokens, configured, window_at, factor,
-                      case when window_until > window_at then window_source else 'told' end as window_source,
-                      case when window_until > window_at then window_until
-                           else window_at + interval '30 days' end as window_until
+        text: `select model, window_tokens, configured, window_at, factor, window_source, window_until
                  from learned_models where server = $1`,
       },
       [server],
     );
     return rows.map(({ model, window_tokens: tokens, configured, window_at: at, factor, ...known }) => {
       const { window_source: source, window_until: until } = known;
-      const isThere = tokens !== null && configured !== null && at !== null;
+      const isThere = tokens !== null && configured !== null && at !== null && until !== null;
       return { model, window: isThere ? { tokens, source, configured, at, until } : null, factor };
     });
   }

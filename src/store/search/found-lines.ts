@@ -7,9 +7,9 @@ export interface LineColumns {
   readonly told: string;
   readonly count: number;
   readonly seqs: Float64Array;
-  /** When each was said, ms; NaN: an older version indexed it. */
+  /** When each was said, ms. */
   readonly times: Float64Array;
-  /** Those who said them, each once; "" where an older version indexed it. */
+  /** Those who said them, each once. */
   readonly authors: readonly string[];
   /** Which of {@link authors} said it. */
   readonly saidBy: Uint32Array;
@@ -17,11 +17,11 @@ export interface LineColumns {
   readonly asks: Uint8Array;
   /**
    * From where, and up to where, its lexemes stand in {@link told}: each between two spaces, and as often as it is said (three times at
-   * most). Of a long line, and of one that an older version indexed, those alone that were asked for.
+   * most). Of a long line only those that were asked for.
    */
   readonly wordsFrom: Uint32Array;
   readonly wordsTo: Uint32Array;
-  /** How many lexemes it has; NaN: it is not known. */
+  /** How many lexemes it has; of a long line at least so many. */
   readonly lengths: Float64Array;
 }
 
@@ -66,18 +66,17 @@ function readInOrder(told: string): LineColumns {
     const words = told.indexOf("\t", author) + 1;
     const lineEnd = told.indexOf("\n", words);
     const to = lineEnd < 0 ? told.length : lineEnd;
-    const isOld = author === time + 1;
     const isLong = told.startsWith("l", marks);
     const name = told.slice(author, words - 1);
     const known = authors.get(name) ?? authors.size;
     if (known === authors.size) authors.set(name, known);
     columns.seqs[place] = wholeNumber(told, from, marks - 1);
-    columns.times[place] = isOld ? Number.NaN : wholeNumber(told, time, author - 1) * 1000;
+    columns.times[place] = wholeNumber(told, time, author - 1) * 1000;
     columns.saidBy[place] = known;
     columns.asks[place] = told.startsWith("?", isLong ? marks + 1 : marks) ? 1 : 0;
     columns.wordsFrom[place] = words;
     columns.wordsTo[place] = to;
-    columns.lengths[place] = isOld ? Number.NaN : isLong ? LONG : Math.max(0, spaces(told, words, to) - 1);
+    columns.lengths[place] = isLong ? LONG : Math.max(0, spaces(told, words, to) - 1);
     from = to + 1;
   }
   return { told, count, authors: [...authors.keys()], ...columns };

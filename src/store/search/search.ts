@@ -102,7 +102,7 @@ export class SearchStore {
     });
   }
 
-  /** Channels with rows that an older version indexed. */
+  /** Channels with rows that are to be indexed again, because a migration has changed what the index holds. */
   async outdated(): Promise<ChannelId[]> {
     const rows = await this.#db.query<{ id: number }>({
       name: "index_outdated",
@@ -112,7 +112,7 @@ export class SearchStore {
   }
 
   /**
-   * Makes at most `limit` of a channel's rows anew that an older version indexed, the newest first.
+   * Indexes at most `limit` of such rows of a channel again, the newest first.
    * @returns false: none is left
    */
   async renew(channel: ChannelId, limit: number): Promise<boolean> {

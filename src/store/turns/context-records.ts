@@ -39,7 +39,7 @@ export interface ContextRecord {
   readonly reported: {
     readonly promptTokens: number;
     readonly cachedTokens: number;
-    /** Left out: an older version has kept it. */
+    /** Left out: the provider did not say. */
     readonly writtenTokens?: number;
   } | null;
   readonly segments: readonly {

@@ -73,9 +73,8 @@ export type RawSpending = Record<
   model: string;
 };
 
-/** What a call counts with beside what was reported. An answer of an older version counts with its request. */
-const ASSUMED = `coalesce(assumed_prompt_tokens,
-  case when outcome = 'answered' and prompt_tokens is null then estimated_tokens else 0 end)`;
+/** What a call counts with beside what was reported. */
+const ASSUMED = "coalesce(assumed_prompt_tokens, 0)";
 
 export const SPENDING = `model, count(*) as calls,
   count(*) filter (where ${ASSUMED} > 0 or assumed_completion_tokens > 0) as uncounted,
@@ -138,20 +137,17 @@ export class ModelCallStore {
     return { ...sum, peakTokens: Math.max(0, ...peaks), models };
   }
 
-  /**
-   * What the calls of a channel's compactions have cost, by job and model.
-   * @returns the key null: calls of an older version, which has not said for which job they were
-   */
-  async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId | null, readonly ModelSpending[]>> {
-    const rows = await this.#db.query<RawSpending & { job: number | null }>(
+  /** What the calls of a channel's compactions have cost, by job and model. */
+  async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId, readonly ModelSpending[]>> {
+    const rows = await this.#db.query<RawSpending & { job: number }>(
       {
         name: "model_calls_of_jobs",
         text: `select job_id as job, ${SPENDING} from model_calls
-                where channel_id = $1 and purpose = 'compaction' group by job_id, model order by model`,
+                where channel_id = $1 and job_id is not null group by job_id, model order by model`,
       },
       [channel],
     );
-    const byJob = Map.groupBy(rows, ({ job }) => (job === null ? null : jobId(job)));
+    const byJob = Map.groupBy(rows, ({ job }) => jobId(job));
     return new Map(Array.from(byJob, ([job, ofJob]) => [job, ofJob.map(toSpending)]));
   }
 }

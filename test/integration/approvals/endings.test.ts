@@ -1,4 +1,4 @@
-// proves: migrations/0043_approvals.sql, src/channel/approvals/approval-desk.ts, src/store/turns/approvals.ts
+// proves: migrations/baseline/16_approvals.sql, src/channel/approvals/approval-desk.ts, src/store/turns/approvals.ts
 // How approvals end: by one of many who decide at once, by the clock, by a reset, by what is taken back; and what is not asked at all.
 import assert from "node:assert/strict";
 import { test } from "node:test";

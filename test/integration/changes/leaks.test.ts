@@ -1,4 +1,4 @@
-// proves: migrations/0043_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/0040_learned.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/0044_subagents.sql, src/store/memory/retold-due-work.ts, migrations/0046_reminders.sql, migrations/0071_privacy_dates.sql, migrations/0072_late_messages.sql, migrations/0073_time_of_speaking.sql, src/store/log/message-rows.ts
+// proves: migrations/baseline/16_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/baseline/13_wishes.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/baseline/15_subagents.sql, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql, migrations/baseline/01_channels.sql, migrations/baseline/03_log.sql, migrations/baseline/09_memory.sql, src/store/log/message-rows.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file. What was said in
 // private shows in no other channel.
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// proves: src/store/store.ts, src/memory/candidates.ts, src/store/memory/wishes.ts, src/store/database/signing-key.ts, src/admin/commands/learned.ts, migrations/0040_learned.sql
+// proves: src/store/store.ts, src/memory/candidates.ts, src/store/memory/wishes.ts, src/store/database/signing-key.ts, src/admin/commands/learned.ts, migrations/baseline/13_wishes.sql
 // What people wish of how they are answered is learned by a compaction, shown to the model once two messages say so, and ended.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/router/pairing/pairing.ts, src/router/pairing/pairing-desk.ts, src/router/pairing/paired-people.ts, src/router/pairing/pairing-code.ts, src/store/channels/pairing.ts, src/admin/commands/pair.ts, migrations/0053_pairing.sql, migrations/0070_open_door.sql
+// proves: src/router/pairing/pairing.ts, src/router/pairing/pairing-desk.ts, src/router/pairing/paired-people.ts, src/router/pairing/pairing-code.ts, src/store/channels/pairing.ts, src/admin/commands/pair.ts, migrations/baseline/20_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";

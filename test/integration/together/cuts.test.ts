@@ -1,4 +1,4 @@
-// proves: migrations/0045_handoff.sql, src/store/turns/turns.ts
+// proves: migrations/baseline/02_turns.sql, src/store/turns/turns.ts
 // Connections that are cut, and daemons that die, between a hand-off and its answer: it is there once, and answered once.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/guest-view.ts, migrations/0045_handoff.sql
+// proves: src/channel/turns/guest-view.ts, migrations/baseline/02_turns.sql
 // What an agent is shown of a channel that is another's, what it leaves there, and what becomes of it when a process ends.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/memory/meaning.ts, src/memory/vector-filler.ts, src/store/search/vectors.ts, src/llm/embeddings.ts, migrations/0041_vectors.sql
+// proves: src/memory/meaning.ts, src/memory/vector-filler.ts, src/store/search/vectors.ts, src/llm/embeddings.ts, migrations/baseline/10_meaning.sql
 // Recall by meaning, over the whole daemon: beside the words, in its scope, gone with its texts, and never waited for.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/result-images.ts, src/mcp/result.ts, migrations/0050_result_images.sql
+// proves: src/channel/turns/result-images.ts, src/mcp/result.ts, migrations/baseline/05_images.sql
 // Pictures that a tool of a real server brings: shown to who sees while the turn runs, and to nobody else.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/channel/channel-context.ts, src/channel/subagents/subagent-desk.ts, src/channel/subagents/channel-subagents.ts, migrations/0044_subagents.sql
+// proves: src/channel/channel-context.ts, src/channel/subagents/subagent-desk.ts, src/channel/subagents/channel-subagents.ts, migrations/baseline/15_subagents.sql
 // Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";

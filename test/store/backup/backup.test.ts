@@ -1,7 +1,7 @@
 // proves: src/store/backup/backup.ts, src/store/backup/backup-file.ts, src/store/backup/restore.ts, src/store/database/copy-client.ts
 import assert from "node:assert/strict";
+import path from "node:path";
 import { test } from "node:test";
-import { agentId } from "../../../src/core/ids.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import { checkBackup, isEmpty, writeBackup } from "../../../src/store/backup/backup.ts";
 import {
@@ -12,14 +12,9 @@ import {
 } from "../../../src/store/backup/backup-file.ts";
 import { restoreBackup } from "../../../src/store/backup/restore.ts";
 import { Database } from "../../../src/store/database/database.ts";
-import {
-  BASELINE_VERSION,
-  migrate,
-  readKnownVersion,
-  readSchemaState,
-} from "../../../src/store/database/migrate.ts";
-import { createStore } from "../../../src/store/store.ts";
+import { readKnownVersion, readSchemaState } from "../../../src/store/database/migrate.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { makeNextVersion } from "../../support/next-version.ts";
 import { openStore, SILENT } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 
@@ -56,10 +51,15 @@ async function backupOf(db: Database): Promise<Buffer> {
 }
 
 /** @param bytes what stands in the file when it is read for the second time */
-async function restore(db: Database, backup: Buffer, bytes = backup): ReturnType<typeof restoreBackup> {
+async function restore(
+  db: Database,
+  backup: Buffer,
+  bytes = backup,
+  by = restoreBackup,
+): ReturnType<typeof restoreBackup> {
   const found = await checkBackup(reader(backup));
   const keepKey = async (): Promise<() => Promise<void>> => async () => undefined;
-  return restoreBackup(db, reader(bytes), found, { log: SILENT, where: "The database", keepKey });
+  return by(db, reader(bytes), found, { log: SILENT, where: "The database", keepKey });
 }
 
 /** The same backup with another head, and a last line that agrees with it. */
@@ -256,7 +256,7 @@ function otherBackups(backup: Buffer): [RegExp, Buffer][] {
       withHead(backup, () => ({ schema: 9999 })),
     ],
     [
-      /^The backup has schema version 5, and this Weir restores from 26 on\.$/,
+      /^The backup has schema version 5, and this Weir restores from 78 on: restore it with the version before, and back up again\.$/,
       withHead(backup, () => ({ schema: 5 })),
     ],
     [/^the file has format 2, and this Weir reads 1: /, withHead(backup, () => ({ format: 2 }))],
@@ -319,57 +319,48 @@ test("a restored database that was written to since is in use, and so is one tha
   await assert.rejects(restore(there.db, backup), { message: inUse });
 });
 
+/** Restores as a newer version does, whose schema has a made-up migration more. */
+async function restoreByNext(db: Database, backup: Buffer): Promise<string> {
+  await using next = await makeNextVersion();
+  const file = path.join(path.dirname(next.main), "store", "backup", "restore.ts");
+  // oxlint-disable-next-line no-unsafe-type-assertion -- a copy of the same file
+  const newer = (await import(file)) as { restoreBackup: typeof restoreBackup };
+  return await restore(db, backup, backup, newer.restoreBackup);
+}
+
+async function versionOf(db: Database): Promise<number> {
+  return (await readSchemaState(db)).current;
+}
+
 test("an empty database of a newer schema is called that, and not one in use", async () => {
   await using database = await createTestDatabase();
-  await using older = new Database(database.connection, SILENT);
-  await older.script("drop schema public cascade; create schema public");
-  await migrate(older, SILENT, SCHEMA - 1);
-  const backup = await backupOf(older);
+  await using open = openStore(database.connection);
+  const backup = await backupOf(open.db);
   await using other = await createTestDatabase();
   await using there = new Database(other.connection, SILENT, BESIDE);
-  await assert.rejects(restore(there, backup), {
+  await there.script(`insert into schema_migrations (version, name) values (${SCHEMA + 1}, 'next.sql')`);
+  await assert.rejects(restoreByNext(there, backup), {
     message: new RegExp(
-      `^The database is empty, but has schema version ${SCHEMA} already, and the backup has ${SCHEMA - 1}: point `,
+      `^The database is empty, but has schema version ${SCHEMA + 1} already, and the backup has ${SCHEMA}: point `,
     ),
   });
 });
 
-test("a backup of an older schema is restored as that, and then brought up to this one", async () => {
+test("a newer version restores a backup as of its schema, and then brings it up to its own, in one transaction", async () => {
   await using database = await createTestDatabase();
-  await using older = new Database(database.connection, SILENT);
-  await older.script("drop schema public cascade; create schema public");
-  await migrate(older, SILENT, SCHEMA - 1);
-  assert.deepEqual(await readSchemaState(older), { current: SCHEMA - 1, known: SCHEMA });
-  const address = { platform: "test", name: "old" };
-  await createStore(older).channels.open({ address, kind: "channel", workspace: "", agent: agentId("main") });
-  const backup = await backupOf(older);
-  await using other = await createTestDatabase();
-  await using there = new Database(other.connection, SILENT, BESIDE);
-  await there.script("drop schema public cascade; create schema public");
-  assert.equal(await restore(there, backup), "restored");
-  assert.deepEqual(await readSchemaState(there), { current: SCHEMA, known: SCHEMA });
-  assert.equal((await createStore(there).channels.find(address))?.address.name, "old");
-  assert.equal(await restore(there, backup), "there before");
-});
-
-test("a backup of the oldest schema comes up to this one in the same transaction, into a database of no schema", async () => {
-  await using database = await createTestDatabase();
-  await using older = new Database(database.connection, SILENT);
-  await older.script("drop schema public cascade; create schema public");
-  await migrate(older, SILENT, BASELINE_VERSION);
-  await older.script(
-    "insert into channels (platform, name, kind, workspace, agent) values ('test', 'old', 'channel', '', 'main')",
-  );
-  const backup = await backupOf(older);
+  await using open = openStore(database.connection);
+  const { id } = await open.channel("old");
+  await open.say(id, "the boat is in");
+  const backup = await backupOf(open.db);
   await using other = await createTestDatabase();
   await using there = new Database(other.connection, SILENT, BESIDE);
   await there.script("drop schema public cascade; create schema public");
   // What fails leaves no schema either.
   await assert.rejects(restore(there, backup, backup.subarray(0, -1)), OperatorError);
-  assert.deepEqual(await readSchemaState(there), { current: 0, known: SCHEMA });
-  assert.equal(await restore(there, backup), "restored");
-  assert.equal(
-    (await createStore(there).channels.find({ platform: "test", name: "old" }))?.address.name,
-    "old",
-  );
+  assert.equal(await versionOf(there), 0);
+  assert.equal(await restoreByNext(there, backup), "restored");
+  assert.equal(await versionOf(there), SCHEMA + 1);
+  const rows = await there.query({ name: "", text: "select text, newer from entries" });
+  assert.deepEqual(rows, [{ text: "the boat is in", newer: null }]);
+  assert.equal(await restoreByNext(there, backup), "there before");
 });

@@ -1,4 +1,4 @@
-// proves: src/store/channels/members.ts, migrations/0057_members.sql
+// proves: src/store/channels/members.ts, migrations/baseline/22_cluster.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";

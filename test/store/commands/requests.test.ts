@@ -34,31 +34,18 @@ test("a request is taken by one and answered, and whoever asked reads the answer
   assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
 });
 
-test("a request to write a summary again is left by a daemon that would compact instead", async () => {
+test("a request says which summary is to be written again, or who is to be forgotten", async () => {
   const { id: channel } = await daemon.channel("again");
   const id = await asked.add(channel, { kind: "redo", job: jobId(7) });
   const wish = (await taken.waiting()).find((request) => request.id === id)?.wish;
   assert.deepEqual(wish, { kind: "redo", job: 7 });
-  const older =
-    "update requests set taken_at = clock_timestamp() where id = $1 and taken_at is null returning id";
-  assert.deepEqual(await daemon.sql(older, id), []);
-  assert.deepEqual(await asked.state(id), { isTaken: false, answer: undefined });
   assert.equal(await taken.take(id), true);
   await taken.answer(id, { kind: "nothing" });
   assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
-  const plain = await asked.add(channel, { kind: "compact" });
-  assert.deepEqual(await daemon.sql(older, plain), [{ id: plain }], "as before");
-});
-
-test("a request to forget a person is left by a daemon of a version before", async () => {
-  const { id: channel } = await daemon.channel("forgetting");
-  const id = await asked.add(channel, { kind: "forget", person: "u-ann" });
-  const wish = (await taken.waiting()).find((request) => request.id === id)?.wish;
-  assert.deepEqual(wish, { kind: "forget", person: "u-ann" });
-  const older = `update requests set taken_at = clock_timestamp(), taken_as = 'redo'
-                  where id = $1 and taken_at is null returning id`;
-  assert.deepEqual(await daemon.sql(older, id), []);
-  assert.equal(await taken.take(id), true);
+  const other = await asked.add(channel, { kind: "forget", person: "u-ann" });
+  const forget = (await taken.waiting()).find((request) => request.id === other)?.wish;
+  assert.deepEqual(forget, { kind: "forget", person: "u-ann" });
+  assert.equal(await taken.take(other), true);
 });
 
 test("what is withdrawn can be taken by nobody", async () => {

@@ -129,7 +129,7 @@ async function chain(
   for (let seq = 1; seq <= 12; seq++) await say(id, epoch, seq);
   for (let from = 1; from <= 9; from += 3) {
     const [job] = await weir.sql<{ id: number }>(
-      "select id from begin_job($1, $2, 'leaf', 'background', $3, $4, 1, 100, 60000)",
+      "select id from begin_job($1, $2, 'leaf', 'background', $3, $4, 1, 100)",
       id,
       epoch,
       from,

@@ -131,7 +131,7 @@ describe("what is remembered is shared", () => {
     }
   });
 
-  test("no more from the moment on at which the channel is private, also to a daemon of an older version", async () => {
+  test("no more from the moment on at which the channel is private", async () => {
     const [source, asker] = [await sharing({ workspace: "w-turns" }), await place({ workspace: "w-turns" })];
     const id = await remember(source.channel, "tea of the workspace");
     const shown = [memoryId(id)];

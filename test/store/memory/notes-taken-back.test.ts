@@ -231,23 +231,6 @@ test("a deletion in a channel and a note in its thread wait for each other", asy
   assert.deepEqual(await texts(), []);
 });
 
-test("what a daemon of a version before takes back takes every line that may tell of it", async (t) => {
-  const { open, room, texts } = await world(t);
-  const yard = await room("yard");
-  const thread = await room("thread", "yard");
-  const office = await room("office");
-  await yard.note("please", "written before");
-  await open.say(yard.id, "the code is zxqpine", { id: "secret" });
-  for (const one of [yard, thread, office]) await one.note("please", "zxqpine");
-  // As that version deletes.
-  await open.sql("select delete_message($1, $2)", yard.id, "secret");
-  assert.deepEqual(await texts(), ["written before", "", "", "zxqpine"]);
-  await open.say(office.id, "the code is 774411", { id: "edited" });
-  await office.note("please", "774411");
-  await open.sql("select * from revise_message($1, 'edited', 'never mind', 3, now())", office.id);
-  assert.deepEqual(await texts(), ["written before", "", "", "zxqpine", ""]);
-});
-
 test("a line that goes takes the records of the threads that were shown it", async (t) => {
   const { open, room, remove } = await world(t);
   const yard = await room("yard");

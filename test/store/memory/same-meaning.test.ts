@@ -1,4 +1,4 @@
-// proves: migrations/0063_same_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
+// proves: migrations/baseline/10_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
 // What says the same in other words is one more proof, as far as vectors tell, and takes nothing with it when it goes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -134,7 +134,7 @@ test("what is only like it is not: by its vector, its kind, its subject, its day
   }
 });
 
-test("nothing of another channel, and nothing that an older version wrote, is the same", async () => {
+test("nothing of another channel, and nothing that has no marks, is the same", async () => {
   const [here, there] = [await place(), await place()];
   await say(there, LIVES, bits(50));
   const unmarked = await say(here, LIVES, bits(50), { marks: undefined, about: undefined, slots: undefined });

@@ -1,4 +1,4 @@
-// proves: migrations/0037_memory_scope.sql, migrations/0042_terms.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
+// proves: migrations/baseline/09_memory.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
@@ -168,7 +168,7 @@ describe("what somebody says later", () => {
     assert.deepEqual(ended, ["The deploy is on Monday. until 03"], "a person is the same under another name");
   });
 
-  test("ends nothing in another channel, and nothing that an older version wrote", async () => {
+  test("ends nothing in another channel, and nothing that has no marks", async () => {
     const [here, there] = [await place(), await place()];
     await say(here.channel, "The deploy is on Friday.", 1);
     await say(there.channel, "The deploy is on Monday.", 2);

@@ -1,4 +1,4 @@
-// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/0040_learned.sql
+// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/baseline/13_wishes.sql
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -126,16 +126,11 @@ test("an answer counts as a bad one where it was given, by the marks of that pla
   assert.deepEqual(await marked(there.id), []);
 });
 
-test("a message that is edited before the commit brings none, by whatever daemon", async () => {
+test("a message that is edited before the commit brings none", async () => {
   const { id, name, commit } = await place();
   const edit = async () => store.log.edit(id, `${name}-2`, "never mind", new Date(), digester);
   assert.equal(await commit(edit), "committed");
   assert.deepEqual(await seqsOf(id), [1, 3]);
-  const other = await place();
-  // An older daemon marks the job, and does not say which entry it was.
-  const older = async () => open.sql("update jobs set edited = true where channel_id = $1", other.id);
-  assert.equal(await other.commit(older), "committed");
-  assert.deepEqual(await seqsOf(other.id), []);
 });
 
 test("a message that is deleted takes its wish, and so does an edit, also by SQL alone", async () => {
@@ -143,7 +138,7 @@ test("a message that is deleted takes its wish, and so does an edit, also by SQL
   await commit();
   await open.sql("select delete_message($1, $2)", id, `${name}-1`);
   assert.deepEqual(await seqsOf(id), [2, 3]);
-  await open.sql("select edit_message($1, $2, 'never mind', 3, now())", id, `${name}-3`);
+  await open.sql("select revise_message($1, $2, 'never mind', 3, now())", id, `${name}-3`);
   assert.deepEqual(await seqsOf(id), [2]);
 });
 

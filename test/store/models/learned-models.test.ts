@@ -37,13 +37,3 @@ test("the newest refusal stands, whichever daemon writes last", async () => {
   const window = { tokens: 5000, configured: 8000, at: LATE, ...GUESSED };
   assert.deepEqual(row, { model: "m", window, factor: 2 });
 });
-
-test("a window that a daemon of the version before has learned is what a refusal told, for thirty days", async () => {
-  await opened.sql(
-    "insert into learned_models (server, model, window_tokens, configured, window_at) values ('s4', 'm', 5000, 0, $1)",
-    EARLY,
-  );
-  const [row] = await learned.load("s4");
-  const until = new Date(EARLY.getTime() + 30 * 86_400_000);
-  assert.deepEqual(row?.window, { tokens: 5000, source: "told", configured: 0, at: EARLY, until });
-});

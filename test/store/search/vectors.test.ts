@@ -1,4 +1,4 @@
-// proves: src/store/search/vectors.ts, migrations/0041_vectors.sql
+// proves: src/store/search/vectors.ts, migrations/baseline/10_meaning.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";

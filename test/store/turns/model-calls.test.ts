@@ -55,29 +55,26 @@ test("a channel's calls are summed by purpose and model, and those of compaction
   const first = jobId(job?.id ?? 0);
   const compaction = { purpose: "compaction", model: "small", completionTokens: 10 } as const;
   await store.modelCalls.add([row(id, { cachedTokens: 500, writtenTokens: 60, completionTokens: 7 })]);
-  await store.modelCalls.add([row(id, { promptTokens: null })]);
+  await store.modelCalls.add([row(id, { promptTokens: null, assumedPromptTokens: 1000 })]);
   await store.modelCalls.add([row(id, { outcome: "timeout", promptTokens: null })]);
   await store.modelCalls.add([row(id, { ...compaction, job: first, promptTokens: 2000 })]);
-  // As a daemon of the version before writes it.
-  await store.modelCalls.add([row(id, { ...compaction, promptTokens: 300 })]);
   const { models, ...sum } = await store.modelCalls.totals(id);
   assert.deepEqual(sum, {
-    calls: 5,
-    promptTokens: 4200,
+    calls: 4,
+    promptTokens: 3900,
     cachedTokens: 500,
     writtenTokens: 60,
-    completionTokens: 27,
+    completionTokens: 17,
     peakTokens: 900,
   });
   assert.deepEqual(
     models.map(({ purpose, model, calls, uncounted }) => [purpose, model, calls, uncounted]),
     [
       ["turn", "main", 3, 1],
-      ["compaction", "small", 2, 0],
+      ["compaction", "small", 1, 0],
     ],
   );
   const spent = await store.modelCalls.ofJobs(id);
-  assert.equal(spent.size, 2);
+  assert.equal(spent.size, 1);
   assert.equal(spent.get(first)?.[0]?.promptTokens, 2000);
-  assert.equal(spent.get(null)?.[0]?.promptTokens, 300);
 });

@@ -1,0 +1,91 @@
+-- What the last request of a turn was made of: numbers, hashes and ranges, and of people's words no more than those by which sections
+-- were chosen. A retraction deletes the records of all turns that can have seen the text, in the same transaction.
+
+create table context_records (
+  turn_id    bigint primary key references turns,
+  channel_id bigint not null references channels,
+  at         timestamptz not null,
+  -- The newest entry that the turn can have seen.
+  seen_to    bigint not null,
+  memories   bigint[] not null,
+  content    jsonb not null
+);
+alter table context_records alter column content set statistics 0;
+create index context_records_of_channel on context_records (channel_id, turn_id);
+create index context_records_memories on context_records using gin (memories);
+comment on table context_records is 'what the last request of each of a channel''s newest turns was made of, without texts';
+
+-- A retraction holds this row until it commits, so that no record can be written beside it.
+create table context_voids (
+  channel_id bigint primary key references channels,
+  voided_at  timestamptz not null default '-infinity'
+);
+comment on column context_voids.voided_at is 'when a text of the channel was last retracted: turns that had begun before may have seen it';
+
+-- Each channel has such a row from its beginning: a row that does not exist cannot be locked.
+create function channels_have_voids() returns trigger language plpgsql as $$
+begin
+  insert into context_voids (channel_id) values (new.id);
+  return null;
+end $$;
+create trigger channels_have_voids after insert on channels for each row execute function channels_have_voids();
+
+-- Notes that a text of the channel is retracted, and deletes the records of turns that can have seen the entry.
+create function void_context_records(p_channel bigint, p_seq bigint) returns void language plpgsql as $$
+begin
+  update context_voids v set voided_at = clock_timestamp() where v.channel_id = p_channel;
+  delete from context_records r where r.channel_id = p_channel and r.seen_to >= p_seq;
+end $$;
+
+-- Triggers of entries and revisions: a retraction voids what may have shown its text.
+create function entries_void_context() returns trigger language plpgsql as $$
+begin
+  perform void_context_records(new.channel_id, new.seq);
+  return null;
+end $$;
+
+-- A memory may have been shown in other channels than its own.
+create function memories_void_context() returns trigger language plpgsql as $$
+begin
+  perform void_context_records(old.channel_id, 0);
+  delete from context_records r where r.memories @> array[old.id];
+  return null;
+end $$;
+
+-- Deferred, so that `voided_at` is the time of the commit: until then a turn still reads the old text. An expired text was not retracted.
+create constraint trigger entries_void_context after update on entries deferrable initially deferred
+  for each row when (old.expired_at is not distinct from new.expired_at
+                     and (old.text <> new.text or old.data is distinct from new.data or old.deleted_at is distinct from new.deleted_at))
+  execute function entries_void_context();
+create constraint trigger revisions_void_context after insert on revisions deferrable initially deferred
+  for each row execute function entries_void_context();
+create constraint trigger memories_void_context after delete on memories deferrable initially deferred
+  for each row execute function memories_void_context();
+
+-- Keeps the record of a turn, and of its channel's records the newest p_kept. Refused if a text was retracted that the turn can have
+-- seen. It waits for no lock: the holder of one of these is about to retract something.
+-- p_answered: [seq, md5 of the text that was shown] of each message that it answered.
+create function keep_context_record(
+  p_channel bigint, p_turn bigint, p_at timestamptz, p_seen_to bigint, p_answered jsonb, p_memories bigint[], p_content jsonb,
+  p_kept integer
+) returns boolean language plpgsql as $$
+declare v_known bigint[];
+begin
+  perform from context_voids v where v.channel_id = p_channel for share skip locked;
+  if not found then return false; end if;
+  select coalesce(array_agg(m.id), '{}') into v_known
+    from (select m.id from memories m where m.id = any (p_memories) for key share skip locked) m;
+  if not v_known @> p_memories
+     or exists (select from context_voids v join turns t on t.id = p_turn
+                 where v.channel_id = p_channel and v.voided_at >= t.started_at)
+     or exists (select from jsonb_array_elements(p_answered) a
+                  join entries e on e.channel_id = p_channel and e.seq = (a->>0)::bigint
+                 where e.deleted_at is not null or md5(e.text) <> a->>1)
+  then return false; end if;
+  insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
+  values (p_turn, p_channel, p_at, p_seen_to, p_memories, p_content) on conflict do nothing;
+  delete from context_records r where r.turn_id in (
+    select o.turn_id from context_records o where o.channel_id = p_channel
+     order by o.turn_id desc offset p_kept for update skip locked);
+  return true;
+end $$;
