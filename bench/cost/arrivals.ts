@@ -11,8 +11,13 @@ import {
   ProviderCache,
 } from "../../test/support/provider-caches.ts";
 import { defaultAgent } from "../../test/context/agent.ts";
-import { decide, mustLand, tokensOnceLanded } from "../../src/compactor/policy/policy.ts";
-import type { CompactionState, Decision } from "../../src/compactor/policy/policy.ts";
+import {
+  decide,
+  mustLand,
+  tokensOnceLanded,
+  type CompactionState,
+  type Decision,
+} from "../../src/compactor/policy/policy.ts";
 import type { Context } from "../../src/core/context.ts";
 import { contextRequest } from "../../src/core/context-request.ts";
 import type { ModelPrice } from "../../src/core/cost.ts";

@@ -11,14 +11,13 @@ import {
   settle,
   type TurnRange,
 } from "../core/history.ts";
-import type { AgentId, MemoryId, Seq } from "../core/ids.ts";
+import type { AgentId, MemoryId, Seq, Owner } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settled, Settlement } from "../store/turns/turns.ts";
-import type { Owner } from "../core/ids.ts";
 
 /** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;

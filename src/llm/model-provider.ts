@@ -12,11 +12,9 @@ import type { LearnedRefusals } from "./catalog/refused-fields.ts";
 import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
-import { firstChatModel, listModels } from "./catalog/model-listing.ts";
-import type { ListedModel } from "./catalog/model-listing.ts";
-import { ModelError } from "./model.ts";
+import { firstChatModel, listModels, type ListedModel } from "./catalog/model-listing.ts";
+import { ModelError, type Model, type ModelAnswer } from "./model.ts";
 import type { Models, ModelSource } from "./models.ts";
-import type { Model, ModelAnswer } from "./model.ts";
 import { OfflineModels } from "./offline/offline-models.ts";
 import { type ServerAddress, SeveralModels } from "./several-models.ts";
 import {

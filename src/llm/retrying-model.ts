@@ -2,8 +2,13 @@ import { backoffMs } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
 import type { WindowEvidence } from "./catalog/window-evidence.ts";
 import { classifyFailure } from "./http/model-failure.ts";
-import { ModelError } from "./model.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "./model.ts";
+import {
+  ModelError,
+  type Model,
+  type ModelAnswer,
+  type ModelCallOptions,
+  type ModelRequest,
+} from "./model.ts";
 import { notify } from "./notify.ts";
 import { lessonOf, mayBeForSize, nextStep, type Refused, standingFailure } from "./window-search.ts";
 

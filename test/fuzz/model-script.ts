@@ -1,5 +1,10 @@
-import { type Model, type ModelAnswer, type ModelCallOptions, ModelError } from "../../src/llm/model.ts";
-import type { ModelRequest } from "../../src/llm/model.ts";
+import {
+  type Model,
+  type ModelAnswer,
+  type ModelCallOptions,
+  ModelError,
+  type ModelRequest,
+} from "../../src/llm/model.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { estimateRequest, type Prompt, takeApart } from "./prompt.ts";
 import { MODEL, SUMMARISER, UNDERSTUDY } from "./profile.ts";

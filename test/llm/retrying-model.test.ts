@@ -6,8 +6,7 @@ import { pino } from "pino";
 
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../src/llm/model.ts";
-import { createRetryingModel } from "../../src/llm/retrying-model.ts";
-import type { RetryOptions } from "../../src/llm/retrying-model.ts";
+import { createRetryingModel, type RetryOptions } from "../../src/llm/retrying-model.ts";
 import { fallbackLog } from "../../src/turn/fallback-log.ts";
 import {
   cutStream,
@@ -21,8 +20,7 @@ import {
 } from "../support/model-behaviours.ts";
 import { ask, modelRequest, SEARCH_HISTORY } from "../support/model-calls.ts";
 import { contextLengthError } from "../support/model-refusals.ts";
-import { startModelServer } from "../support/model-server.ts";
-import type { ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
 
 function patient(server: ModelServer, patience: Partial<RetryOptions> = {}, idleMs = 30_000): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs, totalMs: 60_000 };

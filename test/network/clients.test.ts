@@ -10,8 +10,7 @@ import {
   WebSocketShardEvents,
 } from "@discordjs/ws";
 import { WebSocketServer } from "ws";
-import type { Handlers } from "../../src/platforms/slack/connection/bolt-app.ts";
-import { createApp } from "../../src/platforms/slack/connection/bolt-app.ts";
+import { type Handlers, createApp } from "../../src/platforms/slack/connection/bolt-app.ts";
 import { openSocketSession } from "../../src/platforms/slack/connection/socket-session.ts";
 import { SlackApi } from "../../src/platforms/slack/web/api.ts";
 import { nothing } from "../../src/platforms/slack/web/names.ts";

@@ -1,7 +1,12 @@
 /** Asking a model in tests: a request with defaults, and a record of everything that the call told. */
 import type { ModelMessage } from "../../src/core/context.ts";
-import { ModelError } from "../../src/llm/model.ts";
-import type { Model, ModelAnswer, ModelCallRecord, ModelRequest } from "../../src/llm/model.ts";
+import {
+  ModelError,
+  type Model,
+  type ModelAnswer,
+  type ModelCallRecord,
+  type ModelRequest,
+} from "../../src/llm/model.ts";
 
 export const SEARCH_HISTORY = {
   name: "search_history",

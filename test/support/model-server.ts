@@ -9,8 +9,7 @@
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 
 import { z } from "zod";

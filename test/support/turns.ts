@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Owner } from "../../src/core/ids.ts";
-import type { Seq } from "../../src/core/ids.ts";
+import type { Owner, Seq } from "../../src/core/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { RunningTurn } from "../../src/store/turns/turn-rows.ts";
 import type { Settlement } from "../../src/store/turns/turns.ts";

@@ -4,8 +4,7 @@
  *     await using server = await startWireServer({ "/v1/responses": () => events(...) });
  */
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { z } from "zod";
 

@@ -3,10 +3,8 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { rankSentences, type SpokenLine } from "../../src/text/rank-sentences.ts";
-import { factsOf } from "../../src/text/rank-sentences.ts";
-import type { Slices } from "../../src/async/cooperative.ts";
-import { inSlices } from "../../src/async/cooperative.ts";
+import { rankSentences, type SpokenLine, factsOf } from "../../src/text/rank-sentences.ts";
+import { type Slices, inSlices } from "../../src/async/cooperative.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/text/terms.ts";
 import { atOnce } from "../support/at-once.ts";
 import { cpuMs } from "../support/cpu-time.ts";

@@ -1,6 +1,5 @@
 /** What a model has said, as the bytes of each API. */
-import type { Api, Asked } from "./asked.ts";
-import { countTokens } from "./asked.ts";
+import { type Api, type Asked, countTokens } from "./asked.ts";
 import type { CacheUse } from "../support/provider-caches.ts";
 import type { Said } from "./mind.ts";
 import type { ChatForm } from "./species.ts";

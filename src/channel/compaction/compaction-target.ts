@@ -25,8 +25,7 @@ import { nextSources } from "../../turn/context-sources.ts";
 import type { ActorParts } from "../channel-context.ts";
 import { sceneOf } from "../turns/turn-channel.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
-import type { LastRequest } from "../model-usage.ts";
-import type { UsageAnchor } from "../model-usage.ts";
+import type { LastRequest, UsageAnchor } from "../model-usage.ts";
 import { type JobPlan } from "../../core/compaction.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
 

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChannelAddress, TurnId } from "../../core/ids.ts";
+import type { ChannelAddress, TurnId, Owner } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
 import type { PieceTiming, Platform } from "../../platforms/platform.ts";
 import type { DeliveryStore } from "../../store/turns/deliveries.ts";
-import type { Owner } from "../../core/ids.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { askFresh } from "./fresh.ts";
 

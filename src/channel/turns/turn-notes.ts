@@ -1,5 +1,4 @@
-import type { OwnLine } from "../../agent-files/note-lines.ts";
-import { LONGEST_NOTE, noteText } from "../../agent-files/note-lines.ts";
+import { type OwnLine, LONGEST_NOTE, noteText } from "../../agent-files/note-lines.ts";
 import type { NoteKeeper } from "../../agent-files/note-keeper.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { AgentFile } from "../../context/sections/section.ts";

@@ -5,8 +5,7 @@ import { CallAccumulator } from "./call-accumulator.ts";
 import type { ChatChunk, Finish, ReportedUsage } from "./chat-chunk.ts";
 import type { ModelAnswer, ModelRequest, TokenUsage } from "../model.ts";
 import { NewText } from "./new-text.ts";
-import { ThinkingFilter } from "./thinking-filter.ts";
-import type { Visible } from "./thinking-filter.ts";
+import { ThinkingFilter, type Visible } from "./thinking-filter.ts";
 
 /**
  * More characters than one token has on average with any tokenizer. A server that exceeds this many per token

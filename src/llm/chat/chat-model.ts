@@ -6,10 +6,9 @@ import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
 import { openAiClient } from "../http/openai-client.ts";
-import { initialDialect, nameAtServer, outputLimitOf } from "./chat-request.ts";
-import type { ChatServer } from "./chat-request.ts";
+import { initialDialect, nameAtServer, outputLimitOf, type ChatServer } from "./chat-request.ts";
 import { chatWire } from "./chat-wire.ts";
-import { classifyFailure, isPaidFailure } from "../http/model-failure.ts";
+import { classifyFailure, isPaidFailure, type AttemptProgress } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
@@ -22,9 +21,15 @@ import {
   type Refusal,
   type Refused,
 } from "../dialect.ts";
-import { ModelError } from "../model.ts";
-import type { AttemptProgress } from "../http/model-failure.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest, Thoughts, TokenUsage } from "../model.ts";
+import {
+  ModelError,
+  type Model,
+  type ModelAnswer,
+  type ModelCallOptions,
+  type ModelRequest,
+  type Thoughts,
+  type TokenUsage,
+} from "../model.ts";
 import { messagesWire } from "../messages/messages-wire.ts";
 import { responsesWire } from "../responses/responses-wire.ts";
 import type { Wire, WireReader } from "../wire.ts";

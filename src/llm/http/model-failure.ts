@@ -3,12 +3,10 @@ import { z } from "zod";
 
 import { errorMessage } from "../../core/errors.ts";
 import { sliceWhole } from "../../text/text.ts";
-import { ModelError, type FailureReason } from "../model.ts";
-import type { ModelErrorKind, ModelRequest } from "../model.ts";
+import { ModelError, type FailureReason, type ModelErrorKind, type ModelRequest } from "../model.ts";
 import { reasonOf } from "./reasons.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { windowRefusal } from "./window-refusal.ts";
-import type { RefusalText } from "./window-refusal.ts";
+import { windowRefusal, type RefusalText } from "./window-refusal.ts";
 
 /** Characters of a provider's text that a log line keeps: some answer with a whole HTML page. */
 const MAX_MESSAGE = 1000;

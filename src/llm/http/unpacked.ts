@@ -1,6 +1,15 @@
 import { pipeline, Readable } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import type { BrotliDecompress, Gunzip, Inflate, InflateRaw } from "node:zlib";
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  type BrotliDecompress,
+  type Gunzip,
+  type Inflate,
+  type InflateRaw,
+} from "node:zlib";
 
 /** Gzip's first byte, with which no text begins. */
 const GZIP = 0x1f;

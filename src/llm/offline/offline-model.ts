@@ -8,12 +8,16 @@ import { terms } from "../../text/terms.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { inSlices } from "../../async/cooperative.ts";
-import { ModelError } from "../model.ts";
-import type { Model, ModelAnswer, ModelCallOptions, ModelRequest } from "../model.ts";
+import {
+  ModelError,
+  type Model,
+  type ModelAnswer,
+  type ModelCallOptions,
+  type ModelRequest,
+} from "../model.ts";
 import { notify } from "../notify.ts";
 import { findMemories } from "./memories.ts";
-import { findQuotes, isGood } from "./quotes.ts";
-import type { Quote } from "./quotes.ts";
+import { findQuotes, isGood, type Quote } from "./quotes.ts";
 import {
   agentNames,
   DUE_WORK_AUTHOR,
@@ -21,8 +25,8 @@ import {
   OWN_SENTENCES,
   readTranscript,
   spokenLines,
+  type Transcript,
 } from "./transcript.ts";
-import type { Transcript } from "./transcript.ts";
 
 /** The model name in all answers of the offline model. */
 export const OFFLINE_MODEL = "offline";

@@ -1,6 +1,5 @@
 import type { ReportedUsage } from "../../core/calibration.ts";
-import type { History } from "../../core/history.ts";
-import { rawFrom } from "../../core/history.ts";
+import { type History, rawFrom } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { PACED_TURNS, type TurnTime } from "../../core/pace.ts";
 import { type ChannelRow, readChannel } from "./channels.ts";

@@ -1,5 +1,4 @@
-import type { ChannelId, Seq } from "../../core/ids.ts";
-import { channelId } from "../../core/ids.ts";
+import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
 

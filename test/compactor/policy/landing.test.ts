@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Landing, landsNow } from "../../../src/compactor/policy/landing.ts";
-import { cacheTerms } from "../../../src/llm/caches/terms.ts";
-import type { CacheTerms } from "../../../src/llm/caches/terms.ts";
+import { cacheTerms, type CacheTerms } from "../../../src/llm/caches/terms.ts";
 import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";
 
 const WARM: CacheTerms = { read: 0.1, write: 1.25, isCold: false, chance: 1 };

@@ -1,8 +1,7 @@
 import type { CompactionState } from "../../../src/compactor/policy/policy.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { Incarnation } from "../incarnation.ts";
-import { MODEL } from "../profile.ts";
-import { SECOND_AGENT } from "../profile.ts";
+import { MODEL, SECOND_AGENT } from "../profile.ts";
 import { agentIn } from "../rooms.ts";
 import { GUEST_COUNTS } from "../model-script.ts";
 import type { Ledger } from "../ledger.ts";

@@ -1,7 +1,6 @@
 // proves: src/cli/tune.ts, src/tune/tally.ts, src/tune/coverage.ts, src/tune/simulated-history.ts, src/store/turns/past.ts, src/tune/format.ts
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { mkdtempDisposable } from "node:fs/promises";
+import { writeFile, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";

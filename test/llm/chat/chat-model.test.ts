@@ -14,8 +14,7 @@ import {
   text,
 } from "../../support/model-behaviours.ts";
 import { ask, modelRequest } from "../../support/model-calls.ts";
-import { startModelServer } from "../../support/model-server.ts";
-import type { ModelServer } from "../../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../../support/model-server.ts";
 
 function modelOf(server: ModelServer, timeouts: Partial<ModelTimeouts> = {}): Model {
   return createChatModel({

@@ -5,8 +5,7 @@ import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../../src/llm/model.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
-import { startModelServer } from "../../support/model-server.ts";
-import type { ModelServer } from "../../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../../support/model-server.ts";
 
 function modelOf(server: ModelServer, isOpenAi = false): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs: 30_000, totalMs: 60_000 };

@@ -4,8 +4,7 @@ import { describe, test } from "node:test";
 import { createChatModel } from "../../../src/llm/chat/chat-model.ts";
 import { toolCalls } from "../../support/model-behaviours.ts";
 import { ask, SEARCH_HISTORY } from "../../support/model-calls.ts";
-import { startModelServer } from "../../support/model-server.ts";
-import type { Behaviour } from "../../support/model-server.ts";
+import { startModelServer, type Behaviour } from "../../support/model-server.ts";
 
 const TWO = [
   { name: "search_history", arguments: { query: "the first, a longer one" }, id: "a" },

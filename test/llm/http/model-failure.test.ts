@@ -16,10 +16,8 @@ import {
   text,
 } from "../../support/model-behaviours.ts";
 import { ask } from "../../support/model-calls.ts";
-import { contextLengthError } from "../../support/model-refusals.ts";
-import type { RefusalDialect } from "../../support/model-refusals.ts";
-import { startModelServer } from "../../support/model-server.ts";
-import type { Behaviour } from "../../support/model-server.ts";
+import { contextLengthError, type RefusalDialect } from "../../support/model-refusals.ts";
+import { startModelServer, type Behaviour } from "../../support/model-server.ts";
 import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const KEY = "sk-a-secret-key";

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Events, GatewayDispatchEvents, GatewayIntentBits, GatewayOpcodes } from "discord.js";
-import type { Client } from "discord.js";
+import { Events, GatewayDispatchEvents, GatewayIntentBits, GatewayOpcodes, type Client } from "discord.js";
 
 import { createClient, login } from "./login.ts";
 import { until } from "../patience.ts";
-import { startDiscordServer } from "./server.ts";
-import type { DiscordServer } from "./server.ts";
+import { startDiscordServer, type DiscordServer } from "./server.ts";
 import type { DiscordOptions } from "./state.ts";
 
 interface Scene extends AsyncDisposable {

@@ -4,8 +4,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes } from "discord.js";
-import { WebSocketServer } from "ws";
-import type { RawData, WebSocket } from "ws";
+import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { z } from "zod";
 
 import { Deliveries } from "./deliveries.ts";

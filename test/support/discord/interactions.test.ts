@@ -9,12 +9,11 @@ import {
   Events,
   MessageFlags,
   Routes,
+  type Client,
 } from "discord.js";
-import type { Client } from "discord.js";
 
 import { login } from "./login.ts";
-import { startDiscordServer } from "./server.ts";
-import type { DiscordServer } from "./server.ts";
+import { startDiscordServer, type DiscordServer } from "./server.ts";
 import type { DiscordOptions } from "./state.ts";
 import type { CommandCall } from "./world.ts";
 

@@ -6,8 +6,8 @@ import {
   ComponentType,
   InteractionType,
   PermissionFlagsBits,
+  type APIEmbed,
 } from "discord.js";
-import type { APIEmbed } from "discord.js";
 
 import { toMessage } from "./message-payload.ts";
 import { toChannel, toFullMember, toUser } from "./payloads.ts";

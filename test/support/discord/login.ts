@@ -1,6 +1,5 @@
 /** The real client for this folder's tests: it is pointed at the test server, and waits for as little as it can. */
-import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
-import type { ClientOptions } from "discord.js";
+import { Client, Events, GatewayIntentBits, Partials, type ClientOptions } from "discord.js";
 
 import type { DiscordServer } from "./server.ts";
 

@@ -1,5 +1,11 @@
-import { MessageFlags, MessageReferenceType, MessageType } from "discord.js";
-import type { APIMessage, APIReaction, APIUser } from "discord.js";
+import {
+  MessageFlags,
+  MessageReferenceType,
+  MessageType,
+  type APIMessage,
+  type APIReaction,
+  type APIUser,
+} from "discord.js";
 
 import { toChannel, toMember, toUser } from "./payloads.ts";
 import { isReadable, pingsOf } from "./mentions.ts";

@@ -1,6 +1,5 @@
 /** What happens to messages, whoever does it: each function changes the state and tells the gateway. */
-import { ChannelType, GatewayIntentBits, MessageType } from "discord.js";
-import type { APIEmbed } from "discord.js";
+import { ChannelType, GatewayIntentBits, MessageType, type APIEmbed } from "discord.js";
 
 import { gatewayFields, toEmoji, toMessage } from "./message-payload.ts";
 import { toFullMember, toThread } from "./payloads.ts";

@@ -4,8 +4,11 @@ import {
   OverwriteType,
   PermissionFlagsBits,
   ThreadAutoArchiveDuration,
+  type APIChannel,
+  type APIOverwrite,
+  type APIThreadChannel,
+  type APIUser,
 } from "discord.js";
-import type { APIChannel, APIOverwrite, APIThreadChannel, APIUser } from "discord.js";
 
 import type { Access, ChannelRecord, GuildRecord, MemberRecord, RoleRecord, UserRecord } from "./records.ts";
 import type { State } from "./state.ts";

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { DiscordAPIError, HTTPError } from "discord.js";
-import type { Client, SendableChannels } from "discord.js";
+import { DiscordAPIError, HTTPError, type Client, type SendableChannels } from "discord.js";
 
 import type { Fault } from "./faults.ts";
 import { login } from "./login.ts";
-import { ROUTE_MESSAGES, startDiscordServer } from "./server.ts";
-import type { DiscordServer } from "./server.ts";
+import { ROUTE_MESSAGES, startDiscordServer, type DiscordServer } from "./server.ts";
 
 interface Scene extends AsyncDisposable {
   readonly server: DiscordServer;

@@ -14,20 +14,17 @@
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
 import { CONTROL_PATH, serveControl } from "./control.ts";
 import { Faults } from "./faults.ts";
 import { serveFile } from "./files.ts";
 import { Gateway } from "./gateway.ts";
 import { Journal } from "./journal.ts";
-import { pingsOf } from "./mentions.ts";
-import type { Pings } from "./mentions.ts";
+import { pingsOf, type Pings } from "./mentions.ts";
 import type { Limit } from "./rest/buckets.ts";
 import { RestApi } from "./rest/rest-api.ts";
-import { State } from "./state.ts";
-import type { DiscordOptions } from "./state.ts";
+import { State, type DiscordOptions } from "./state.ts";
 import { World } from "./world.ts";
 
 /** The route on which messages are sent and listed. */

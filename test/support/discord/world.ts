@@ -1,11 +1,15 @@
 /** The driver: makes places and people, and lets people act. All ids are snowflakes as strings. */
-import { ChannelType, EmbedType, GatewayIntentBits, PermissionFlagsBits } from "discord.js";
-import type { APIEmbed } from "discord.js";
+import { ChannelType, EmbedType, GatewayIntentBits, PermissionFlagsBits, type APIEmbed } from "discord.js";
 
-import { storeFile } from "./files.ts";
-import type { FileDraft } from "./files.ts";
-import { answersTo, invokeCommand, pressButton, sendPress } from "./interactions.ts";
-import type { CommandAnswer, CommandOptions } from "./interactions.ts";
+import { storeFile, type FileDraft } from "./files.ts";
+import {
+  answersTo,
+  invokeCommand,
+  pressButton,
+  sendPress,
+  type CommandAnswer,
+  type CommandOptions,
+} from "./interactions.ts";
 import {
   clearReactions,
   deleteMessages,
@@ -13,8 +17,9 @@ import {
   emitMessage,
   emitPartialUpdate,
   postMessage,
+  setArchived,
+  setReaction,
 } from "./messages.ts";
-import { setArchived, setReaction } from "./messages.ts";
 import { toChannel, toFullMember, toGuildCreate, toRole } from "./payloads.ts";
 import type { Access, ChannelRecord, MemberRecord } from "./records.ts";
 import type { State } from "./state.ts";

@@ -1,8 +1,7 @@
 import { App, type HTTPReceiver, type SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
 import { WeirError } from "../../../core/errors.ts";
-import type { SlackApiOptions } from "../web/api.ts";
-import { clientOptions } from "../web/api.ts";
+import { type SlackApiOptions, clientOptions } from "../web/api.ts";
 import { boltLogger } from "./bolt-logger.ts";
 import type { Acknowledge } from "../inbound/slash-commands.ts";
 import type { Bot } from "../web/names.ts";

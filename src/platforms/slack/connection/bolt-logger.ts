@@ -1,5 +1,4 @@
-import { LogLevel } from "@slack/bolt";
-import type { App } from "@slack/bolt";
+import { LogLevel, type App } from "@slack/bolt";
 import type { Logger } from "pino";
 
 type BoltLogger = App["logger"];

@@ -1,7 +1,7 @@
 // proves: src/platforms/discord/rest/api.ts, src/platforms/discord/rest/directory.ts, src/platforms/discord/rest/people.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChannelOnPlatform, InboundMessage } from "../../../../src/core/message.ts";
+import type { ChannelOnPlatform, InboundMessage, OutboundMessage } from "../../../../src/core/message.ts";
 import { DiscordApi } from "../../../../src/platforms/discord/rest/api.ts";
 import { Directory } from "../../../../src/platforms/discord/rest/directory.ts";
 import { DiscordHistory } from "../../../../src/platforms/discord/rest/history.ts";
@@ -11,7 +11,6 @@ import { BotIdentity } from "../../../../src/platforms/discord/gateway/bot-ident
 import { compareIds, idOfTime, timeOfId } from "../../../../src/platforms/discord/snowflake.ts";
 import { DISCORD_TIMING } from "../../../../src/platforms/discord/timing.ts";
 import { pino } from "pino";
-import type { OutboundMessage } from "../../../../src/core/message.ts";
 import { until } from "../../../support/patience.ts";
 import { type DiscordScene, openDiscordScene } from "../discord-harness.ts";
 

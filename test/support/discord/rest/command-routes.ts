@@ -1,11 +1,14 @@
-import { ApplicationCommandOptionType, ApplicationCommandType } from "discord.js";
-import type { APIApplicationCommand, APIApplicationCommandOption } from "discord.js";
+import {
+  ApplicationCommandOptionType,
+  ApplicationCommandType,
+  type APIApplicationCommand,
+  type APIApplicationCommandOption,
+} from "discord.js";
 import { z } from "zod";
 
 import type { CommandRecord } from "../records.ts";
 import { invalidForm, missingAccess, tooManyCommands, unknownCommand } from "./api-error.ts";
-import { noContent, ok, param, parseBody } from "./route.ts";
-import type { RestAnswer, RestCall, Route } from "./route.ts";
+import { noContent, ok, param, parseBody, type RestAnswer, type RestCall, type Route } from "./route.ts";
 
 const MAX_COMMANDS = 100;
 

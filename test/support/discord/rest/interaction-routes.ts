@@ -12,10 +12,14 @@ import {
   unknownMessage,
   unknownWebhook,
 } from "./api-error.ts";
-import { permittedEmbeds, readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
-import type { MessageBody } from "./message-body.ts";
-import { noContent, ok, param, parseBody } from "./route.ts";
-import type { RestAnswer, RestCall, Route } from "./route.ts";
+import {
+  permittedEmbeds,
+  readMessageBody,
+  refuseEmpty,
+  storeUploads,
+  type MessageBody,
+} from "./message-body.ts";
+import { noContent, ok, param, parseBody, type RestAnswer, type RestCall, type Route } from "./route.ts";
 
 const callbackBody = z.looseObject({ type: z.enum(InteractionResponseType), data: z.unknown() });
 

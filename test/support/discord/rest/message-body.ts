@@ -4,8 +4,7 @@ import { z } from "zod";
 import { storeFile } from "../files.ts";
 import type { ChannelRecord, FileRecord } from "../records.ts";
 import { emptyMessage, invalidForm, missingPermissions } from "./api-error.ts";
-import { parseBody } from "./route.ts";
-import type { RestCall } from "./route.ts";
+import { parseBody, type RestCall } from "./route.ts";
 
 const MAX_CONTENT_LENGTH = 2_000;
 

@@ -11,10 +11,23 @@ import {
   unknownEmoji,
   unknownUser,
 } from "./api-error.ts";
-import { permittedEmbeds, readMessageBody, refuseEmpty, storeUploads } from "./message-body.ts";
-import type { MessageBody } from "./message-body.ts";
-import { channelOf, messageOf, noContent, ok, param } from "./route.ts";
-import type { RestAnswer, RestCall, Route } from "./route.ts";
+import {
+  permittedEmbeds,
+  readMessageBody,
+  refuseEmpty,
+  storeUploads,
+  type MessageBody,
+} from "./message-body.ts";
+import {
+  channelOf,
+  messageOf,
+  noContent,
+  ok,
+  param,
+  type RestAnswer,
+  type RestCall,
+  type Route,
+} from "./route.ts";
 
 const MESSAGES = "/channels/:channel/messages";
 const MESSAGE = `${MESSAGES}/:message`;

@@ -6,8 +6,16 @@ import type { ChannelRecord, GuildRecord } from "../records.ts";
 import type { State } from "../state.ts";
 import { createThread, dmWith } from "../threads.ts";
 import { ApiError, missingPermissions, unknownGuild, unknownUser } from "./api-error.ts";
-import { channelOf, messageOf, ok, param, parseBody } from "./route.ts";
-import type { RestAnswer, RestCall, Route } from "./route.ts";
+import {
+  channelOf,
+  messageOf,
+  ok,
+  param,
+  parseBody,
+  type RestAnswer,
+  type RestCall,
+  type Route,
+} from "./route.ts";
 
 /** The limits of the identify rate; high, since tests log in often. */
 const SESSION_STARTS = { total: 1_000, remaining: 999, reset_after: 86_400_000 };

@@ -10,10 +10,8 @@ import { commandRoutes } from "./command-routes.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
 import { messageRoutes } from "./message-routes.ts";
 import { placeRoutes } from "./place-routes.ts";
-import { readRequestBody } from "./request-body.ts";
-import type { RequestBody } from "./request-body.ts";
-import { fit } from "./route.ts";
-import type { RestAnswer, Route } from "./route.ts";
+import { readRequestBody, type RequestBody } from "./request-body.ts";
+import { fit, type RestAnswer, type Route } from "./route.ts";
 
 const ROUTES: readonly Route[] = [...placeRoutes, ...messageRoutes, ...commandRoutes, ...interactionRoutes];
 const BASE = /^\/api(\/v10)?(?=\/)/;
