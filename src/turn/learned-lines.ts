@@ -1,11 +1,11 @@
 import { escapeLabels } from "../context/labels.ts";
-import type { Asked } from "../context/sections/section.ts";
+import type { AskedMessage } from "../context/sections/section.ts";
 import type { History } from "../core/history.ts";
 import { candidatesToShow } from "../memory/candidates.ts";
 import { quotedName } from "./quoted-name.ts";
 
 /** Whom a turn answers. */
-export interface AskedBy extends Asked {
+export interface AskedBy extends AskedMessage {
   readonly authorName: string;
 }
 

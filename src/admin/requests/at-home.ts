@@ -5,7 +5,7 @@ import type { ChannelRegistry } from "../../channel/registry.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { CompactionStore } from "../../store/compaction/compactions.ts";
-import type { RequestStore, Wish } from "../../store/commands/requests.ts";
+import type { RequestStore, RequestedWork } from "../../store/commands/requests.ts";
 import { ask } from "./ask-daemon.ts";
 import { type CompactAnswer, forceCompaction, parseAnswer } from "./compact-answer.ts";
 
@@ -74,7 +74,7 @@ function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer |
 async function askHome<Answer>(
   { store: { requests } }: AtHomeParts,
   channel: ChannelId,
-  wish: Wish,
+  wish: RequestedWork,
   answerMs: number,
   parse: (value: unknown) => Answer | undefined,
 ): Promise<Answer | null> {

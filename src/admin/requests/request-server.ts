@@ -16,7 +16,7 @@ import type {
   DaemonRequest,
   RequestStore,
   WaitingRequest,
-  Wish,
+  RequestedWork,
 } from "../../store/commands/requests.ts";
 import {
   type CompactAnswer,
@@ -189,7 +189,7 @@ export class RequestServer implements AsyncDisposable {
 
   async #compact(
     channel: ChannelId,
-    wish: Extract<Wish, { kind: "compact" | "redo" }>,
+    wish: Extract<RequestedWork, { kind: "compact" | "redo" }>,
   ): Promise<CompactAnswer> {
     const { store, registry } = this.#parts;
     return registry.visit(channel, async ({ compactor }) =>

@@ -5,7 +5,7 @@ import { isOwnId } from "../../core/message.ts";
 import { decidedIn } from "./turn-approvals.ts";
 
 /** Whose messages a turn answers. */
-export interface Asked {
+export interface AnsweredMessages {
   readonly inReplyTo: string[];
   readonly acceptedAt: Date;
   /** Messages that still have a text. */
@@ -19,7 +19,7 @@ export function askedBy(
   history: History,
   turn: Pick<TurnRange, "toSeq">,
   accepted: ReadonlyMap<Seq, Date>,
-): Asked {
+): AnsweredMessages {
   const messages = dueMessages(history).filter(({ seq }) => seq <= turn.toSeq);
   const times = messages.map(({ seq }) => accepted.get(seq) ?? new Date(steadyNow()));
   const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());

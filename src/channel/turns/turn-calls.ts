@@ -7,7 +7,7 @@ import { BoundedCalls } from "../call-bounds.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { storeCalls } from "../model-usage.ts";
-import type { Asked } from "./asked.ts";
+import type { AnsweredMessages } from "./asked.ts";
 import { askerOf, refusedForBudget } from "./turn-budget.ts";
 
 type TurnCallsParts = ActorParts & { readonly history: Pick<GuardedHistory, "current"> };
@@ -23,7 +23,7 @@ export class TurnCalls {
   readonly #calls: BoundedCalls;
   #rows: ModelCallRow[] = [];
 
-  constructor(parts: TurnCallsParts, turn: RunningTurn, { approvals }: Pick<Asked, "approvals">) {
+  constructor(parts: TurnCallsParts, turn: RunningTurn, { approvals }: Pick<AnsweredMessages, "approvals">) {
     this.#parts = parts;
     this.#turn = turn;
     // One that has begun before, or answers a person's decision, no budget refuses.

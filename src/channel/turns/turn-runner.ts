@@ -21,7 +21,7 @@ import { spentOn } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { TurnCalls } from "./turn-calls.ts";
 import { tellBudgets } from "./turn-budget.ts";
-import { type Asked, askedBy } from "./asked.ts";
+import { type AnsweredMessages, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { recallableBy, TurnRecall } from "./turn-recall.ts";
@@ -43,7 +43,7 @@ interface Opened {
 }
 
 interface RunParts {
-  readonly asked: Asked;
+  readonly asked: AnsweredMessages;
   readonly draft: Draft | null;
   readonly calls: TurnCalls;
   readonly recall: TurnRecall;
@@ -322,7 +322,7 @@ export class TurnRunner {
 
   async #settle(
     turn: RunningTurn,
-    asked: Asked,
+    asked: AnsweredMessages,
     result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
     opened: Opened,
   ): Promise<void> {

@@ -5,7 +5,7 @@ import type { Seq } from "../../core/ids.ts";
 import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
 import type { RetryingModel } from "../../llm/retrying-model.ts";
 import type { RequestLimits } from "./requests.ts";
-import type { Rejection } from "./summary-checks.ts";
+import type { SummaryRejection } from "./summary-checks.ts";
 import type { WriterOptions } from "./writer.ts";
 
 /** What one attempt at a summary is made of, what it may do, and how it ends. */
@@ -45,7 +45,7 @@ export type AttemptOutcome =
   | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
   /** The calls are used up. At least one more part is saved: the next attempt goes on from there. */
   | { readonly kind: "unfinished" }
-  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "refused"; readonly rejection: SummaryRejection }
   /** `why`: the kind of failure, without the provider's text. */
   | { readonly kind: "unavailable"; readonly why: string }
   | { readonly kind: "aborted" };

@@ -6,7 +6,7 @@ import { ModelError, type TokenUsage } from "../../llm/model.ts";
 import { learn, type MadeRequest } from "../../llm/retrying-model.ts";
 import { joinSaved, NOTHING_SAVED, type SavedDrafts } from "../../memory/save-call.ts";
 import { inSlices } from "../../async/cooperative.ts";
-import { type Rejection, rejectionOf } from "./summary-checks.ts";
+import { type SummaryRejection, rejectionOf } from "./summary-checks.ts";
 import type { AttemptOptions, AttemptOutcome, Material, SummarisedRange } from "./attempt.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
 import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
@@ -30,7 +30,7 @@ const MIN_PART_TOKENS = 120;
 const LEAST_OF_PART = 2 * MIN_PART_TOKENS;
 /** What a summary costs in a merge request beside its text: its label and the message overhead. */
 const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
-const NOTHING_SAID: Rejection = { kind: "empty", why: "there is nothing to summarise" };
+const NOTHING_SAID: SummaryRejection = { kind: "empty", why: "there is nothing to summarise" };
 
 /**
  * One attempt at one summary. A transcript that does not fit one request is summarised in parts, which are then merged;

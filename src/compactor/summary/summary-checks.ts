@@ -13,7 +13,7 @@ export const REJECTION_KINDS = [
 ] as const;
 
 /** Why a summary must not be committed. */
-export interface Rejection {
+export interface SummaryRejection {
   readonly kind: (typeof REJECTION_KINDS)[number];
   /** For the log: it contains nothing of the text. */
   readonly why: string;
@@ -39,7 +39,7 @@ const MAX_DENSE_RATIO = 0.9;
 export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
   { capTokens, sourceTokens, isDense = false, estimate = estimateTokens }: SummaryLimits,
-): Rejection | null {
+): SummaryRejection | null {
   const { text, finish } = answer;
   if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
   if (!/[\p{L}\p{N}]/u.test(text)) return { kind: "empty", why: "it says nothing" };

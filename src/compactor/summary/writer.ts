@@ -25,7 +25,7 @@ import {
   NOTHING_SAVED,
   type SavedDrafts,
 } from "../../memory/save-call.ts";
-import { cleanSummary, type Rejection, rejectionOf } from "./summary-checks.ts";
+import { cleanSummary, type SummaryRejection, rejectionOf } from "./summary-checks.ts";
 
 /** Calls reserved for the text of a summary and for a shorter version of it; the other calls may be rounds of `memory_save`. */
 export const TEXT_CALLS = 2;
@@ -107,7 +107,7 @@ export type Written =
       readonly model: string;
       readonly saved: SavedDrafts;
     }
-  | { readonly kind: "refused"; readonly rejection: Rejection };
+  | { readonly kind: "refused"; readonly rejection: SummaryRejection };
 
 /** Length to ask for, in tokens: it fits the cap and is far from being inflated. */
 export function wantedTokens({ capTokens, sourceTokens, isDense = false }: Limits): number {
@@ -223,14 +223,14 @@ function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessa
 }
 
 /** Was the text rejected only for its length? A text that was cut off counts if it is over the cap already. */
-function isTooLong(text: string, { kind }: Rejection, { capTokens }: WritingTask): boolean {
+function isTooLong(text: string, { kind }: SummaryRejection, { capTokens }: WritingTask): boolean {
   if (kind === "over_cap" || kind === "inflated") return true;
   return kind === "cut_off" && estimateTokens(text) > capTokens;
 }
 
-const CALLS_SPENT: Rejection = { kind: "calls_spent", why: "its model calls are used up" };
+const CALLS_SPENT: SummaryRejection = { kind: "calls_spent", why: "its model calls are used up" };
 
-function emptyRejection(task: WritingTask): Rejection {
+function emptyRejection(task: WritingTask): SummaryRejection {
   return rejectionOf({ text: "", finish: "stop" }, task) ?? { kind: "empty", why: "it says nothing" };
 }
 

@@ -4,7 +4,7 @@ import { storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
 import { focusOf, raiseOf } from "./focus.ts";
-import { type AgentFile, type AgentFiles, type Asked, activeSkill, SECTION_KINDS } from "./section.ts";
+import { type AgentFile, type AgentFiles, type AskedMessage, activeSkill, SECTION_KINDS } from "./section.ts";
 
 /** Where a request is made for, as far as sections depend on it. */
 export interface SectionScene {
@@ -44,7 +44,7 @@ const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
 export function chooseSections(
   { files, folder }: AgentFiles,
   scene: SectionScene,
-  asked: readonly Asked[],
+  asked: readonly AskedMessage[],
   limits: SectionLimits,
   notes: readonly AgentFile[] = [],
   active: readonly string[] = [],
@@ -105,7 +105,7 @@ function fittedOnce(
 function reasonFor(
   file: AgentFile,
   scene: SectionScene,
-  asked: readonly Asked[],
+  asked: readonly AskedMessage[],
   focus: Focus,
 ): string | null {
   switch (file.kind) {

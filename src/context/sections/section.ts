@@ -49,7 +49,7 @@ export function skillsOf({ files }: AgentFiles): AgentFile[] {
 export const NO_FILES: AgentFiles = { folder: "", files: [], problems: [] };
 
 /** The newest messages that wait for an answer, as far as sections depend on them. */
-export interface Asked {
+export interface AskedMessage {
   readonly authorId: string;
   readonly text: string;
 }

@@ -27,7 +27,7 @@ import { MessageReader } from "./inbound/reader.ts";
 import { counted } from "../../text/text.ts";
 import { BotIdentity } from "./gateway/bot-identity.ts";
 import { Logins } from "./gateway/logins.ts";
-import type { SharedParts } from "./gateway/shard-intake.ts";
+import type { IntakeParts } from "./gateway/shard-intake.ts";
 import { Shards } from "./gateway/shards.ts";
 import { LocalShards, type ShardHomes } from "../shared/shard-homes.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
@@ -115,7 +115,7 @@ class DiscordPlatform implements Platform {
     this.#commands = commands;
     const servers = new Cache<readonly Server[]>(1);
     const gaps = new Cache<readonly Gap[]>(2);
-    const shared: SharedParts = {
+    const shared: IntakeParts = {
       config,
       inbox,
       ledger,

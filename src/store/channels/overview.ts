@@ -16,7 +16,7 @@ export interface ChannelOverview {
 }
 
 /** What was said in a channel. */
-export interface Said {
+export interface MessageSpan {
   readonly count: number;
   readonly since: Date;
   /** The last of it. */
@@ -123,7 +123,7 @@ export class OverviewStore {
   }
 
   /** How much was said in a channel, by people and agents, that nobody took back; null: nothing was. */
-  async said(channel: ChannelRow["id"]): Promise<Said | null> {
+  async said(channel: ChannelRow["id"]): Promise<MessageSpan | null> {
     const [row] = await this.#db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
       {
         name: "channel_said",

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
 
 /** What a command beside a running daemon asks it to do in a channel. */
-export type Wish =
+export type RequestedWork =
   | {
       readonly kind: "compact";
       /** What the summary is to keep above all, in somebody's words; it goes when the request is taken. Default: nothing in particular. */
@@ -25,7 +25,7 @@ export interface ChannelRequest {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
-  readonly wish: Wish;
+  readonly wish: RequestedWork;
 }
 
 /** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew, by force also half of a change. */
@@ -90,7 +90,7 @@ export class RequestStore {
    * Asks; whoever listens is told in the same moment.
    * @returns the request's id
    */
-  async add(channel: ChannelId, wish: Wish): Promise<number> {
+  async add(channel: ChannelId, wish: RequestedWork): Promise<number> {
     return this.#add(channel, wish);
   }
 
@@ -252,7 +252,7 @@ function toWish(row: {
   readonly job_id: number | null;
   readonly person: string | null;
   readonly focus: string | null;
-}): Wish {
+}): RequestedWork {
   const { kind, job_id: job, person, focus } = row;
   if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
   if (kind === "forget" && person !== null) return { kind, person };

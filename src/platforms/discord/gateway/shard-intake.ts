@@ -29,7 +29,7 @@ import { shardLedger } from "./shard-ledger.ts";
 import { shardOf } from "./shard-of.ts";
 
 /** What all connections of the bot share. */
-export interface SharedParts {
+export interface IntakeParts {
   readonly config: Pick<DiscordConfig, "token" | "catchUpMaxAgeMs">;
   readonly inbox: PlatformInbox;
   readonly ledger: CatchUpLedger;
@@ -72,7 +72,7 @@ const SESSION_MS = 600_000;
  * daemon, goes on there: Discord replays what came since, and nothing has to be fetched.
  */
 export class ShardIntake {
-  readonly #parts: SharedParts;
+  readonly #parts: IntakeParts;
   readonly #shard: number;
   readonly #shards: number;
   readonly #ledger: CatchUpLedger;
@@ -92,7 +92,7 @@ export class ShardIntake {
   #stopping: Promise<void> | null = null;
 
   /** @param shards how many there are */
-  constructor(parts: SharedParts, { shard, epoch }: HeldShard, shards: number) {
+  constructor(parts: IntakeParts, { shard, epoch }: HeldShard, shards: number) {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
     const wait = backOff === undefined ? {} : { backOff };

@@ -5,7 +5,7 @@ import type { ConnectionState } from "../../platform.ts";
 import type { HeldShard } from "../../shared/shard-homes.ts";
 import { isWrongToken, PLATFORM_NAME } from "../rest/api.ts";
 import { WRONG_TOKEN } from "../rest/api-errors.ts";
-import { type SharedParts, ShardIntake } from "./shard-intake.ts";
+import { type IntakeParts, ShardIntake } from "./shard-intake.ts";
 
 export interface ShardsOptions {
   /** `auto`: as many as Discord recommends. */
@@ -17,7 +17,7 @@ const KINDS = ["waiting", "connecting", "interrupted", "connected"] as const;
 
 /** The connections to the gateway that this daemon has. */
 export class Shards {
-  readonly #parts: SharedParts;
+  readonly #parts: IntakeParts;
   readonly #options: ShardsOptions;
   readonly #open = new Map<number, ShardIntake>();
   /** Connections that were lost, until they are closed. */
@@ -29,7 +29,7 @@ export class Shards {
   /** 0: not known yet. */
   #count = 0;
 
-  constructor(parts: SharedParts, options: ShardsOptions) {
+  constructor(parts: IntakeParts, options: ShardsOptions) {
     const { log, timing } = parts;
     this.#parts = parts;
     this.#options = options;
