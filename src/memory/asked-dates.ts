@@ -1,6 +1,6 @@
 /** The days or months that a question names. Pure. */
 
-/** From its first millisecond to the first one behind it, in UTC. */
+/** From its first millisecond to the first one after it, in UTC. */
 export interface AskedDate {
   readonly from: number;
   readonly to: number;

@@ -19,11 +19,11 @@ import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./c
  *     │                     ┌─────────┐                    │
  *     └──────────────────── │ demoted │ ◄──────────────────┘
  *                           └─────────┘
- *   each ── nobody has said it for 90 days ──► archived; a person ends it ──► its wishes are deleted
+ *   each ── not said for 90 days ──► archived; a person ends it ──► its wishes are deleted
  *
- * Nobody speaks for everybody alone: of what is for everybody each person counts once, by their newest word, and one person against
- * it ends it for themselves only. One who asks for it in two messages has it in answers to them, until a second person asks for it.
- * What one person wants for themselves counts by messages, and what they said before they corrected it counts no more.
+ * No single person speaks for everybody: for a wish for everybody each person counts once, by their newest word, and one
+ * opponent ends it for themselves only. A person who asks for it in two messages has it in answers to them, until a second person
+ * asks for it. A person's wish for themselves counts by messages, since their last correction.
  *
  *   score: for / (for + against + a third of the answers that failed), less as time goes by
  *
@@ -37,7 +37,7 @@ export interface Candidate {
   readonly topic: WishTopic;
   /** Id of the person whom it is for; null: everybody. */
   readonly person: string | null;
-  /** As it was said last; for everybody: in the newest words of which two people have said each. */
+  /** Its newest wording; for everybody: the newest wording whose words two people have said. */
   readonly wish: string;
   readonly state: CandidateState;
   /** 0 to 1. */
@@ -55,7 +55,7 @@ export interface Candidate {
    * own words.
    */
   readonly usedFor: ReadonlyMap<string, string>;
-  /** It is for everybody: ids of those who want none of it for themselves. */
+  /** For everybody: ids of the people who refuse it for themselves. */
   readonly refusedBy: ReadonlySet<string>;
   /** All that say so, oldest first. */
   readonly wishes: readonly Wish[];
@@ -67,25 +67,25 @@ const LEAST_EVIDENCE = 2;
 /** People whose contrary counts for everybody. */
 const LEAST_AGAINST = 2;
 const LEAST_SCORE = 0.75;
-/** What a failed answer weighs of a correction: it may have failed for another reason. */
+/** Weight of a failed answer, in corrections: it may have failed for another reason. */
 const FAILURE = 1 / 3;
 /** So long after it was last said its score is whole; from then on it halves again and again. */
 const GRACE_DAYS = 7;
 const HALF_LIFE_DAYS = 30;
 const COOL_DOWN_DAYS = 3;
 const RETENTION_DAYS = 90;
-/** What is said again within this time, in these words, is the same. */
+/** The same wish in the same words within this time counts as one candidate. */
 const SAME_WITHIN_DAYS = 30;
 
 /** Wishes that say the same. */
 interface Reading {
   readonly wishes: Wish[];
-  /** What was said to the contrary, oldest first. */
+  /** Wishes and refusals to the contrary, oldest first. */
   readonly against: readonly Against[];
 }
 
 interface Against extends Refusal {
-  /** False: that person wants none of it for themselves. */
+  /** False: that person refuses it for themselves only. */
   readonly isForAll: boolean;
 }
 
@@ -138,7 +138,7 @@ function shownTo(one: Candidate, people: ReadonlySet<string>): ShownCandidate[] 
   return people.size === 0 || !people.isSubsetOf(refusedBy) ? [{ ...one, only: null }] : [];
 }
 
-/** The wishes of a history are the same objects from turn to turn, and what belongs together does not depend on the time. */
+/** Readings by wishes: a history holds the same objects from turn to turn, and the grouping does not depend on the time. */
 const READ = new WeakMap<readonly Wish[], readonly Reading[]>();
 
 function readAll(wishes: readonly Wish[]): readonly Reading[] {
@@ -189,14 +189,14 @@ function whatIsAgainst(same: readonly Wish[], inOrder: readonly Wish[]): Against
   return [...contrary, ...refused].toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** The time at which candidates are looked at, and what is known by then. */
+/** The time of the reading, and the facts known by then. */
 interface Times {
   readonly now: Date;
   readonly answeredAt: Date | null;
   readonly rejections: readonly Rejection[];
 }
 
-/** What one person wants for themselves. */
+/** The candidate of one person's wishes for themselves. */
 function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   const last = wishes.at(-1);
   if (last === undefined) return null;
@@ -219,7 +219,7 @@ function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   };
 }
 
-/** What is for everybody. */
+/** The candidate of wishes for everybody. */
 function forEverybody(reading: Reading, times: Times): Candidate | null {
   const { wishes, against } = reading;
   const last = wishes.at(-1);
@@ -295,16 +295,19 @@ interface Counted {
   readonly freshBy: number;
 }
 
-/** Who says it in one message twice, or in a thread's root, which stands in the channel as well, says it once. */
+/** A wish said twice in one message counts once, as does one in a thread's root, which the channel shows as well. */
 const BY_MESSAGES: Counted = { keyOf: ({ message }) => message, freshBy: 1 };
-/** What two people asked for is as old as what the second of them has said: nobody keeps it alive alone. */
+/** Two people's wish is as old as the newest word of the second person, so no single person keeps it alive. */
 const BY_PEOPLE: Counted = { keyOf: ({ asker }) => asker, freshBy: LEAST_EVIDENCE };
 
 function countOf(wishes: readonly Wish[], { keyOf }: Counted): number {
   return new Set(wishes.map(keyOf)).size;
 }
 
-/** @param wishes oldest first; undefined: there are none */
+/**
+ * @param wishes oldest first
+ * @returns undefined if there are no wishes
+ */
 function saidLast(wishes: readonly Wish[], { keyOf, freshBy }: Counted): Date | undefined {
   const newest = new Set<string>();
   let last: Date | undefined;
@@ -346,7 +349,7 @@ function scoreOf({ evidence, corrections, failures }: Counts, lastAt: Date, now:
   return (evidence / (evidence + corrections + FAILURE * failures || 1)) * freshness(lastAt, now);
 }
 
-/** Answers for which it was shown, and that failed, since it was last corrected. */
+/** Failed answers that were shown it since its last correction. */
 function countFailures(
   { since, corrections, coolAt, counted }: Judging,
   rejectedBy: (rejection: Rejection) => string | null,
@@ -366,7 +369,7 @@ function countFailures(
   return failed.size;
 }
 
-/** When so much was kept that it was proved; null: it is not. */
+/** When it reached the least evidence; null: it has not. */
 function provedAt(wishes: readonly Wish[], { keyOf }: Counted): Date | null {
   const keys = new Set<string>();
   for (const wish of wishes.toSorted((a, b) => a.learnedAt.getTime() - b.learnedAt.getTime())) {

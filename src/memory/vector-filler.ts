@@ -9,23 +9,23 @@ import { type Meaning, signsOf } from "./meaning.ts";
 
 /** How long what was said may wait for its vector, ms, where nothing fails. */
 const INTERVAL_MS = 2000;
-/** Waits behind failures, ms. */
+/** Waits after failures, ms. */
 const BACKOFF = { fromMs: 5000, toMs: 600_000 };
 /** Channels of a round, and texts of each kind in a request: twice as many vectors of 3,072 numbers are about 3 MB of JSON. */
 const CHANNELS = 16;
 const TEXTS = 24;
-/** Ids of memories of which some may be committed after a later one. */
+/** Range of the newest memory ids in which a smaller id may be committed after a larger one. */
 const UNCOMMITTED = 1000;
 
-/** What the log says that a text has no vector for. */
+/** The vector of one text. */
 interface Kept {
   readonly of: TextToEmbed["of"];
   readonly bits: string;
 }
 
 /**
- * Has vectors made of what was said and remembered, in the background: channel by channel, from where the last run has come. An
- * embedding model that fails is asked again later, and later each time; what waits for it waits in the log.
+ * Makes the vectors of messages and memories in the background, channel by channel, from where the last run has stopped. After
+ * a failure of the model the next attempt follows after a growing wait; the texts wait in the log.
  */
 export class VectorFiller implements AsyncDisposable {
   readonly #vectors: VectorStore;
