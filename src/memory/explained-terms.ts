@@ -4,8 +4,7 @@ import { terms } from "../text/terms.ts";
 
 /**
  * Definitions of people's own words ("the cluster": three machines in Falkenstein), as memories of type `term` state them. A
- * search also looks for the words of such a definition; together they count at most half of the word that they explain.
- * Pure.
+ * search also looks for the words of such a definition; together they count at most half of the word that they explain. Pure.
  */
 
 /** A word of the asker's text with one of its definitions. */

@@ -207,8 +207,7 @@ function termFault({ subject, statement }: Item, cited: readonly Source[], words
 
 /**
  * The days that a statement refers to: as the model gives them, if a cited line names them; by default as the statement's or
- * the
- * quote's own words do. A fault if the given days are wrong.
+ * the quote's own words do. A fault if the given days are wrong.
  */
 function timeOf(
   { refers_to: given, statement, quote }: Item,

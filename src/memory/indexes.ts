@@ -6,8 +6,7 @@ import type { Meaning } from "./meaning.ts";
 
 /**
  * Opens the indexes of earlier texts: of their words and, where an embedding model is configured, their vectors. Without a
- * model,
- * the code for vectors is not loaded.
+ * model, the code for vectors is not loaded.
  */
 export async function openIndexes(
   { llm }: Config,

@@ -63,8 +63,7 @@ export class Words {
 
 /**
  * Which entries have the terms of a statement: its sources, and others. {@link ANYWHERE}: another text has the term, or too
- * many
- * entries have it. A term that no text has is the model's own word, and is left out.
+ * many entries have it. A term that no text has is the model's own word, and is left out.
  */
 export function whereSaid(
   telling: ReadonlySet<string>,

@@ -17,8 +17,7 @@ const REST = { fromMs: 5000, toMs: 300_000 };
 
 /**
  * Unrelated sentences: the mean distance of their vectors shows how far apart a model puts unrelated texts. Some models put
- * them
- * close together.
+ * them close together.
  */
 const UNRELATED = [
   "The train to the coast leaves at noon.",
@@ -34,8 +33,8 @@ const UNRELATED = [
 const NEAR = 0.85;
 
 /**
- * Share of bits in which two vectors with a cosine of 0.97 differ, if unrelated ones differ in half of theirs: their angle
- * over half a turn.
+ * Share of bits in which two vectors with a cosine of 0.97 differ, if unrelated ones differ in half of theirs: their angle over
+ * half a turn.
  */
 const SAME = Math.acos(0.97) / Math.PI;
 

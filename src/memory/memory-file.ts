@@ -88,8 +88,8 @@ export interface LeftThere {
 
 /**
  * The memory that a line may become, by the same gates as a model's: every message that proves it is in the log, has the same
- * author, and contains its quote. If texts of the channel were edited or deleted since the export, all terms of the memory
- * must remain there.
+ * author, and contains its quote. If texts of the channel were edited or deleted since the export, all terms of the memory must
+ * remain there.
  * @param messages by the line's sources; undefined: it is not in the log
  * @param left null: not known
  */

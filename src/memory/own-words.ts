@@ -1,7 +1,6 @@
 /**
  * Finds questions of people about themselves ("What did I say", "where is my key"): the log and memories have the asker by
- * name.
- * By the most common forms; "tell me", "can I" and the like do not count. Pure.
+ * name. By the most common forms; "tell me", "can I" and the like do not count. Pure.
  */
 const OF_SELF: readonly RegExp[] = [
   /\b(?:my|mine|myself)\b|\b(?:did|have|had|was|do|am|were) i\b|\bi(?:'ve|'d| (?:said|told|mentioned|wrote|asked|promised|planned|wanted|had|was|am|do|did|have|like|prefer|live|work|need|want))\b|\b(?:about|of|remember|know) me\b/u,

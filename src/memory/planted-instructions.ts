@@ -3,8 +3,7 @@ import { withoutUnseen } from "../text/unseen.ts";
 
 /**
  * Finds statements that give the agent orders: remembered, they would govern every later answer. Preferences of people ("Ann
- * prefers short answers") do not count. By the most common forms; recalled texts are quoted anyway.
- * Pure.
+ * prefers short answers") do not count. By the most common forms; recalled texts are quoted anyway. Pure.
  */
 
 const MAX_LENGTH = 2000;

@@ -1,6 +1,6 @@
 /**
- * Recall and the gates of memory: finds earlier entries and memories for a turn, and checks what a model wants kept.
- * It reads and writes only through the store's search, vector and memory stores; it knows neither platforms nor turns.
+ * Recall and the gates of memory: finds earlier entries and memories for a turn, and checks what a model wants kept. It reads
+ * and writes only through the store's search, vector and memory stores; it knows neither platforms nor turns.
  */
 
 import type { EntryReference, RecallArms } from "../core/entry.ts";
@@ -90,8 +90,7 @@ export class Recall {
 
   /**
    * Entries and memories for a turn, if its text asks for any. By words this is mostly one query; named days and explained
-   * words
-   * take more. The search by meaning runs at the same time.
+   * words take more. The search by meaning runs at the same time.
    * @returns `arms`: left out if only words were searched
    */
   async findWithMemories(

@@ -48,8 +48,7 @@ export interface CheckedWishes {
 
 /**
  * Checks the wishes of a call of `memory_save`, one by one. A kept wish is about the manner of an answer, and a person said it
- * in
- * a line of the transcript; a wish for a speaker is for the author of its line.
+ * in a line of the transcript; a wish for a speaker is for the author of its line.
  * @param input the list, parsed from JSON but not checked; undefined: there is no list
  */
 export function checkWishes(input: unknown, context: WishContext): CheckedWishes {
