@@ -14,7 +14,7 @@ export interface Recurrence {
 /** A recurrence comes no oftener: each time costs an answer. */
 const LEAST_MINUTES = 5;
 const MINUTE_MS = 60_000;
-/** Over so many occurrences in a row it is looked whether any two are too close: more than a day has of five minutes. */
+/** Consecutive occurrences that are checked for a too short interval: more than a day has of five minutes. */
 const LOOKED_AT = 300;
 
 const FORM = 'five fields (minute, hour, day of the month, month, day of the week), such as "0 9 * * 1-5"';
@@ -23,7 +23,7 @@ const FORM = 'five fields (minute, hour, day of the month, month, day of the wee
 export const CRON_EXPECTED = `a cron expression of ${FORM}, that comes at most every ${LEAST_MINUTES} minutes`;
 
 /**
- * What is wrong with a recurrence; null: nothing.
+ * The problem of a recurrence; null: it is valid.
  * @param timeZone a valid one
  */
 export function cronProblem(cron: string, timeZone: string, now: Date): string | null {
@@ -41,7 +41,7 @@ export function cronProblem(cron: string, timeZone: string, now: Date): string |
   return isTooOften ? `it comes oftener than every ${LEAST_MINUTES} minutes` : null;
 }
 
-/** The first occurrence behind a time; null: there is none. */
+/** The first occurrence after a time; null: there are no more. */
 export function nextOccurrence(recurrence: Recurrence, behind: Date): Date | null {
   return ruleOf(recurrence).nextRun(behind);
 }
@@ -81,7 +81,7 @@ export function pastOccurrences(recurrence: Recurrence, from: Date, now: Date): 
  */
 export function instantOf(local: string, timeZone: string): Date | null {
   const utc = new Date(`${local}:00Z`);
-  // What is over the end of a month is no day, and JavaScript takes it for one of the next.
+  // Rejects dates such as 31 June, which JavaScript reads as a day of the next month.
   if (Number.isNaN(utc.getTime()) || !utc.toISOString().startsWith(local)) return null;
   return new Cron(`${local}:00`, { timezone: timeZone, paused: true }).nextRun(
     new Date(utc.getTime() - 2 * DAY_MS),
