@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { WeirError } from "../../core/errors.ts";
 
-/** Whoever read the terminal's output is gone: nothing that is written reaches anybody. */
+/** The reader of the terminal's output has closed it, so output is lost. */
 export class OutputClosedError extends WeirError {
   readonly retryable = false;
 }
@@ -18,7 +18,7 @@ export class Output {
     stream.on("close", this.#onClosed);
   }
 
-  /** Resolves once nobody reads any more; never rejects. */
+  /** Resolves when the output is closed; never rejects. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }

@@ -9,14 +9,14 @@ import type { Style } from "./style.ts";
 const MAX_REMEMBERED = 32;
 const CONTINUED = "… ";
 
-/** What was shown of an answer. */
+/** The shown part of an answer. */
 interface Shown {
   readonly text: string;
   /** Null: the text is shown as it is written. */
   readonly drawer: MarkdownDrawer | null;
 }
 
-/** What is on the screen of each recent answer, and what has to be written so that it shows more of it. */
+/** Keeps the text of each recent answer that is on the screen, and computes the output that completes it. */
 export class ShownAnswers {
   readonly #agent: string;
   readonly #colour: boolean;
@@ -25,7 +25,7 @@ export class ShownAnswers {
   readonly #shown = new BoundedMap<Shown>(MAX_REMEMBERED);
   #isRaw = false;
 
-  /** @param agent speaks where a message names nobody */
+  /** @param agent the speaker of messages that name none */
   constructor(agent: string, colour: boolean, style: Style) {
     this.#agent = agent;
     this.#colour = colour;
@@ -56,7 +56,7 @@ export class ShownAnswers {
     this.#shown.set(id, { ...last, text: visible });
     const more = visible.slice(last.text.length);
     if (isGrowing) return draw(last.drawer, more, place, message.final);
-    // It goes on below what was written meanwhile.
+    // Other output came between, so the answer continues below it.
     last.drawer?.restart();
     const behind = { ...place, column: cellWidth(CONTINUED) };
     const suffix = draw(last.drawer, last.drawer === null ? more.trimStart() : more, behind, message.final);
@@ -78,7 +78,7 @@ export class ShownAnswers {
   }
 }
 
-/** What an answer grows by, as it is to be written. */
+/** The output for an addition to an answer. */
 function draw(drawer: MarkdownDrawer | null, text: string, place: Place, isFinal: boolean): string {
   if (drawer === null) return displayable(text);
   return drawer.draw(text, place) + (isFinal ? drawer.end() : "");

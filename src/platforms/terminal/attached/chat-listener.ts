@@ -41,7 +41,7 @@ export class ChatListener implements AsyncDisposable {
     await rename(unfinished, this.#path);
   }
 
-  /** Takes no more chats; those that are there stay. */
+  /** Accepts no more chats; attached ones stay. */
   async [Symbol.asyncDispose](): Promise<void> {
     // Once: what is in its place later is another daemon's, and may have the same number.
     this.#closing ??= this.#close();

@@ -23,7 +23,7 @@ import {
   type Welcome,
 } from "./wire.ts";
 
-/** A daemon answers a hello without asking anybody. */
+/** A daemon answers a hello without waiting for anything. */
 const WELCOME_MS = 10_000;
 /** Between attempts to attach again, ms. */
 const BACKOFF = { fromMs: 100, toMs: 2000 };
@@ -32,7 +32,7 @@ const DRAINING = "Weir ends, and finishes what it has begun.";
 const HOST_LEAVES =
   "The chat whose Weir this is leaves, and Weir ends with it when what it has begun is finished.";
 
-/** The connection to the daemon was cut before it answered, or there is none. */
+/** There is no connection to the daemon, or it was cut before the answer. */
 class DaemonGoneError extends WeirError {
   readonly retryable = true;
 }
@@ -51,16 +51,16 @@ export class HostLeftError extends OperatorError {
   }
 }
 
-/** What the daemon's word means for the chat that is attached. */
+/** The attached chat, as the daemon's lines reach it. */
 export interface LinkedChat {
   /** @throws if it is not out */
   show(id: string, message: OutboundMessage): Promise<void>;
-  /** Somebody else has said something in its channel. */
+  /** Another person has said something in its channel. */
   said(author: string, text: string): void;
   /** Messages whose end the chat waits for. */
   readonly awaited: readonly { readonly channel: string; readonly id: string }[];
   /**
-   * Something in passing, for whoever sits before it.
+   * Shows a remark to the person at the terminal.
    * @param isUrgent it does not wait for the end of an answer that is being written
    */
   remark(text: string, isUrgent?: boolean): void;
@@ -68,9 +68,9 @@ export interface LinkedChat {
 
 export interface LinkOptions {
   readonly hello: Omit<Hello, "type">;
-  /** Finds the socket again; null: there is none just now. */
+  /** Finds the socket again; null: there is no socket at the moment. */
   readonly findSocket: () => Promise<string | null>;
-  /** How long a daemon that is gone is waited for, ms. */
+  /** Longest wait for a daemon that has ended, ms. */
   readonly patienceMs: number;
 }
 
@@ -90,8 +90,8 @@ interface Question {
 
 /**
  * @param signal ends it
- * @returns null: nobody listens on that socket, or it was ended
- * @throws OperatorError if the daemon does not take this chat, in its words; or if it is another account's
+ * @returns null: the socket has no listener, or the signal was aborted
+ * @throws OperatorError if the daemon refuses this chat, in the daemon's words; or if it runs under another account
  */
 async function connect(
   path: string,
@@ -122,8 +122,8 @@ async function connect(
 }
 
 /**
- * A chat's end of the connection to a daemon. It stands for the daemon's inbox and its news; where the connection is cut, it
- * connects again, and asks again what was not answered: messages under their same ids, so that none is taken twice.
+ * A chat's end of the connection to a daemon. It stands for the daemon's inbox and its news. After a cut it connects again and
+ * repeats unanswered requests: messages under the same ids, so that none is accepted twice.
  */
 export class DaemonLink implements PlatformInbox {
   readonly turns: TurnFeed;
@@ -148,7 +148,7 @@ export class DaemonLink implements PlatformInbox {
     this.welcome = connected.welcome;
   }
 
-  /** What the daemon said when the chat attached first. */
+  /** The daemon's greeting when the chat attached first. */
   readonly welcome: Welcome;
 
   /**
@@ -162,8 +162,8 @@ export class DaemonLink implements PlatformInbox {
   }
 
   /**
-   * Hands what comes to the chat, until `leave`.
-   * @throws OperatorError if the daemon is gone and does not come back; HostLeftError if it was another chat's
+   * Passes incoming lines to the chat, until `leave`.
+   * @throws OperatorError if the daemon does not return after its end; HostLeftError if it was another chat's
    */
   async run(chat: LinkedChat): Promise<void> {
     try {
@@ -183,7 +183,7 @@ export class DaemonLink implements PlatformInbox {
         "The connection to Weir was lost before the answer came.",
       );
       if (this.#leaving.signal.aborted) break;
-      // Nobody starts that one again.
+      // A chat's own Weir is not started again.
       if (welcome.isOfChat) throw new HostLeftError(welcome.pid);
       chat.remark("The connection to Weir is lost; trying again. What you say meanwhile is sent then.", true);
       this.#connected = await this.#connectAgain();
@@ -210,7 +210,7 @@ export class DaemonLink implements PlatformInbox {
   }
 
   async meetServers(): Promise<void> {
-    // A terminal is in none.
+    // A terminal is in no servers.
   }
 
   async meetChannels(): Promise<void> {
@@ -222,7 +222,7 @@ export class DaemonLink implements PlatformInbox {
     return this.#connected !== null;
   }
 
-  /** Ends the connection for good; the daemon goes on. What it has not answered fails. */
+  /** Closes the connection for good; the daemon continues. Unanswered requests fail. */
   leave(): void {
     this.#leaving.abort();
     this.#connected?.lines.end();

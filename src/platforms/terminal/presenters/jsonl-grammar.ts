@@ -2,7 +2,7 @@ import { z } from "zod";
 import { storableText } from "../../../text/text.ts";
 import { ZONED_TIME } from "../../../text/time.ts";
 
-/** What a script may write, one JSON object a line. */
+/** The commands of a script, one JSON object a line. */
 export type JsonlCommand =
   | {
       readonly type: "message";

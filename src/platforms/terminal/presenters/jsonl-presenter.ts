@@ -209,7 +209,7 @@ export class JsonlPresenter implements Presenter {
     await this.#tell({ type: "error", ...problem });
   }
 
-  /** Writes what nobody waits for. A closed output ends the session elsewhere. */
+  /** Writes a line without a caller that waits. A closed output ends the session elsewhere. */
   async #tell(value: object): Promise<void> {
     try {
       await this.#write(value);
