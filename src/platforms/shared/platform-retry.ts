@@ -75,7 +75,7 @@ export class PlatformRetry {
     }
   }
 
-  /** The wait behind the last attempt. */
+  /** The wait after the last attempt. */
   async rest(): Promise<void> {
     await this.pause(this.#options.backOff?.toMs ?? REST_MS);
   }

@@ -7,12 +7,12 @@ import type { PlatformCommand } from "../platform.ts";
  */
 const MARK = "weir/";
 
-/** What a button carries. Pure. */
+/** The value of a button. Pure. */
 export function carried({ command, argument }: MessageAction): string {
   return `${MARK}${command} ${argument}`.trim();
 }
 
-/** The command of a press; null: it is none that there is. Pure. */
+/** The command of a press; null: there is no such command. Pure. */
 export function commandOfPress(
   value: string,
   commands: readonly PlatformCommand[],
