@@ -1,7 +1,7 @@
 import { canonical, endOf, type TextEnd } from "./canonical.ts";
 import { type Context, contextPieces, type ModelMessage } from "./context.ts";
 
-/** What is sent, in its canonical form. */
+/** The request, in its canonical form. */
 export interface ContextRequest {
   readonly messages: readonly ModelMessage[];
   /**
@@ -29,7 +29,7 @@ export function contextRequest(context: Context): ContextRequest {
       if (place !== null) end = endOf(place, piece);
       isPictured = piece.role === "user" && piece.images !== undefined;
       if (isPictured) break;
-      // A landing puts another one behind it, and leaves those before.
+      // A landing adds one after it, and leaves the earlier ones.
       if (segment.key === "summaries") note();
     }
     if (isPictured) break;

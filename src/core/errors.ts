@@ -20,10 +20,7 @@ export class OperatorError extends WeirError {
 /** The configuration or a template is wrong: trying again changes nothing (`EX_CONFIG` of sysexits.h). */
 export const EXIT_CONFIGURATION = 78;
 
-/**
- * The log cannot hold this as it is, and never will: the one reason for which a message is left out. Any other failure, known
- * or not, may be over later.
- */
+/** The log can never hold this as it is, which is the only reason to leave a message out. Any other failure may be temporary. */
 export class UnstorableError extends WeirError {
   readonly retryable = false;
 }
@@ -69,15 +66,15 @@ export function isMissingFile(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }
 
-/** What a check of the set-up found. */
+/** The result of one check of the set-up. */
 export interface Finding {
-  /** What was looked at: `Discord token`. */
+  /** The checked thing: `Discord token`. */
   readonly what: string;
-  /** `off`: not set up, and not wrong. `wrong`: it does not work now, whosever fault that is. `unsure`: Weir cannot tell. */
+  /** `off`: not set up, and not wrong. `wrong`: it does not work now, whatever the cause. `unsure`: Weir cannot decide. */
   readonly state: "ok" | "wrong" | "unsure" | "off";
-  /** What was found, in a few words; no secrets. */
+  /** The result, in a few words; no secrets. */
   readonly detail: string;
-  /** What to do about it; left out where nothing has to be done. */
+  /** The remedy; left out if nothing has to be done. */
   readonly todo?: string;
   /** `weir invite` mends it, so a first set-up may end with it. Default: it is not a matter of that. */
   readonly isForInvite?: true;

@@ -1,7 +1,4 @@
-/**
- * The names by which parts of Weir refer to one another. Branded, so that a turn's number is never taken
- * for a channel's.
- */
+/** Branded ids, so that a turn's number cannot be used as a channel's. */
 
 declare const brand: unique symbol;
 type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
