@@ -32,7 +32,7 @@ export async function showCompactions(io: Io, name: string, options: Compactions
   });
 }
 
-/** What a job's calls have cost; "": it called no model, or an older version did not say which calls were for it. */
+/** The cost of a job's calls; empty: it called no model, or an older version did not record which calls were for it. */
 function describeSpent(
   { summary }: CompactionRecord,
   calls: readonly ModelSpending[],
@@ -42,7 +42,7 @@ function describeSpent(
   return summary?.kind === "model" ? "its cost was not recorded" : "";
 }
 
-/** What all compactions of a channel have cost, those included that are not listed. Pure. */
+/** The cost of all compactions of a channel, including those that are not listed. Pure. */
 function formatTotals(spent: SpentOnJobs, priceOf: PriceOf): string[] {
   const all = [...spent.values()].flat();
   if (all.length === 0) return [];
@@ -60,8 +60,8 @@ const WHAT: Readonly<Record<JobKind, string>> = {
 };
 
 /**
- * A compaction as a card for a person: what it covers, what it cost, and the summary. Pure.
- * @param spent what its model calls have cost, in words; "": nothing to tell
+ * A compaction as a card for a person: the covered entries, the cost, and the summary. Pure.
+ * @param spent the cost of its model calls, in words; may be empty
  */
 export function formatCompaction(job: CompactionRecord, time: TimeFormat, spent = ""): string {
   const number = `#${job.id}`.padEnd(6);

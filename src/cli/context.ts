@@ -24,8 +24,8 @@ export type ContextOptions = CommonOptions & {
 };
 
 /**
- * `weir context CHANNEL`: what the next model call would be sent; with `--turn`, what the last one of a turn was.
- * @throws OperatorError if the turn is not kept
+ * `weir context CHANNEL`: the content of the next model call; with `--turn`, of the last call of a turn.
+ * @throws OperatorError if the turn is not stored
  */
 export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
   if (options.text === true && options.turn === undefined)
@@ -66,7 +66,7 @@ async function showNext(
   else say(io, text);
 }
 
-/** What is piped stays plain. */
+/** Piped output stays plain. */
 function draw({ stdout }: Io, card: Card): void {
   stdout.write(`${drawCard(card, { colour: !isColourUnwanted(), columns: stdout.columns })}\n`);
 }

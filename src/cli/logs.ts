@@ -24,7 +24,7 @@ export type LogsOptions = CommonOptions & {
 
 const POLL_MS = 300;
 
-/** A line that is meant, and what it says. */
+/** A matching line, parsed. */
 interface Meant {
   readonly line: string;
   readonly record: LogRecord;

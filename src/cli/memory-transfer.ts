@@ -182,7 +182,7 @@ class Importer {
     const { transfer } = this.#store;
     const channel = await this.#channel(memory.channel);
     if (channel === undefined) return { refused: "no such channel" };
-    // Else it would come to be seen where another agent's are.
+    // Otherwise it would be shown among another agent's memories.
     if (channel.agent !== memory.agent) return { refused: "another agent answers there" };
     if (memory.scope === "dm" && channel.kind !== "dm")
       return { refused: "it was told in private, and this channel is none" };

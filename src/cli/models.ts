@@ -15,7 +15,7 @@ export type ModelsOptions = CommonOptions & {
   readonly json?: boolean;
 };
 
-/** What was learned of a model, under its full name. */
+/** The learned facts of a model, under its full name. */
 interface Known {
   readonly name: string;
   /** As its server calls it. */
@@ -51,7 +51,7 @@ export async function showModels(io: Io, options: ModelsOptions): Promise<void> 
   });
 }
 
-/** What was learned at some servers, by the full names of models. */
+/** The learned facts of some servers, by the full names of models. */
 export async function knownOf(
   { learnedModels, refusedFields }: Pick<Store, "learnedModels" | "refusedFields">,
   places: ReturnType<typeof lessonPlaces>,

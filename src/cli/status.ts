@@ -15,7 +15,7 @@ export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly 
 /** A daemon only looks at itself, ms. */
 const ANSWER_MS = 5000;
 
-/** `weir status`: the daemon, as it tells of itself, and what waits in the database, also where none runs. */
+/** `weir status`: the daemon's own report, and the waiting work in the database, even without a daemon. */
 export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await assertHasRun(config);

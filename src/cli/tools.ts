@@ -53,7 +53,7 @@ async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");
 }
 
-/** Whether somebody has to approve a call first. */
+/** Whether a person has to approve a call first. */
 function asks(tool: Tool, configured: AgentConfig["approvals"]["tools"]): string {
   if (needsApproval(tool, configured)) return "asks";
   const wouldAsk = needsApproval({ ...tool, isReadOnly: false }, configured);

@@ -71,9 +71,9 @@ function callsOf(parts: readonly Part[], depth: Depth): number {
 }
 
 /**
- * Has each model do what its agents will want of it.
- * @param announce told before the first call what is asked of whom
- * @param learned what a daemon has learned of them; default: nothing
+ * Has each model do its agents' work once.
+ * @param announce called before the first call, with the planned requests
+ * @param learned a daemon's knowledge of them; default: empty
  */
 export async function lookAtModels(
   io: Teller & { readonly shutdown?: AbortSignal },
@@ -140,7 +140,7 @@ async function lookAtModel(
 
 class Trial {
   readonly done: string[] = [];
-  /** What it is at, in words. */
+  /** The current step, in words. */
   doing = "finding the model";
   readonly #models: Models;
   readonly #part: Part;
@@ -183,7 +183,7 @@ class Trial {
     return this.done;
   }
 
-  /** What is known of it by now. */
+  /** The knowledge of it by now. */
   learned(): readonly string[] {
     const { tokens, source, until } = this.#known();
     const known = describeKnown(source, until, this.#part.staff.agent.time);
@@ -198,7 +198,7 @@ class Trial {
     ];
   }
 
-  /** What the operator may do for it. */
+  /** Advice for the operator. */
   advice(): string | null {
     const { tokens, most = 0 } = this.#known();
     if (most <= tokens) return null;

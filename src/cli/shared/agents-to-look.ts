@@ -5,7 +5,7 @@ import type { Models } from "../../llm/models.ts";
 import { loadPrompts, type Prompts, promptSources } from "../../prompts/load.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
-/** Where it is told what is passed over. */
+/** Output for reports of skipped items. */
 export interface Teller {
   readonly stderr: { write(text: string): unknown };
 }

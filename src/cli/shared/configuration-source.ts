@@ -15,7 +15,7 @@ export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | 
   readonly log: Logger;
 }
 
-/** The files from which a running daemon reads its configuration. Made when that was read for the start. */
+/** The files from which a running daemon reads its configuration. Created when the start has read them. */
 export function configurationSource(
   io: Io,
   options: CommonOptions,
@@ -66,7 +66,7 @@ function textOf(path: string): string | null {
   return "value" in text ? text.value : text.problem.message;
 }
 
-/** What of agents' folders counts once: the rest is looked at before each turn. */
+/** The parts of agents' folders that are read once; the others are read before each turn. */
 function agentPaths({ agentsDir, agents }: Config): string[] {
   const own = agents.flatMap(({ id }) => [join(agentsDir, id), join(agentsDir, id, "skills")]);
   return [agentsDir, join(agentsDir, "skills"), ...own];

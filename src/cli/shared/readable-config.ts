@@ -7,9 +7,9 @@ import { counted } from "../../text/text.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
 /**
- * The configuration for a command that does not act by it. Of a broken one it says what is wrong, and uses what can be read: the daemon
- * runs by the last good one meanwhile.
- * @throws ConfigError where nobody can tell which database is meant
+ * The configuration for a command that does not act on it. If it is invalid, this reports the errors and uses the readable
+ * parts: the daemon still runs with the last valid one.
+ * @throws ConfigError if the database cannot be determined
  */
 export function readConfigToLook(io: Io, options: CommonOptions): Config {
   const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
