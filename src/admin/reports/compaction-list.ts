@@ -10,14 +10,14 @@ export interface PricedCompaction extends CompactionRecord {
   readonly cost: Cost;
 }
 
-/** By job; null: calls of an older version, which did not say for which. */
+/** By job; null: calls of an older version, which did not record the job. */
 export type SpentOnJobs = ReadonlyMap<JobId | null, readonly ModelSpending[]>;
 export type PriceOf = (model: string) => ModelPrice | undefined;
 
 /** Longest wait for a server to list its prices, ms. */
 const LISTED_WITHIN_MS = 3000;
 
-/** A channel's newest compactions, the newest last, and what all of them have cost by today's prices. */
+/** A channel's newest compactions, the newest last, and the cost of all of them by today's prices. */
 export async function readCompactions(
   { store, models }: { readonly store: Store; readonly models: Models },
   channel: ChannelId,

@@ -59,7 +59,7 @@ export async function forceCompaction(
   return answerTo(await compactor.force(focus), compactions);
 }
 
-/** What a redo needs of the store. */
+/** The stores that a redo uses. */
 export interface RedoStores {
   readonly compactions: Pick<CompactionStore, "find" | "covering">;
   readonly log: Pick<LogStore, "tokensLeft" | "hasExpired">;
@@ -152,7 +152,7 @@ export function describeRedo(answer: CompactAnswer): string {
   return `Written again, as #${job}: the summary of ${range}, ${tokens}, ${how}, in ${(ms / 1000).toFixed(1)} s.`;
 }
 
-/** The summary that it made, indented; "" if none. */
+/** The resulting summary, indented; empty: there is no summary. */
 export function quoteSummary(answer: CompactAnswer): string {
   if (answer.kind !== "committed") return "";
   return answer.text.trim().replaceAll(/^(?=.)/gm, "  ");

@@ -39,9 +39,9 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
   readonly sweepNotes: () => Promise<void>;
   /** This daemon's place in a cluster; default: it is alone. */
   readonly cluster?: { readonly name: string } | undefined;
-  /** What this daemon knows of itself. */
+  /** This daemon's report of itself. */
   readonly status: () => DaemonStatus;
-  /** Reads the configuration anew. Must not throw. `isForced`: also where it may be half of a change. */
+  /** Reads the configuration again. Must not throw. `isForced`: even if the file may be half changed. */
   readonly reload: (isForced: boolean) => Promise<ReloadAnswer>;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
