@@ -24,7 +24,7 @@ import type { BackupOptions } from "./backup.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
-/** Adds the commands for talking: the daemon, the chat, the replay. */
+/** Adds the daemon, the chat and the replay. */
 export function addTalk(program: Command, io: Io): void {
   addDaemon(program, io);
   addChat(program, io);
