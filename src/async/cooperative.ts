@@ -1,6 +1,6 @@
 import { setImmediate as afterOthers } from "node:timers/promises";
 
-/** A long calculation that may be interrupted wherever it yields, so that others have their turn meanwhile. */
+/** A long calculation that may be interrupted wherever it yields, so that other work can run. */
 export type Slices<Result> = Generator<undefined, Result, void>;
 
 /** Says when a slice is over. By work done and not by the clock: the same work always has the same slices. */

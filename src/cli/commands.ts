@@ -68,7 +68,7 @@ function addChat(program: Command, io: Io): void {
     });
 }
 
-/** Adds the commands that look at all of it. */
+/** Adds the commands about the whole Weir. */
 export function addOverviews(program: Command, io: Io): void {
   withConfig(program.command("status"))
     .description("show the daemon, its platforms and models, what waits, and the fullest channels")
@@ -156,7 +156,7 @@ function addCluster(program: Command, io: Io): void {
     });
 }
 
-/** Adds the commands that look at one channel, or change how it is summarised. */
+/** Adds the commands that show one channel, or change how it is summarised. */
 export function addChannel(program: Command, io: Io): void {
   addViews(program, io);
   addCompactions(program, io);

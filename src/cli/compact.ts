@@ -19,7 +19,7 @@ import { findChannel, openLog, readConfig, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 
 export type CompactOptions = CommonOptions & {
-  /** The compaction whose summary is to be written again, as it was typed. */
+  /** The compaction whose summary is to be written again, in the typed form. */
   readonly redo?: string;
 };
 

@@ -19,7 +19,7 @@ export type ContextOptions = CommonOptions & {
   readonly json?: boolean;
   /** A turn's number, or `last`; undefined: the next model call. */
   readonly turn?: string;
-  /** Of a turn: also what was in view, as it reads now. */
+  /** With a turn: also the texts in view, as they read now. */
   readonly text?: boolean;
 };
 

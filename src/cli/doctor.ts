@@ -53,7 +53,7 @@ export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
 }
 
-/** A configuration that cannot be read is one finding; the checks go on with the part that can be read. */
+/** An invalid configuration is one finding; the checks continue with its readable part. */
 function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
   const what = "configuration";
   if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };

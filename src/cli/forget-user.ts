@@ -52,7 +52,7 @@ export async function forgetUser(io: Io, typed: string, options: ForgetUserOptio
     return { person: found, isThere: places.length > 0, isPaired: paired };
   });
   if (!isDone) return;
-  // First: what they write meanwhile is not kept.
+  // First, so that no new messages of the person are stored during the deletion.
   if (isPaired) {
     const { platform, id } = person;
     await withStore(io, config, async ({ pairing }) => pairing.remove({ platform, person: id }), "asker");

@@ -242,7 +242,7 @@ function notYetInvited(findings: readonly Finding[]): Finding[] {
   );
 }
 
-/** @returns `kept`: it works, or is wanted as it is; `again`: other answers are to be asked for; `left`: it is left out */
+/** @returns `kept`: it works, or is wanted nevertheless; `again`: the questions are asked again; `left`: it is left out */
 async function check(
   questions: Questions,
   folder: Folder,

@@ -41,7 +41,7 @@ export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
     last.push(one);
     if (last.length > options.lines) last.shift();
   };
-  // Opened before the older ones: if it becomes one of them meanwhile, it is not read twice.
+  // Opened before the older files: if it becomes one of them during the reading, it is not read twice.
   using tail = new LogTail(file);
   let isThere = tail.isOpen;
   for (const older of logFiles(file, maxFiles).slice(0, -1))

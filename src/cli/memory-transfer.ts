@@ -158,7 +158,7 @@ class Importer {
     this.#config = config;
   }
 
-  /** @throws OperatorError if it cannot go on, with how far it came */
+  /** @throws OperatorError if it cannot continue, with the line that it reached */
   async take(line: number, memory: MemoryLine, shutdown: AbortSignal): Promise<void> {
     if (shutdown.aborted) throw this.#halt(line, "Interrupted");
     const outcome = await this.#add(memory).catch((error: unknown) => {

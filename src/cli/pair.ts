@@ -109,7 +109,10 @@ export function isIdOfPerson({ platform, person }: PlatformPerson): boolean {
   return row !== undefined && row.ids.test(person) && row.questions.person.test(person);
 }
 
-/** Whom `--user` and `--platform` mean: `1234`, `<@1234>` or `discord:1234`. Pure. @throws OperatorError */
+/**
+ * The person of `--user` and `--platform`: `1234`, `<@1234>` or `discord:1234`. Pure.
+ * @throws OperatorError
+ */
 export function readUser(
   user: string,
   platform: string | undefined,

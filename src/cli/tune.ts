@@ -111,8 +111,8 @@ function nameOf(index: number, columns: number): string {
 }
 
 /**
- * The channel's agent as it is set up, and with each list of settings.
- * @throws ConfigError, OperatorError where something that was asked for cannot be
+ * The channel's agent as configured, and with each list of settings.
+ * @throws ConfigError, OperatorError if a requested setting is impossible
  */
 function configsOf(
   io: Io,

@@ -58,7 +58,7 @@ export interface JobResult {
 export interface Job extends JobPlan {
   readonly id: JobId;
   readonly channel: ChannelId;
-  /** Rises whenever it is begun again; a result of an earlier attempt is refused. */
+  /** Increases with each start of the job; a result of an earlier attempt is refused. */
   readonly attempt: number;
   readonly state: "running" | "staged";
   readonly result: JobResult;

@@ -13,7 +13,7 @@ export abstract class WeirError extends Error {
 /** Something that the operator has to change: the message says what, and is shown without a stack. */
 export class OperatorError extends WeirError {
   readonly retryable = false;
-  /** With what a program ends that cannot go on for it. */
+  /** Exit code of a program that this error ends. */
   readonly exitCode: number = 1;
 }
 

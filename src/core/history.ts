@@ -124,8 +124,8 @@ function standsAfter(entry: Entry): Seq | null {
 }
 
 /**
- * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and only
- * then what arrived meanwhile, whatever the seqs.
+ * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and then entries that
+ * arrived during the turn, whatever the seqs.
  */
 export function viewOrder(entries: readonly Entry[]): readonly Entry[] {
   // Where nothing arrived during a turn, the order of the log is that of the view.

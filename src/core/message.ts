@@ -198,7 +198,7 @@ export interface OutboundMessage {
   readonly text: string;
   /** Drawn with the text, which sums it up; only where the platform draws cards. */
   readonly card?: Card;
-  /** Drawn below it, where the platform draws any. An edit leaves them as they are unless it has a list; an empty one takes them away. */
+  /** Drawn below it, if the platform draws buttons. An edit leaves them unless it has a list; an empty list removes them. */
   readonly actions?: readonly MessageAction[];
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;

@@ -34,7 +34,7 @@ export interface Refusal {
   readonly at: Date;
 }
 
-/** A wish as it is kept. */
+/** A stored wish. */
 export interface Wish extends Said {
   readonly id: number;
   /** The platform's id of the message: in a thread its root has the same as in the channel. */

@@ -180,7 +180,7 @@ function whatIsAgainst(same: readonly Wish[], inOrder: readonly Wish[]): Against
   const contrary = inOrder.flatMap((wish, index): Against[] => {
     const { topic, person, asker, at, act } = wish;
     const concerns = topic === last.topic && (last.person === null || last.person === person);
-    // Of one person alone the newest word holds, whatever they said before.
+    // For one person's wish only later words count against it.
     if (!concerns || (last.person !== null && index < first) || same.includes(wish)) return [];
     const isContraryWish = act === "stop" ? areAlike(last, wish) : isContrary(last, wish);
     return isContraryWish ? [{ person: asker, at, isForAll: person === last.person }] : [];

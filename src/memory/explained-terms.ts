@@ -26,7 +26,7 @@ export const TERM_WORDS = 5;
 
 const ARTICLE = /^(?:the|an?|our|my|der|die|das|den|dem|eine?|unsere?|le|la|les|el|los|las) (?=.)/;
 
-/** A term as it is looked for in a text. */
+/** A term in the form that is searched for in a text. */
 export function bareTerm(subject: string): string {
   return normalWords(subject).replace(ARTICLE, "");
 }

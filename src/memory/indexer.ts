@@ -73,7 +73,7 @@ export class Indexer implements AsyncDisposable {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // One run at a time; the next takes what was marked meanwhile.
+    // One run at a time; the next run indexes channels that are marked during this one.
     this.#running = this.#running.then(async () => this.#work());
     await this.#running;
   }
@@ -86,7 +86,7 @@ export class Indexer implements AsyncDisposable {
   }
 
   async #work(): Promise<void> {
-    // A channel that is marked again meanwhile waits for the next round.
+    // A channel that is marked again during this round waits for the next one.
     const marked = [...this.#dirty];
     for (let from = 0; from < marked.length; from += CHANNELS) {
       // A shutdown waits for one batch only; the next start marks the rest.

@@ -69,7 +69,7 @@ const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2,}`, "gu");
  * (`identifier_parts`).
  */
 const RUN = /[\w@#~+./:?=&%-]+/g;
-/** Longest run that is looked at: some patterns look at each place of it several times. */
+/** Longest run that is searched: some patterns examine each place of it several times. */
 const MAX_RUN = 200;
 const JOINED = /[\w@#][./:_-]/;
 const CAMEL_CASE = /(?<!\w)[a-z]+[A-Z]\w*/;

@@ -179,8 +179,8 @@ export interface PlatformInbox {
 }
 
 /**
- * What the log has of each channel, and where messages may be missing. For adapters that read a platform's history to catch up on
- * what was said while the bot was offline.
+ * The log's state of each channel, and its gaps. For adapters that read a platform's history to catch up on messages from while
+ * the bot was offline.
  */
 export interface CatchUpLedger {
   /** True: the message's author is not listened to in this channel, and nothing of the message is stored. */

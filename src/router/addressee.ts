@@ -9,7 +9,7 @@ export interface Addressed {
   readonly mentionedRoles?: readonly string[];
 }
 
-/** Whom a message means. */
+/** The agent that a message addresses. */
 export interface Addressee {
   readonly member: TeamMember;
   /** It says so as the command `/ask`: it is no other command. */

@@ -56,7 +56,7 @@ export class ChannelPrivacyNotes implements AsyncDisposable {
         platform,
         channels.map(([, one]) => one),
       );
-    // Another may have been noted meanwhile.
+    // A newer state may have been noted during the write.
     for (const [address, one] of batch) if (this.#pending.get(address) === one) this.#pending.delete(address);
   }
 }

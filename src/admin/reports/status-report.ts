@@ -176,7 +176,7 @@ function daemonLines(
   ];
 }
 
-/** Nothing, where the file is in force as it was at the start. */
+/** Empty if the file is active as it was at the start. */
 function configurationLines(
   { configuration }: Pick<DaemonStatus, "configuration">,
   at: (date: Date) => string,

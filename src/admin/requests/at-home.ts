@@ -19,7 +19,7 @@ export interface AtHomeParts {
 /** The answer if the channel has had no home for this long, because it is being handed over. */
 export const NOBODY_HOME = "This place is just moving to another machine. Please try again in a moment.";
 
-/** How long the home may take to take a request: a daemon that ends hands its channels on meanwhile. ms */
+/** Longest wait until the home takes a request, ms: a daemon that ends hands over its channels in this time. */
 const TAKE_MS = 5000;
 /** How long a stop or a reset may take there, ms. */
 const DO_MS = 15_000;

@@ -19,7 +19,7 @@ export interface Questions {
   /** The typed answer is not shown. */
   secret(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
-  /** Shows that something is looked at meanwhile. */
+  /** Shows the subject of a check while it runs. */
   during<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
 }
 

@@ -9,7 +9,7 @@ import { counted } from "../../text/text.ts";
 import type { Io } from "./io.ts";
 import { openLog } from "./open.ts";
 
-/** How long a look at one server may take, ms. */
+/** Longest check of one server, ms. */
 const PATIENCE_MS = 20_000;
 
 /** The parts with which a read-only program starts servers: the program reports errors itself, without a log. */

@@ -28,7 +28,7 @@ export class Output {
   }
 
   /**
-   * Writes a text whole: what others write meanwhile comes before or after it. Resolves once it is out.
+   * Writes a text in one piece: other output comes before or after it. Resolves once it is written.
    * @throws OutputClosedError
    */
   async write(text: string): Promise<void> {

@@ -56,7 +56,7 @@ export class PendingMessages {
     this.#pending.get(keyOf(channel, id))?.accepted.resolve();
   }
 
-  /** Nothing will come of it. */
+  /** The message gets no reply. */
   forget(channel: string, id: string): void {
     const key = keyOf(channel, id);
     this.#pending.get(key)?.accepted.resolve();

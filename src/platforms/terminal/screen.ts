@@ -10,7 +10,7 @@ import { LINE_BREAK, PasteFilter, type TerminalInput } from "./typed/paste-filte
 interface ScreenHandlers {
   /** Something was said: one line, or several that were pasted or belong together. */
   onSubmit(text: string): void;
-  /** A typed line now stands where the text above the input used to go on. */
+  /** A typed line now stands where the text above the input would have continued. */
   onEcho(): void;
   /** Ctrl-D, or the end of the input. */
   onEnd(): void;
@@ -238,9 +238,9 @@ export class Screen {
   }
 
   /**
-   * The terminal has wrapped its rows again: where the text ended is unknown, so it goes on in a new row. readline goes up by the rows
-   * that its line had before, which would erase the text above a line that has fewer rows now. A terminal that does not wrap again
-   * keeps a piece of the old line instead.
+   * The terminal has wrapped its rows again: the end of the text is unknown, so the text continues in a new row. readline moves
+   * up by the rows that its line had before, which would erase the text above a line that has fewer rows now. A terminal that
+   * does not wrap again keeps a piece of the old line instead.
    */
   readonly #onResize = (): void => {
     this.#column = 0;

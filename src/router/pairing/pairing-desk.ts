@@ -65,8 +65,8 @@ export class PairingDesk {
   }
 
   /**
-   * A stranger has written a direct message.
-   * @returns true: they were let in meanwhile
+   * Handles a stranger's direct message.
+   * @returns true: they were let in in the meantime
    * @throws WeirError if the database does not answer
    */
   async meet(message: InboundMessage): Promise<boolean> {
@@ -275,7 +275,7 @@ function ownerText(request: PairingRequest, { capabilities }: Platform): string 
   );
 }
 
-/** Of several who have asked meanwhile, a line each. */
+/** The notice of several requests, a line each. */
 function ownersText(requests: readonly PairingRequest[], commandPrefix: string): string {
   const lines = requests.map((one) => `- ${describeStranger(one)}: ${commandPrefix}pair ${one.code}`);
   return [

@@ -116,7 +116,7 @@ async function connect(
   lines[Symbol.dispose]();
   if (signal?.aborted === true) return null;
   if (said?.type === "refused") throw new OperatorError(said.why);
-  // It has ended meanwhile.
+  // The daemon has closed the connection.
   if (line === null) return null;
   throw new OperatorError(`What listens at ${path} does not speak as this version of Weir does.`);
 }
@@ -229,7 +229,7 @@ export class DaemonLink implements PlatformInbox {
     this.#giveUp(() => false, "Weir cannot be reached.");
   }
 
-  /** Fails the questions that are not to be asked again. */
+  /** Fails the questions that are not to be repeated. */
   #giveUp(isKept: (question: Question) => boolean, why: string): void {
     for (const [n, question] of this.#questions) {
       question.isRepeated = true;
@@ -252,7 +252,7 @@ export class DaemonLink implements PlatformInbox {
     return null;
   }
 
-  /** Asks again what was not answered, and then what became meanwhile of messages that the chat still waits for. */
+  /** Repeats unanswered questions, then asks for the outcome of messages that the chat still waits for. */
   async #catchUp(chat: LinkedChat): Promise<void> {
     if (this.#open.size > 0) this.#connected?.lines.send({ type: "open", channels: [...this.#open] });
     const again = [...this.#questions];
@@ -263,7 +263,7 @@ export class DaemonLink implements PlatformInbox {
     const asked = this.#ask("outcomes", { of: awaited }, outcomesSchema, false);
     // A connection that is cut again is mended, and this is asked again.
     const outcomes = (await asked.catch(() => null))?.value ?? [];
-    /** Of a turn that owned several of the messages there is one for each. */
+    /** Reported turns: a turn that owned several of the messages has an outcome for each. */
     const told = new Set<string>();
     for (const outcome of outcomes) {
       if (outcome === null) continue;

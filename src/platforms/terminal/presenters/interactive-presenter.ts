@@ -41,7 +41,7 @@ export class InteractivePresenter implements Presenter {
   readonly #intakes = new Set<Promise<unknown>>();
   #screen: Screen | null = null;
   #speaker: string;
-  /** The answer that the text above the input ends with, while it may go on. */
+  /** The last answer above the input, while it may continue. */
   #growing: string | null = null;
   /** The running compaction. */
   #compaction: CompactionNews | null = null;
