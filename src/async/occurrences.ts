@@ -1,8 +1,8 @@
 import { Cron } from "croner";
 
 /**
- * When something comes again. The clock that counts is the wall clock of a time zone: "each day at 2:30" stays at 2:30 over the change of
- * the hour. Where that day has no 2:30 it comes when the missing hour is over; where it has two, at the first.
+ * A recurrence, by the wall clock of a time zone: "each day at 2:30" stays at 2:30 over a change of the hour. On a day without
+ * 2:30 it comes when the missing hour is over; on a day with two, at the first.
  */
 export interface Recurrence {
   /** Five fields: minute, hour, day of the month, month, day of the week. */
@@ -11,7 +11,7 @@ export interface Recurrence {
   readonly timeZone: string;
 }
 
-/** A recurrence comes no oftener: each time costs an answer. */
+/** Least interval of a recurrence: each occurrence costs an answer. */
 const LEAST_MINUTES = 5;
 const MINUTE_MS = 60_000;
 /** Consecutive occurrences that are checked for a too short interval: more than a day has of five minutes. */
@@ -53,11 +53,11 @@ export interface Past {
   readonly before: number;
 }
 
-/** Occurrences that are counted: who has missed more has missed many. */
+/** Most missed occurrences that are counted. */
 export const MOST_COUNTED = 1000;
 
 /**
- * The occurrences from one on that are past.
+ * The past occurrences from a given one on.
  * @param from the first of them
  */
 export function pastOccurrences(recurrence: Recurrence, from: Date, now: Date): Past {
@@ -75,9 +75,9 @@ export function pastOccurrences(recurrence: Recurrence, from: Date, now: Date): 
 }
 
 /**
- * The instant of a wall clock's time; of one that comes twice the first, of one that does not come as much later as is missing.
+ * The instant of a wall clock's time. A time that comes twice means the first; a skipped time moves by the missing hour.
  * @param local `2026-12-01T09:00`
- * @returns null: it is no time of any calendar
+ * @returns null: it is no calendar time
  */
 export function instantOf(local: string, timeZone: string): Date | null {
   const utc = new Date(`${local}:00Z`);
@@ -91,6 +91,6 @@ export function instantOf(local: string, timeZone: string): Date | null {
 const DAY_MS = 1440 * MINUTE_MS;
 
 function ruleOf({ cron, timeZone }: Recurrence): Cron {
-  // "no-wildcard": what names its hours keeps to them as a single time does, also where it names several.
+  // "no-wildcard": a rule with given hours keeps to them as a single time does, even if it names several.
   return new Cron(cron, { timezone: timeZone, mode: "5-part", fixedTimeRule: "no-wildcard", paused: true });
 }

@@ -80,7 +80,7 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
 }
 
 /**
- * Something has the data folder: a Weir that starts takes chats in a moment, and one that ends leaves it.
+ * Another process has the data folder: a starting Weir will soon accept chats, and an ending one releases the folder.
  * @returns null: neither
  */
 async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | "free" | null> {
@@ -105,7 +105,7 @@ async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise
 }
 
 /**
- * A daemon takes the data folder over, and takes chats in a moment.
+ * A daemon takes over the data folder, and will soon accept chats.
  * @returns null: it has ended instead, or takes too long
  */
 async function untilServing(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {

@@ -14,7 +14,7 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 export type ClusterOptions = CommonOptions & { readonly json?: boolean };
 export type DrainOptions = CommonOptions & { readonly undo?: boolean };
 
-/** How often is looked whether a daemon has handed on all that it had, ms. */
+/** Interval of checks whether a daemon has handed over everything, ms. */
 const LOOK_MS = 500;
 
 /** `weir cluster`: the daemons, their channels and shards, and the waiting work. It reads the database, and asks no daemon. */

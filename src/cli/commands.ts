@@ -253,7 +253,7 @@ function seconds(text: string): number {
   return value;
 }
 
-/** Adds the commands for what is remembered, and for the people whose it is. */
+/** Adds the commands for memories, and for the people whose they are. */
 export function addRemembered(program: Command, io: Io): void {
   addMemories(program, io);
   addForgetUser(program, io);

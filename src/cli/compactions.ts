@@ -14,7 +14,7 @@ import type { CompactionRecord } from "../store/compaction/compactions.ts";
 
 export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
 
-/** `weir compactions CHANNEL`: what was summarised, when and by whom, with the summaries; the newest last. */
+/** `weir compactions CHANNEL`: the compactions with entries, time, model and summaries; the newest last. */
 export async function showCompactions(io: Io, name: string, options: CompactionsOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {

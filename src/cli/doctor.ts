@@ -31,7 +31,7 @@ const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
 export interface DoctorOptions extends CommonOptions {
   /** False: no model is asked. Default: each does what its agents will want of it. */
   readonly models?: boolean;
-  /** Whether it is measured how much of a request each model reads. */
+  /** Whether to measure how much of a request each model reads. */
   readonly window?: boolean;
 }
 
@@ -138,7 +138,7 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
   }
 }
 
-/** Do the daemons of a cluster sign with the key of this one? */
+/** Checks whether the daemons of a cluster sign with the same key as this one. */
 async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
   const { cluster, database: files } = config;
   if (cluster === null) return [];

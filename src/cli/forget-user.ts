@@ -114,7 +114,7 @@ async function isPairedOrAsks({ pairing }: Store, platform: string, id: string):
   return all.some((one) => one.platform === platform && one.person === id);
 }
 
-/** The people whose id or name is nearest to what was typed. Pure. */
+/** The people whose id or name is nearest to the typed one. Pure. */
 export function nearestPeople(typed: string, people: readonly KnownPerson[]): KnownPerson[] {
   const wanted = typed.toLowerCase();
   const most = Math.max(2, Math.floor(wanted.length / 3));

@@ -32,7 +32,7 @@ import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./c
 export type CandidateState = "shadow" | "promoted" | "in use" | "demoted" | "archived";
 
 export interface Candidate {
-  /** Of its first wish: what `/learned` shows, and `/forget` takes. */
+  /** Id of its first wish, which `/learned` shows and `/forget` takes. */
   readonly id: number;
   readonly topic: WishTopic;
   /** Id of the person whom it is for; null: everybody. */
@@ -42,18 +42,15 @@ export interface Candidate {
   readonly state: CandidateState;
   /** 0 to 1. */
   readonly score: number;
-  /** For one person: messages that say so, since it was last corrected. For everybody: people whose newest word says so. */
+  /** For one person: messages with the wish since its last correction. For everybody: people whose newest word has it. */
   readonly evidence: number;
-  /** For one person: how often they said the contrary. For everybody: people whose newest word does. */
+  /** For one person: their contrary words. For everybody: people whose newest word is contrary. */
   readonly corrections: number;
-  /** Answers by it that whom it is for has marked as bad ones; where it is for everybody, people who have marked one. */
+  /** Answers with it that its person has marked as bad; for everybody: people who have marked one. */
   readonly failures: number;
   /** Ids of the people who want it. */
   readonly wantedBy: ReadonlySet<string>;
-  /**
-   * It is for everybody, and too few want it: ids of those who have it in answers to them, because they said it twice, with their
-   * own words.
-   */
+  /** For everybody, with too few supporters: people who said it twice, and have it in answers to them, with their own words. */
   readonly usedFor: ReadonlyMap<string, string>;
   /** For everybody: ids of the people who refuse it for themselves. */
   readonly refusedBy: ReadonlySet<string>;
@@ -69,7 +66,7 @@ const LEAST_AGAINST = 2;
 const LEAST_SCORE = 0.75;
 /** Weight of a failed answer, in corrections: it may have failed for another reason. */
 const FAILURE = 1 / 3;
-/** So long after it was last said its score is whole; from then on it halves again and again. */
+/** Days after its last wish in which a score does not fall; then it halves with each half-life. */
 const GRACE_DAYS = 7;
 const HALF_LIFE_DAYS = 30;
 const COOL_DOWN_DAYS = 3;
@@ -110,11 +107,11 @@ export function candidatesOf(
 
 /** A candidate that a turn is shown. */
 export interface ShownCandidate extends Candidate {
-  /** Ids of the people to whom alone it applies; null: everybody. */
+  /** Ids of the only people to whom it applies; null: everybody. */
   readonly only: ReadonlySet<string> | null;
 }
 
-/** Those that a turn is shown which answers these people, the surest first. */
+/** The candidates for a turn that answers these people, the highest score first. */
 export function candidatesToShow(
   wishes: readonly Wish[],
   people: ReadonlySet<string>,
@@ -145,7 +142,7 @@ function readAll(wishes: readonly Wish[]): readonly Reading[] {
   const known = READ.get(wishes);
   if (known !== undefined) return known;
   const inOrder = wishes
-    // A wish for one person counts only where they have said it.
+    // A wish for one person counts only if they have said it themselves.
     .filter(({ person, asker }) => person === null || person === asker)
     .toSorted((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
   const all = groupSame(inOrder).map((same) => ({ wishes: same, against: whatIsAgainst(same, inOrder) }));
@@ -258,7 +255,7 @@ function sayingAll(wish: Wish, among: readonly Wish[]): Wish[] {
   return among.filter((one) => hasAllWords(one, wish));
 }
 
-/** Each as if they had said for themselves what they said for everybody. */
+/** By person: their wish for everybody, counted as one for themselves. */
 function whoSaidItTwice({ wishes, against }: Reading, times: Times): ReadonlyMap<string, string> {
   const used = new Map<string, string>();
   for (const [person, own] of Map.groupBy(wishes, ({ asker }) => asker)) {
@@ -282,7 +279,7 @@ interface Judging {
   /** Those that count. */
   readonly since: readonly Wish[];
   readonly corrections: number;
-  /** Until then it was demoted; null: it was never corrected. */
+  /** End of the demotion; null: it was never corrected. */
   readonly coolAt: Date | null;
   readonly counted: Counted;
 }
@@ -291,7 +288,7 @@ interface Judging {
 interface Counted {
   /** Of two wishes with the same key one counts. */
   readonly keyOf: (wish: Wish) => string;
-  /** Of how many keys the newest wishes say how fresh a candidate is. */
+  /** The number of keys whose newest wishes determine the age of a candidate. */
   readonly freshBy: number;
 }
 
@@ -318,7 +315,7 @@ function saidLast(wishes: readonly Wish[], { keyOf, freshBy }: Counted): Date | 
   return last;
 }
 
-/** @param rejectedBy what a rejection counts as, once each; null: nothing */
+/** @param rejectedBy the key under which a rejection counts once; null: it does not count */
 function judge(
   judging: Judging,
   rejectedBy: (rejection: Rejection) => string | null,

@@ -26,7 +26,7 @@ const MAX_MEMORIES = 20;
 const MAX_STATEMENT = 500;
 const MAX_SUBJECT = 80;
 const MAX_QUOTE = 500;
-/** Sources of one memory that are looked at: a model that repeats itself names the same thousands of times. */
+/** Sources of one memory that are read: a model that repeats itself names the same thousands of times. */
 const MAX_SOURCES = 50;
 const DEFAULT_IMPORTANCE = 0.5;
 /** A word in this many lines does not identify one of them. */
@@ -60,10 +60,10 @@ const Item = z.object({
 type Item = z.infer<typeof Item>;
 const Cited = z.looseObject({ sources: z.array(z.unknown()) });
 
-/** One item that is wrong must not cost the others: each is checked by itself. */
+/** Each item is checked by itself, so that a wrong one does not cost the others. */
 const Call = z.object({ memories: z.array(z.unknown()) });
 
-/** One list of the arguments of `memory_save`; the other one are wishes. */
+/** One list of the arguments of `memory_save`; the other list is wishes. */
 export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
 
 /** The lines of a transcript. */
@@ -77,7 +77,7 @@ export interface LineContext {
 }
 
 export interface MemoryGateContext extends LineContext {
-  /** The agent's and the worker's prompts: what they say is no memory. */
+  /** The agent's and the worker's prompts, whose statements are not memories. */
   readonly promptText: string;
   /** Texts that the model has read beside people's lines. Default: `said` is not recorded. */
   readonly beside?: readonly string[];
@@ -117,7 +117,7 @@ export function checkMemories(input: unknown, context: MemoryGateContext): Check
   return { kept: mergeMemories(kept), dropped };
 }
 
-/** Memories that say the same of the same become one, with all their sources. Pure. */
+/** Merges memories with the same statement about the same subject, with all their sources. Pure. */
 export function mergeMemories(drafts: readonly MemoryDraft[]): MemoryDraft[] {
   const merged = new Map<string, MemoryDraft>();
   for (const draft of drafts) {
@@ -193,7 +193,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   };
 }
 
-/** Somebody must have said the word, and the statement must say more than it. */
+/** A cited line must have the term, and the statement must say more than the term. */
 function termFault({ subject, statement }: Item, cited: readonly Source[], words: Words): Fault | null {
   const term = bareTerm(subject);
   if (countWords(term) > TERM_WORDS)
@@ -257,7 +257,7 @@ function furtherSources(
   return [...found.values()];
 }
 
-/** The sentence that has the term, or of a long one the word. */
+/** The sentence with the term, or the word alone if the sentence is too long. */
 function quoteOf(entry: Source, term: string, words: Words): string | undefined {
   const sentence = splitSentences(entry.text).find((one) => tellingTerms(one).has(term)) ?? "";
   const word = sentence.split(/\s+/).find((one) => tellingTerms(one).has(term)) ?? "";

@@ -4,9 +4,9 @@ import type { MemoryDraft, MemorySource, MemoryType } from "../core/memory.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { tellingTerms } from "../text/terms.ts";
 
-/** By which words and terms the lines of a transcript prove a statement. Pure. */
+/** The words and terms by which lines of a transcript prove a statement. Pure. */
 
-/** Entries that are noted of a term, beside the sources of its statement. */
+/** Most entries that are recorded for a term, apart from the sources of its statement. */
 const NOTED_LINES = 8;
 /** No entry has this seq. */
 const ANYWHERE: Seq = 0;

@@ -11,7 +11,7 @@ import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for the search by meaning, ms; the turn then continues without it. */
 export const WITHIN_MS = 150;
-/** So many times late or failed in a row, and it is not asked for a while: each time costs a turn the whole wait. */
+/** Consecutive failures or late answers after which the search rests: each costs a turn the whole wait. */
 const FAILURES = 3;
 const REST = { fromMs: 5000, toMs: 300_000 };
 
@@ -59,7 +59,7 @@ export interface MeaningQuery {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Looks for what means the same, in whatever words, where an embedding model is configured. */
+/** Searches by meaning, if an embedding model is configured. */
 export class Meaning {
   readonly #embeddings: BilledEmbeddings;
   readonly #vectors: VectorStore;
@@ -76,8 +76,8 @@ export class Meaning {
   }
 
   /**
-   * Asks the model for the vectors of texts that have nothing in common: whether it answers, and how far apart it puts them.
-   * @throws ModelError if it does not
+   * Asks the model for vectors of unrelated texts: whether it answers, and how far apart it puts them.
+   * @throws ModelError if it does not answer
    */
   async measure(signal: AbortSignal): Promise<void> {
     this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
@@ -88,7 +88,10 @@ export class Meaning {
     return this.#apart === null ? null : SAME * Math.min(1, this.#apart / 0.5);
   }
 
-  /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */
+  /**
+   * Never rejects.
+   * @returns null: the search did not run, failed, or was late
+   */
   async find(query: MeaningQuery): Promise<FoundByMeaning | null> {
     if (this.#apart === null || steadyNow() < this.#restsUntil || query.text.trim() === "") return null;
     const late = new AbortController();

@@ -149,7 +149,7 @@ export function checkMemoryLine(
     : { refused: "texts that it may tell of were edited or taken back since it was exported" };
 }
 
-/** As a deletion has it: a number must be left in a message that proves it, a word in anything that people say there. */
+/** As for a deletion: a number must remain in a message that proves it, a word in any message of people there. */
 function tellsOnly(
   { subject, statement }: MemoryDraft,
   sources: readonly { readonly entry: Extract<Entry, { kind: "user" | "assistant" }> }[],

@@ -14,11 +14,11 @@ import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 1000;
-/** Most pieces of words that are looked for: each of them is, in each memory. */
+/** Most pieces of words that are searched for: each is compared with each memory. */
 const MAX_PIECES = 64;
 /** Memories that are ranked. */
 const CANDIDATES = 100;
-/** Words of these scripts are looked for in pairs of characters: most have two, so that a trigram would miss them. */
+/** Words of these scripts are searched for as pairs of characters: most have two, so that a trigram would miss them. */
 const UNSPACED = new RegExp(`^[${PAIRED_SCRIPTS}]`, "u");
 const HAS_UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
 
@@ -141,7 +141,7 @@ export function wordsOf({ text, self = null }: Pick<MemoryRecallQuery, "text" | 
 }
 
 /**
- * The first memories, each followed by what others say otherwise, if that was found. Pure.
+ * The first memories, each followed by contradicting ones, if they were found. Pure.
  * @returns at most `limit`, which name only each other
  */
 export function besideDissent(ranked: readonly Memory[], limit: number): Memory[] {
@@ -174,10 +174,9 @@ function newest(asked: string): string {
 }
 
 /**
- * Memories, best first: by how well they fit the query, times small boosts for what is new, said more than once and
- * important. Of equals, the newer one. Pure.
- * @param found what the database picked: a word that all of them have says nothing
- * @param definitions of terms in the query: what fits them best counts as half of what fits the query best
+ * Memories, best first: by their fit, times small boosts for new, repeated and important ones. Of equals, the newer one. Pure.
+ * @param found the database's hits: a word that all of them have does not count
+ * @param definitions of terms in the query: their best fit counts as half of the query's best fit
  */
 export function rankMemories(
   query: string,

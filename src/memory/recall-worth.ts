@@ -7,7 +7,7 @@ import { estimateTokens } from "../text/tokens.ts";
 const QUESTION = /[?\uff1f\u061f]/;
 /** Links hold question marks that ask nothing. */
 const LINKS = /(?<!\S)\S+:\/\/\S+/g;
-/** Share of what a text says that a line must hold where nothing is asked: some words in common are not enough. */
+/** Share of a text without a question that a line must hold: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
 
 export function isQuestion(text: string): boolean {
@@ -59,11 +59,11 @@ export function fittingResults(found: readonly EntryReference[]): EntryReference
 
 /** A lexeme in a larger share of the indexed entries says little. */
 const COMMON = 0.01;
-/** More words than that are no pleasantry, however common they are. */
+/** A text of more words is no pleasantry, however common they are. */
 const FEW_WORDS = 3;
 
 /**
- * Is it worth looking something up for this text? For a question, and for whatever has an uncommon word, or more than a few.
+ * Whether recall is worth a search for this text: for a question, for an uncommon word, and for more than a few words.
  * @param frequencies share of entries that hold a lexeme; common ones only; empty: not known
  */
 export function asksForRecall(

@@ -30,7 +30,7 @@ import {
 
 /** Longest query that is looked at, in UTF-16 units. */
 export const MAX_QUERY = 2000;
-/** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
+/** How long the frequencies of lexemes are valid, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
 /** The same while there are no statistics: the server makes them about a minute after the first entries. */
 const NO_FREQUENCIES_FOR_MS = 20_000;
@@ -58,8 +58,8 @@ export interface RecallQuery {
 }
 
 /**
- * Finds earlier entries of one channel. Never another channel's: leaving the filter out would find 3 % more, and
- * show what was said in private.
+ * Finds earlier entries of one channel. Never another channel's: without the filter, 3 % more would be found, and private
+ * messages would be shown.
  */
 export class Recall {
   readonly #search: SearchStore;
@@ -78,7 +78,7 @@ export class Recall {
   }
 
   /**
-   * @param explaining what is remembered of what the words of those who ask mean; default: nothing
+   * @param explaining memories that may explain the askers' words; default: none
    * @returns the best first; empty if nothing fits
    */
   async find(query: RecallQuery, explaining?: Explaining): Promise<EntryReference[]> {
@@ -124,7 +124,7 @@ export class Recall {
     return (await this.#asksForRecall(asked.text)) ? memories.find(asked, isQuestion(asked.text)) : [];
   }
 
-  /** Begins the look-up by meaning, beside that by words. Among entries a text that asks nothing is looked for by words alone. */
+  /** Starts the search by meaning, beside that by words. For a text without a question, entries are searched by words alone. */
   async #near(
     { channel, text, from = FIRST, to, limit, leastCoverage = 0, signal }: RecallQuery,
     memories: MemoryRecallQuery | null,
@@ -244,7 +244,7 @@ export class Recall {
     };
   }
 
-  /** Only the first load is waited for: what is known is good enough while it is read again. */
+  /** Only the first load is awaited: later, the known values serve until the new ones are read. */
   async #loadFrequencies(): Promise<ReadonlyMap<string, number>> {
     const forMs = this.#frequencies.size === 0 ? NO_FREQUENCIES_FOR_MS : FREQUENCIES_FOR_MS;
     const isOld =
@@ -278,7 +278,7 @@ interface Search {
   best(found: FoundLines, explained: readonly ExplainingTerms[]): Seq[];
 }
 
-/** Whose words are looked for, and the memories that may explain them. */
+/** The asker whose words are searched, and the memories that may explain them. */
 interface Explaining {
   readonly memories: RecallMemories;
   readonly asked: MemoryRecallQuery;

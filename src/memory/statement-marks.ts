@@ -14,8 +14,8 @@ export interface StatementMarks {
   /** Its other words, each once, in order; if empty, no other statement is about the same thing. */
   readonly about: readonly string[];
   /**
-   * Those of its marks that take one value of most things: dates, numbers, negations, weekdays and months; and `c:` where it says
-   * that something has changed. Another name alone need not be a change: who speaks German may speak French as well.
+   * Its marks that have one value for most subjects: dates, numbers, negations, weekdays and months; and `c:` for a change.
+   * Another name alone need not be a change: a speaker of German may speak French as well.
    */
   readonly slots: readonly string[];
 }
@@ -92,7 +92,7 @@ function isDay(mark: string): boolean {
   return mark.startsWith("@") && (DAYS.has(name) || name.search(UNSPACED_DAYS) === 0);
 }
 
-/** A word is a mark, or what the statement is about, or may be either. */
+/** A word is a mark, or part of the subject, or possibly either. */
 function sort(
   word: string,
   plain: string,

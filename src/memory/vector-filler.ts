@@ -7,7 +7,7 @@ import type { TextToEmbed, VectorStore } from "../store/search/vectors.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import { type Meaning, signsOf } from "./meaning.ts";
 
-/** How long what was said may wait for its vector, ms, where nothing fails. */
+/** Longest wait of a message for its vector, ms, if nothing fails. */
 const INTERVAL_MS = 2000;
 /** Waits after failures, ms. */
 const BACKOFF = { fromMs: 5000, toMs: 600_000 };
@@ -104,7 +104,7 @@ export class VectorFiller implements AsyncDisposable {
     if (within !== null) await this.#vectors.fold(channel, memories, within);
   }
 
-  /** A text that the server refuses, or hangs on, where it takes others stays without a vector. */
+  /** A text that the server refuses, or hangs on, while it accepts others, gets no vector. */
   async #embed(channel: ChannelId, texts: readonly TextToEmbed[]): Promise<Kept[]> {
     if (texts.length === 0) return [];
     try {
@@ -112,7 +112,7 @@ export class VectorFiller implements AsyncDisposable {
     } catch (error) {
       const { signal } = this.#closing;
       if (!isOfText(error)) throw error;
-      // Fails, too, where the server is away: then no text is to blame.
+      // This fails too if the server is away: then no text is the cause.
       if (!isRefused(error) || texts.length === 1) await this.#meaning.measure(signal);
       if (texts.length > 1) {
         const half = Math.ceil(texts.length / 2);
@@ -159,7 +159,7 @@ function isOfText(error: unknown): boolean {
   return isRefused(error) || (error instanceof ModelError && error.kind === "unavailable");
 }
 
-/** Perhaps the server works, and takes not this: for a text that is too long some answer 500. */
+/** Perhaps the server works, and rejects only this text: some answer 500 for a text that is too long. */
 function isRefused(error: unknown): boolean {
   return (
     error instanceof ModelError &&

@@ -168,7 +168,7 @@ function draftOf(item: Item, line: UserEntry, context: LineContext): WishDraft |
 const BORROWED = /^(?:\[forwarded message\]|\[file [^\n]*\]$|[^\S\r\n\u2028\u2029]*>>>)/mu;
 const QUOTED_LINE = /^[^\S\r\n\u2028\u2029]*>.*$/gmu;
 
-/** A message without what it quotes, forwards or has attached: what its author says. */
+/** A message's own words: without quotes, forwarded messages and attachments. */
 function spokenPart(text: string): string {
   const end = text.search(BORROWED);
   return (end < 0 ? text : text.slice(0, end)).replaceAll(QUOTED_LINE, "");

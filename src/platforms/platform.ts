@@ -85,7 +85,7 @@ export interface Platform extends AsyncDisposable {
 
 /** How the connection to a platform stands. */
 export interface ConnectionState {
-  /** `interrupted`: the platform's own client mends it; `waiting`: it is over, and is opened again after a pause. */
+  /** `interrupted`: the platform's own client recovers it; `waiting`: it has ended, and is opened again after a pause. */
   readonly kind: "connecting" | "connected" | "interrupted" | "waiting";
   readonly since: Date;
   /** Why the last connection could not be opened, or ended; null: it is connected, or has not been yet. */
@@ -147,15 +147,15 @@ export interface PieceTiming {
   /** Delay of the first piece: an answer that is complete by then is sent once. Default: no delay. */
   readonly firstAfterMs?: number;
   /**
-   * Asked before each piece, by the key of its answer; false: it is left out, for the platform's rate is needed elsewhere. Left out:
-   * there is no bound but the interval, which is not 0 where this is given.
+   * Called before each piece, with the key of its answer; false: the piece is left out, because the platform's rate is needed
+   * elsewhere. Left out: only the interval limits pieces; it is not 0 where this is given.
    */
   readonly mayShow?: (idempotencyKey: string) => boolean;
   /** Called if a piece that `mayShow` allowed was not shown under that key, and no later piece follows. */
   readonly ended?: (idempotencyKey: string) => void;
 }
 
-/** Takes what people say and ask on a platform. Every adapter needs it. */
+/** Receives a platform's messages and commands. Every adapter needs it. */
 export interface PlatformInbox {
   /**
    * Appends the event to the log, and wakes its channel. Resolves once the event is durable.
@@ -170,9 +170,7 @@ export interface PlatformInbox {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
-  /**
-   * Notes whether channels are private now, of each the latest. Resolves when that is stored, or Weir ends; must not reject.
-   */
+  /** Stores whether channels are private now, the latest state of each. Resolves when that is stored, or Weir ends; must not reject. */
   meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
   command(command: InboundCommand): Promise<CommandAnswer>;
@@ -183,7 +181,7 @@ export interface PlatformInbox {
  * the bot was offline.
  */
 export interface CatchUpLedger {
-  /** True: the message's author is not listened to in this channel, and nothing of the message is stored. */
+  /** True: the message's author is not heard in this channel, and nothing of the message is stored. */
   refuses(message: InboundMessage): boolean;
   /** How the configuration treats a channel, and whether the log has messages of it. */
   policyOf(channel: ChannelOnPlatform): Promise<ChannelPolicy>;

@@ -54,7 +54,7 @@ export type NameKind = "workspace" | "channel" | "role";
 /** Whether a configured name is valid in a server (team): people can use any names in their own server. */
 export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
 
-/** Somebody whose direct messages are answered because they were let in; null: they were not. Counts where a binding has `dmPairing`. */
+/** A person whose direct messages are answered because they were let in; null: they were not. Counts if a binding has `dmPairing`. */
 export type FindPaired = (
   platform: string,
   person: string,
@@ -90,7 +90,7 @@ function matches(
   if (kind === "dm") return dms && (dmNames === undefined || dmNames.includes(channel.name));
   if (kind === "thread" && !threads) return false;
   const { parent = null, channel: title = "" } = place ?? {};
-  // Anybody may begin a thread with any name: match its channel's name instead.
+  // A thread's name is chosen by its creator: match its channel's name instead.
   const [ids, name] =
     kind === "thread" ? [[channel.name, parent?.id ?? ""], parent?.name ?? ""] : [[channel.name], title];
   const isMeant = (nameKind: NameKind) => (wanted: string) =>

@@ -43,7 +43,7 @@ export function unreadableArguments(json: string): string | null {
   return someWithin(value, DEEPEST, isTooLarge) ? "a number in the arguments is too large." : null;
 }
 
-/** @param fits null: whether anything lies deeper than that */
+/** @param fits null: whether any value lies deeper than that */
 function someWithin(value: unknown, levels: number, fits: ((one: unknown) => boolean) | null): boolean {
   if (fits?.(value) === true) return true;
   if (typeof value !== "object" || value === null) return false;
@@ -51,7 +51,7 @@ function someWithin(value: unknown, levels: number, fits: ((one: unknown) => boo
   return Object.values(value).some((inner) => someWithin(inner, levels - 1, fits));
 }
 
-/** Tells the call of a tool with these arguments from all others. */
+/** Distinguishes the call of a tool with these arguments from all others. */
 export function fingerprintOf(
   { spec, identity }: Pick<Tool, "spec" | "identity">,
   canonicalJson: string,

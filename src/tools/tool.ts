@@ -13,7 +13,7 @@ import type { Prompts } from "../prompts/load.ts";
 /** Something that the model may ask for. */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** The turn waits no longer for it, ms. Default: as long as for any. `own`: it sees to that itself, and may take longer. */
+  /** Longest wait of the turn for it, ms. Default: the general limit. `own`: it has a limit of its own, which may be longer. */
   readonly timeoutMs?: number | "own";
   /** A subagent may have it, if its calls need no approval: it needs nothing of the conversation. Default: false. */
   readonly forSubagents?: boolean;
@@ -41,7 +41,7 @@ export interface Tool {
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A folder to write notes to, skills, leave to set reminders, or leave to look up messages or memories. */
+/** A notes folder, skills, or permission to set reminders or to search messages or memories. */
 export type ToolNeed = "notes" | "skills" | "reminders" | "messages" | "memories";
 
 export type ToolOutcome =
@@ -72,7 +72,7 @@ export interface HandOff {
 /** A tool's access to the turn that runs it. */
 export interface ToolContext extends ToolKit {
   readonly signal: AbortSignal;
-  /** The model's id of the call, as the log has it: what a call does is keyed by the turn and this. */
+  /** The model's id of the call, as in the log: the effect of a call is keyed by the turn and this. */
   readonly callId: string;
   /**
    * Key of the call's effect: equal when a turn that runs again makes the same call again, different for every other call.
@@ -108,9 +108,9 @@ export interface ToolKit {
    */
   useSkill(request: SkillRequest): Promise<string>;
   /**
-   * Lets another agent answer; it happens with the turn's end.
+   * Lets another agent answer, once the turn ends.
    * @param request.agent by any of its names
-   * @throws ToolFailure where it cannot be done
+   * @throws ToolFailure if that is not possible
    */
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
   /**

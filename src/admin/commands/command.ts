@@ -38,7 +38,7 @@ export interface Command extends CommandRule {
   readonly keepsMessage?: true;
   /** Whether the operator has configured a person for it who is no owner. Default: false. */
   isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
-  /** The answer where the log does not know the channel yet. Null, and the default: that it is not known. */
+  /** The answer if the log does not know the channel yet. Null, the default: that it is not known. */
   runUnmet?(parts: CommandParts, command: Pick<InboundCommand, "channel" | "asker">): string | null;
 }
 

@@ -18,7 +18,7 @@ import { withoutUnseen } from "../../text/unseen.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
-/** Memories of a channel that are looked through for what a query names; the newest. */
+/** Newest memories of a channel that a query is compared with. */
 const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
@@ -57,8 +57,8 @@ async function explain(parts: CommandParts, { channel, asker, typed }: AskedComm
 }
 
 /**
- * `/forget QUERY`: forgets the memory that has all words of the query, where there is one; several are shown first. Only what the
- * asker may forget is looked at.
+ * `/forget QUERY`: forgets the memory that has all words of the query, if there is one; several are shown first. It searches
+ * only memories that the asker may forget.
  */
 async function forgetFitting(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, asker, typed } = command;

@@ -31,7 +31,7 @@ export const whyCommand: Command = {
   runUnmet: explainUnmet,
 };
 
-/** `/why`: why the asker's last message has no answer, if so, and then what the last answer here was made of. */
+/** `/why`: why the asker's last message has no answer, if so, and then the sources of the last answer here. */
 async function explain(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, isNamedOwner } = command;
   const [answer, failure] = await Promise.all([

@@ -20,9 +20,9 @@ interface ReportedMember extends Omit<Member, "vitals"> {
 
 export interface ClusterReport {
   readonly daemons: readonly ReportedMember[];
-  /** `homes`: the daemons that are there and say that they are home of it. More than one: they are about to notice that they are not. */
+  /** `homes`: the present daemons that claim to be its home. Several: the wrong ones are about to notice. */
   readonly partitions: readonly (PartitionState & { readonly homes: readonly string[] })[];
-  /** Connections to platforms. `holders`: the daemons that are there and say that they have it. */
+  /** Connections to platforms. `holders`: the present daemons that claim to have them. */
   readonly shards: readonly (ShardState & { readonly holders: readonly string[] })[];
   /** In all channels. */
   readonly due: PartitionState["due"];

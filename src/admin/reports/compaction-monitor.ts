@@ -31,7 +31,7 @@ export interface CompactionMonitor {
 }
 
 export interface DueWork {
-  /** `land`: what was written ahead is to be committed; `blocked`: it is due, and cannot be done. */
+  /** `land`: a summary written ahead is to be committed; `blocked`: work is due, and cannot be done. */
   readonly what: JobKind | "land" | "blocked";
   readonly tier: Tier | null;
   readonly fromSeq: Seq | null;

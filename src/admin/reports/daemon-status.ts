@@ -97,9 +97,9 @@ const statusSchema = z.object({
     .object({
       /** Time of the last reload with a change; null: the start's configuration is active. Older daemons leave it out. */
       reloadedAt: date.nullable().default(null),
-      /** Keys that are others in the file, and take effect at the next start. */
+      /** Keys that differ in the file, and take effect at the next start. */
       atStart: z.array(z.string()),
-      /** Why the file that is there is not in force; null: it is. */
+      /** Why the present file is not active; null: it is. */
       refused: z
         .object({
           since: date,
@@ -160,7 +160,7 @@ export interface StatusParts {
 const MOST_BUDGETS = 20;
 /** Failed calls in a row after which a model counts as down: retries of one call are such calls. */
 const MODEL_FAILURES = 3;
-/** Outcomes that say nothing of whether the model can be had. */
+/** Outcomes that do not show whether the model is available. */
 const NEUTRAL: ReadonlySet<string> = new Set(["aborted", "context_length"]);
 
 /** Collects a daemon's state. It makes no requests, because it is read often. */
@@ -244,7 +244,7 @@ export function whyNot({ why }: Pick<ConnectionState, "why">): string {
   return why?.replace(/(?<![.\s])[.\s]+$/, "") ?? "no reason was given";
 }
 
-/** That the file is not in force, in words; null: it is. Pure. */
+/** That the file is not active, in words; null: it is. Pure. */
 export function describeRefusal({ refused }: ConfigurationState, at: (date: Date) => string): string | null {
   if (refused === null) return null;
   const more = refused.count > 1 ? ` (and ${counted(refused.count - 1, "other problem")})` : "";

@@ -57,7 +57,7 @@ export type Unanswered =
 const SOON_MS = 10_000;
 const SPENT = /^the budget of the (?<purse>agent|channel|person) is spent/;
 
-/** @returns null: it was answered, or nothing is known of it */
+/** @returns null: it was answered, or nothing is known about it */
 export function whyUnanswered(facts: LastMessageFacts): Unanswered | null {
   const { logged, refusal, lost } = facts;
   if (lost !== null) return { kind: "lost", ...lost };

@@ -91,7 +91,10 @@ export async function redoCompaction(
   return answerTo(await compactor.redo(record), compactions);
 }
 
-/** Why the summary of a compaction cannot be written again; null: it can. @param covering what covers its messages by now */
+/**
+ * Why the summary of a compaction cannot be written again; null: it can.
+ * @param covering the compaction that covers its messages now
+ */
 function reasonAgainst({ id, state, summary }: CompactionRecord, covering: JobId | null): string | null {
   if (state === "running" || state === "staged") return `#${id} is under way`;
   if (state === "ahead") return `#${id} is written ahead, and has not landed yet`;

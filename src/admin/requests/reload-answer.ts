@@ -4,7 +4,7 @@ import { formatSpan } from "../../text/format.ts";
 const changes = {
   /** Changed keys that are active from now on; empty: no changes. */
   live: z.array(z.string()),
-  /** Templates have changed, or what there is of agents' folders. */
+  /** Templates have changed, or the files in agents' folders. */
   prompts: z.boolean(),
 };
 
@@ -17,7 +17,7 @@ const reloadAnswer = z.discriminatedUnion("kind", [
     last: z.object({ ...changes, agoMs: z.number() }).optional(),
     /** Changed keys that take effect at the next start. */
     atStart: z.array(z.string()),
-    /** In a cluster, who has done it: the others read their own files. */
+    /** In a cluster, the daemon that reloaded: the others read their own files. */
     daemon: z.string().optional(),
   }),
   /** The configuration that was read before stays active. */

@@ -57,7 +57,7 @@ export function bindingsOf(
   ];
 }
 
-/** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
+/** Whose DMs are answered is configured by platform, and becomes part of each of its bindings. */
 function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   const binding = { ...written, sharesMemory: memoryShare === "workspace" };
   if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };

@@ -72,14 +72,14 @@ export class Terminals {
         history: chooseMode(own.jsonl) === "interactive" ? openTypedHistory(config) : undefined,
       });
     }
-    // On a Postgres of one's own each chat has a Weir of its own, and the socket is the daemon's.
+    // With an own Postgres each chat has its own Weir, and the socket is the daemon's.
     if (!isDaemon && config.database.url !== null) return this.#own;
     const socket = async (): Promise<string> => prepareChatSocket(config.database.dataDir);
     this.#shared = new SharedTerminal({ own: this.#own, socket, turns, log });
     return this.#shared;
   }
 
-  /** Tells everybody who sits before a terminal something in passing. */
+  /** Shows a remark to the people at all terminals. */
   remark(text: string): void {
     this.#shared?.remark(text);
   }

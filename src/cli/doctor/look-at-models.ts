@@ -60,7 +60,7 @@ function partsOf(agents: Agents): Part[] {
   return [...parts.values()];
 }
 
-/** Calls of models that a look makes at most: an answer, a call of a tool, one with its result, a summary. */
+/** Most calls of models by one check: an answer, a call of a tool, one with its result, a summary. */
 function callsOf(parts: readonly Part[], depth: Depth): number {
   if (depth === "turn") return parts.length;
   const searching = depth === "window" ? MOST_WINDOW_CALLS : 0;
@@ -87,7 +87,7 @@ export async function lookAtModels(
     ...(learned !== undefined && { learned }),
     refusals: {
       load: async () => [],
-      // A program that only looks keeps nothing; the daemon learns it again.
+      // A read-only program stores nothing; the daemon learns it again.
       keep: async (_, model, one) => {
         refused.set(model, [...(refused.get(model) ?? []), describeRefused(one)]);
       },
@@ -155,7 +155,7 @@ class Trial {
     this.#shutdown = shutdown;
   }
 
-  /** @throws ModelError with the first thing that does not work */
+  /** @throws ModelError of the first step that fails */
   async run(depth: Depth): Promise<readonly string[]> {
     const { name, staff, answers, summarises } = this.#part;
     this.model = await this.#models.resolve(name, this.#signal());

@@ -27,7 +27,7 @@ export interface AttachmentReader {
 }
 
 /**
- * Whether a message's files are read: what makes no turn and is no context has nothing downloaded. Pure.
+ * Whether a message's files are read: for a message that is neither answered nor context, nothing is downloaded. Pure.
  * @param isTalk it is addressed, or said in a thread that takes part
  */
 export function areRead({ isBound, listens, answersAll }: ChannelPolicy, isTalk: boolean): boolean {

@@ -2,8 +2,8 @@ import type { MessageAction } from "../../core/message.ts";
 import type { PlatformCommand } from "../platform.ts";
 
 /**
- * A button carries the command that it stands for, as people would type it: what a press does needs no memory, and is the same
- * after a restart. Both platforms hold 100 characters and more.
+ * A button carries its command as people would type it, so a press needs no memory, and is the same after a restart. Both
+ * platforms hold 100 characters and more.
  */
 const MARK = "weir/";
 

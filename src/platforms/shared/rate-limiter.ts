@@ -10,9 +10,9 @@ const COUNTED_MS = 60_000;
 export class RateLimiter {
   readonly #everyMs: () => number;
   readonly #now: () => number;
-  /** When all that were made are made up for, by a steady clock, ms. */
+  /** When the rate has made up for all calls so far, by a steady clock, ms. */
   #freeAt = Number.NEGATIVE_INFINITY;
-  /** Calls that were counted when they were asked for, and are not made yet. */
+  /** Calls that were counted in advance, and are not made yet. */
   #awaited = 0;
 
   /**

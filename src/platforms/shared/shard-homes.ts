@@ -4,7 +4,10 @@ import { steadyNow } from "../../async/clock.ts";
 export interface HeldShard {
   /** Its number, from 0. */
   readonly shard: number;
-  /** With what the daemon keeps how far it was heard: refused once another daemon has it. Null: it belongs to no cluster. */
+  /**
+   * The epoch with which the daemon stores its position: refused once another daemon has the connection. Null: it belongs to no
+   * cluster.
+   */
   readonly epoch: number | null;
 }
 
@@ -23,16 +26,16 @@ export interface ShardListener {
   lost(shards: readonly number[], deadline: AbortSignal): Promise<void>;
 }
 
-/** Says which of the connections that a platform divides a bot's servers among this daemon has. */
+/** Assigns this daemon its share of the connections among which a platform divides a bot's servers. */
 export interface ShardHomes {
   /**
-   * Begins to hand out connections.
-   * @param wanted among how many this daemon would divide the servers
-   * @returns among how many all daemons divide them
-   * @throws Error if that cannot be said just now: to be called again
+   * Begins to assign connections.
+   * @param wanted number of connections that this daemon would use
+   * @returns the number that all daemons use
+   * @throws Error if that is unknown at the moment: to be called again
    */
   start(wanted: number, listener: ShardListener): Promise<number>;
-  /** How many daemons there are, this one included: they share what the platform allows the bot. */
+  /** Number of daemons, including this one: they share the bot's limits on the platform. */
   members(): number;
   /**
    * Lets a connection log in, if it may now: the platform requires a pause between two logins of one bucket, by all daemons
@@ -52,7 +55,7 @@ export interface ShardHomes {
   leave(deadline: AbortSignal): Promise<void>;
 }
 
-/** One daemon has all connections, until it ends them itself. */
+/** For a single daemon: it has all connections, until it closes them. */
 export class LocalShards implements ShardHomes {
   /** By bucket: when the next connection may log in. */
   readonly #freeAt = new Map<number, number>();

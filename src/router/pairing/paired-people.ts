@@ -76,7 +76,7 @@ export class PairedPeople implements AsyncDisposable {
     }, pollMs).unref();
   }
 
-  /** Must not throw. Where the database does not answer, the last list holds. */
+  /** Must not throw. If the database does not answer, the last list stays valid. */
   async #look(): Promise<void> {
     try {
       await this.#read();
@@ -90,7 +90,7 @@ export class PairedPeople implements AsyncDisposable {
 
   async #read(): Promise<void> {
     const { store, onChanged } = this.#parts;
-    // Before the rows: what changes between the two is read again.
+    // Before the rows, so that a change between the two is read again.
     const version = await store.version();
     if (version === this.#version) return;
     const people = await store.people();

@@ -115,7 +115,7 @@ export class PairingDesk {
     return this.#parts.store.open(platform);
   }
 
-  /** Tells people who were let in so, each once. Returns at once. */
+  /** Notifies people who were let in, each once. Returns at once. */
   greet(): void {
     void this.#greet().catch((error: unknown) => {
       this.#parts.log.warn({ why: errorMessage(error) }, "people_not_greeted");
