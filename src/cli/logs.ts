@@ -30,7 +30,7 @@ interface Meant {
   readonly record: LogRecord;
 }
 
-/** `weir logs`: the last lines of the log for eyes, and with `-f` what comes. It asks no daemon and no database. */
+/** `weir logs`: the last lines of the log in readable form, and with `-f` new ones. It asks no daemon and no database. */
 export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
   const { path: file, maxFiles } = logFileOf(readConfigToLook(io, options));
   const meant = chooser(options);

@@ -19,7 +19,7 @@ export type MemoriesOptions = CommonOptions & {
   readonly rejected?: boolean;
 };
 
-/** `weir memories`: what is remembered, with the words that prove it; of all channels, or of one. */
+/** `weir memories`: memories with the words that prove them; of all channels, or of one. */
 export async function showMemories(io: Io, options: MemoriesOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {

@@ -29,8 +29,8 @@ const SHOWN = 10;
 export type ExportOptions = CommonOptions & { readonly channel?: string };
 
 /**
- * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written whole or not at all.
- * @throws OperatorError if the file is there already or cannot be written, or the export was interrupted
+ * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written completely or not at all.
+ * @throws OperatorError if the file exists already or cannot be written, or the export was interrupted
  */
 export async function exportMemories(io: Io, file: string, options: ExportOptions): Promise<void> {
   const config = readConfigToLook(io, options);
@@ -90,7 +90,7 @@ function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
 }
 
 /**
- * `weir memories import FILE|-`: adds the memories of such a file whose proofs are in the log. Twice is once.
+ * `weir memories import FILE|-`: adds the memories of such a file whose proofs are in the log. Idempotent.
  * @throws OperatorError if a line is no memory: then nothing is added
  */
 export async function importMemories(io: Io, file: string, options: CommonOptions): Promise<void> {
@@ -142,7 +142,7 @@ function parseLines(texts: readonly string[], file: string): NumberedMemory[] {
   );
 }
 
-/** Adds memories line by line, and counts what becomes of them. */
+/** Adds memories line by line, and counts the outcomes. */
 class Importer {
   readonly #store: Store;
   readonly #config: Config;
@@ -209,7 +209,7 @@ class Importer {
     return this.#channels.get(name);
   }
 
-  /** Reads what people say in a channel, unless that is known as of after the last change. */
+  /** Reads all messages of people in a channel, unless they were read since the last change. */
   async #look(channel: ChannelRow, erasedAt: Date): Promise<void> {
     const known = this.#left.get(channel.id);
     if (known !== undefined && known.asOf > erasedAt) return;

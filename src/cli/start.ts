@@ -61,7 +61,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 class WaitEndedError extends OperatorError {}
 
 /**
- * `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own.
+ * `weir chat` without a daemon: talk to an agent here, in a Weir of its own.
  * @returns true: it has made way for a daemon, and the conversation is not over
  */
 export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<boolean> {
@@ -71,7 +71,7 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
   return await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
-/** Whose model a call asks, by the configuration of that moment. */
+/** The server of a call's model, by the configuration at that moment. */
 function serversOf({ current, models }: Daemon): Parameters<Traces["watch"]>[1] {
   return (model) => modelServerOf(current.setup.config.llm, models.isOffline, model);
 }
@@ -242,7 +242,7 @@ async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: A
   await using _ = await takeFolder(database.dataDir, log, waitUntil);
 }
 
-/** @returns false: it makes way for another, and the person has not left */
+/** @returns false: it makes way for another Weir, and the person has not left */
 async function until(
   io: Io,
   ending: AbortSignal,
@@ -288,7 +288,7 @@ export function findAgent(config: Config, wanted: string | undefined): AgentId {
 /** Shorter than the least wait of a connection before it is opened again, so no state is missed. */
 const LOOK_MS = 500;
 
-/** Tells how the connections of platforms stand, a line each, whenever one of them changes. */
+/** Reports the state of the platforms' connections, a line each, whenever one of them changes. */
 class ConnectionWatch implements Disposable {
   readonly #platforms: readonly Pick<Platform, "name" | "connection">[];
   readonly #tell: (line: string) => void;

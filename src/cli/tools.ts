@@ -15,7 +15,7 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 import { findAgent } from "./start.ts";
 
 /**
- * `weir tools`: what each agent may call. It starts the agents' servers for a look, and ends them again.
+ * `weir tools`: the tools of each agent. It starts the agents' servers, lists their tools, and ends them again.
  * @throws OperatorError if there is no such agent
  */
 export async function showTools(io: Io, agent: string | undefined, options: CommonOptions): Promise<void> {

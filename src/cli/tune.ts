@@ -194,7 +194,7 @@ function onlyWindow(models: Models, tokens: number): Models {
   };
 }
 
-/** @throws OperatorError if what is asked for is not in the log */
+/** @throws OperatorError if the requested range is not in the log */
 async function rangeOf(
   store: Store,
   channel: ChannelRow,

@@ -31,11 +31,11 @@ export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
 export const MIN_FACTOR = 0.5;
 /** No estimate is believed to be short by more. */
 export const MAX_FACTOR = 4;
-/** Part of the gap by which the factor falls at one report. */
+/** Share of the difference by which the factor falls at one report. */
 const FALL = 0.04;
-/** Of fewer estimated tokens, the provider's own wrapping is too large a part. */
+/** In smaller requests, the provider's own wrapping is too large a part. */
 const MIN_ESTIMATED = 200;
-/** Reported per estimated token. Less is a provider that leaves out what it had cached; more is a mistake. */
+/** Reported per estimated token. A lower ratio comes from a provider that leaves out cached tokens; a higher one is a mistake. */
 const MIN_RATIO = 0.4;
 const MAX_RATIO = 8;
 

@@ -28,7 +28,7 @@ const SEPARATOR = "\n";
 
 /**
  * Joins neighbours of one role to one message, a piece a line, and the system text at the head. Pure.
- * @param pieces in order; {@link missingBetween} says what has to stand between some of them
+ * @param pieces in order; {@link missingBetween} gives the line that must stand between two of them
  */
 export function canonical(pieces: readonly ModelMessage[]): Canonical {
   const all = [...pieces.entries()].filter(([, piece]) => !isWordless(piece));
@@ -69,7 +69,7 @@ export function missingBetween(
   return before?.role === "tool" && next.role === "user" && next.isOfImages !== true ? "closing" : null;
 }
 
-/** A message that says nothing: some servers refuse an empty text. A result says at least that there is one. */
+/** Replaces an empty text, which some servers refuse. A result says at least that it exists. */
 export function isWordless(message: ModelMessage): boolean {
   if (message.role === "tool" || message.text.trim() !== "") return false;
   return message.role === "assistant" ? message.calls.length === 0 : imagesOf(message).length === 0;

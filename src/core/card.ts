@@ -13,11 +13,11 @@ export interface Card {
   readonly fields: readonly { readonly label: string; readonly value: string }[];
   /** Facts with a line each. */
   readonly lists: readonly { readonly label: string; readonly lines: readonly string[] }[];
-  /** The same answer in the form of every other answer: what is shown where the card cannot be. */
+  /** The same answer as text, for places that cannot show the card. */
   readonly text: string;
 }
 
-/** How much of something is taken, with marks on the same scale. */
+/** The used share of a limit, with marks on the same scale. */
 export interface Bar {
   /** 1: all of it; may be more. */
   readonly share: number;

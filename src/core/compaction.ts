@@ -39,7 +39,7 @@ export interface SummaryDraft {
 export interface SummaryPart {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Which piece of the entry `toSeq`, where that alone is larger: 0, 1, … */
+  /** The number of the piece within the entry `toSeq`, if that alone is larger: 0, 1, … */
   readonly piece: number;
   readonly text: string;
 }
@@ -82,10 +82,7 @@ export const MAX_LIVE_SUMMARIES = 8;
 export const TOP_LEVEL = 3;
 /** Share of the usable window that all live summaries may take. */
 export const SUMMARIES_SHARE = 0.15;
-/**
- * Shares of that which the levels have, and how many summaries of full length each holds: what is older gets the more room in one
- * text.
- */
+/** Shares of the levels in that, and the number of full-length summaries that each holds: older content gets more room in one text. */
 export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
   1: { share: 0.35, full: 3 },
   2: { share: 0.25, full: 2 },

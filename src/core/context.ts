@@ -7,7 +7,7 @@ export type ModelMessage =
       readonly role: "user";
       readonly text: string;
       readonly images?: readonly ModelImage[];
-      /** The text is of the pictures alone: without them there is no such message. Default: false. */
+      /** The text only describes the pictures: without them the message is left out. Default: false. */
       readonly isOfImages?: true;
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
@@ -162,7 +162,7 @@ export function messageCharacters(message: ModelMessage): number {
   return calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, message.text.length);
 }
 
-/** UTF-16 units of all that is sent: the messages' texts, their calls, and the tools as JSON. */
+/** UTF-16 units of the whole request: the messages' texts, their calls, and the tools as JSON. */
 export function contextCharacters(context: Context): number {
   const spoken = contextPieces(context).reduce((sum, message) => sum + messageCharacters(message), 0);
   return spoken + (context.tools.length === 0 ? 0 : JSON.stringify(context.tools).length);

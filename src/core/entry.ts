@@ -24,7 +24,7 @@ interface EntryBase {
   readonly at: Date;
   /** A deletion or a redaction blanked its text. */
   readonly deleted: boolean;
-  /** Set: its text is no longer kept, for its age; {@link NOT_KEPT} stands there. */
+  /** Set: its text is no longer stored, because of its age; {@link NOT_KEPT} stands there. */
   readonly expired?: true;
   /** Estimated tokens of what a model reads of it. */
   readonly tokens: number;
@@ -41,7 +41,7 @@ interface TurnEntryBase extends EntryBase {
   readonly agent?: AgentId;
 }
 
-/** How often a question was handed on from agent to agent. A message of a person begins a new chain. */
+/** Number of hand-offs of a question from agent to agent. A person's message begins a new chain. */
 export interface HandOffChain {
   /** The turn that handed over first. */
   readonly id: TurnId;
@@ -55,7 +55,7 @@ export interface Meant {
   readonly agent?: AgentId;
   /** Set: an agent has handed it over. */
   readonly chain?: HandOffChain;
-  /** Set: the binding lets its author ask for nothing there. It is context. */
+  /** Set: the binding does not let its author ask there, so it is only context. */
   readonly unheard?: true;
 }
 
@@ -96,7 +96,7 @@ export interface EntryReference {
   readonly agent?: AgentId;
 }
 
-/** Longest text of an entry that a tool result shows, in estimated tokens: more of it is found by another search. */
+/** Longest text of an entry that a tool result shows, in estimated tokens: another search finds more of it. */
 export const QUOTE_TOKENS = 400;
 
 /** A memory that a tool result quotes: read again whenever it is shown, so forgetting reaches it. */

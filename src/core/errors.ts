@@ -25,7 +25,7 @@ export class UnstorableError extends WeirError {
   readonly retryable = false;
 }
 
-/** A statement that must hold whatever comes in; where it does not, the program is wrong and says so. */
+/** Asserts a condition that must hold for any input; if it does not, the program is wrong. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (condition === false || condition === null || condition === undefined || condition === "") {
     throw new Error(`Invariant violated: ${message}`);
@@ -37,7 +37,7 @@ export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${JSON.stringify(value)}`);
 }
 
-/** Nothing more can be opened: by this process, or on this machine. */
+/** No more files or sockets can be opened: by this process, or on this machine. */
 const NO_DESCRIPTORS = /\b(?:EMFILE|ENFILE)\b/;
 
 export function isShortOfDescriptors(error: unknown): boolean {
@@ -47,7 +47,7 @@ export function isShortOfDescriptors(error: unknown): boolean {
 /** The one line of an unknown thrown value that a log can show. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // One for each address that was tried; the whole has no words of its own.
+  // One message for each tried address; the aggregate has no message.
   if (error instanceof AggregateError && error.message === "")
     return error.errors.map(errorMessage).join("; ");
   const { message } = error;
@@ -76,6 +76,6 @@ export interface Finding {
   readonly detail: string;
   /** The remedy; left out if nothing has to be done. */
   readonly todo?: string;
-  /** `weir invite` mends it, so a first set-up may end with it. Default: it is not a matter of that. */
+  /** `weir invite` fixes it, so a first set-up may end with it. Default: false. */
   readonly isForInvite?: true;
 }

@@ -22,7 +22,7 @@ export interface History {
   readonly entries: readonly Entry[];
   /** Summaries that are written ahead, by seq. They are in no view before their commit. */
   readonly ahead: readonly Stretch[];
-  /** How people want to be answered, as summaries have found it in what they cover; oldest first. */
+  /** Wishes about answers that summaries have extracted from their entries; oldest first. */
   readonly wishes: readonly Wish[];
   /** Answers covered by summaries that people have marked as bad; not read if there are no wishes. */
   readonly rejections: readonly Rejection[];
@@ -203,7 +203,7 @@ export function appendEntries(history: History, entries: readonly Entry[]): Hist
   return { ...history, entries: [...history.entries, ...entries], lastSeq };
 }
 
-/** Takes note that everything addressed up to `toSeq` is settled. */
+/** Records that every addressed message up to `toSeq` is settled. */
 export function settle(history: History, toSeq: Seq): History {
   return { ...history, settledTo: Math.max(history.settledTo, toSeq) };
 }
@@ -223,7 +223,7 @@ export function omit(history: History, toSeq: Seq): History {
   };
 }
 
-/** Takes committed summaries in: what they cover leaves the view, and an omission shrinks to what they did not cover. */
+/** Applies committed summaries: their entries leave the view, and an omission shrinks to the entries that they do not cover. */
 export function cover(
   history: History,
   to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections">,

@@ -45,7 +45,7 @@ export interface Owner {
   readonly epoch: number;
 }
 
-/** Where a platform knows a channel: unique over all platforms. */
+/** The address of a channel on its platform: unique over all platforms. */
 export interface ChannelAddress {
   readonly platform: string;
   /** The platform's own identifier of the channel, thread or DM. */

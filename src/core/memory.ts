@@ -15,10 +15,10 @@ export const MEMORY_TYPES = [
 ] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];
 
-/** Privacy, narrow to wide: what was said in a dm never shows in a channel. */
+/** Privacy, narrow to wide: a memory from a dm never shows in a channel. */
 export type MemoryScope = "dm" | "channel" | "workspace";
 
-/** Why a memory was refused; counted by these, and never with a text. */
+/** Why a memory was refused; these are counted, and stored without a text. */
 export type MemoryRejection =
   | "malformed"
   | "range"
@@ -92,7 +92,7 @@ export interface Memory {
   readonly sameAs?: MemoryId;
   /** How many entries say so, in these words or in others. */
   readonly proofs: number;
-  /** When its speaker said something newer of the same; left out: it holds. */
+  /** When its speaker replaced it with a newer statement; left out: it is valid. */
   readonly until?: Date;
   /** Contradicting memories of other people; left out: there are no such memories. */
   readonly otherwise?: readonly Dissent[];
@@ -105,7 +105,7 @@ export interface Dissent {
   readonly at: Date;
 }
 
-/** A memory that names no others than these: what is shown of a memory is to go with that memory. */
+/** The memory, naming no others than these: a name of a memory that is not shown would survive its deletion. */
 export function namingOnly<One extends Pick<Memory, "otherwise">>(
   memory: One,
   ids: readonly number[],

@@ -8,7 +8,7 @@ import type { ImageBytes } from "./image.ts";
  */
 export const REACTION_PREFIX = "reaction/";
 
-/** A message that a command of Weir's writes: no platform knows it. A number that is used once follows. */
+/** A message that a command of Weir's writes, with an id that no platform knows. A number that is used once follows. */
 export const COMMAND_PREFIX = "command/";
 
 /**
@@ -20,7 +20,7 @@ const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "
 /** The author's id of what no person said. */
 export const OWN_AUTHOR = "weir";
 
-/** Whether a message is work of Weir's own: no person said it. */
+/** Whether a message is work of Weir's own, without a human author. */
 export function isDueWork(messageId: string): boolean {
   return DUE_PREFIXES.some((prefix) => messageId.startsWith(prefix));
 }
@@ -54,7 +54,7 @@ export interface Author {
   readonly roleNames?: readonly string[];
 }
 
-/** Where a channel is, in the words of the platform: what bindings and people name it by. */
+/** The place of a channel in the platform's words, by which bindings and people name it. */
 export interface Place {
   /** Name of the guild or team; empty without one. */
   readonly workspace: string;
@@ -74,9 +74,9 @@ export interface Server {
 export interface ChannelOnPlatform {
   readonly channel: ChannelAddress;
   readonly kind: ChannelKind;
-  /** Guild, Slack team, or "" where the platform has no such thing: its id. */
+  /** Id of the guild or Slack team; empty if the platform has no such thing. */
   readonly workspace: string;
-  /** Left out where the platform has no names beside its ids. */
+  /** Left out if the platform has no names beside its ids. */
   readonly place?: Place;
   /** Whether some members of the workspace cannot read it; left out: unknown, and it counts as private. */
   readonly isPrivate?: boolean;
@@ -107,9 +107,9 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly text: string;
   /** When it was said, by the platform's clock. */
   readonly at: Date;
-  /** True: it is meant for the bot (a mention, a reply to it, a DM), and wants a turn. False: it is only listened to. */
+  /** True: it is meant for the bot (a mention, a reply to it, a DM), and asks for a turn. False: it is only read. */
   readonly addressed: boolean;
-  /** True: it was said before the bot could see it. It is context, whatever a binding says of it. */
+  /** True: it was said before the bot could see it. It is context, whatever the binding. */
   readonly isBackground?: boolean;
   /** True: it was received later than it was said, and the channel's readers at that time are unknown. */
   readonly isLate?: boolean;
@@ -123,7 +123,7 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly mentionedRoles?: readonly string[];
 }
 
-/** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */
+/** A person edited a message. Without a channel: in each of the platform's channels that has the message. */
 export interface InboundEdit {
   readonly type: "edit";
   readonly platform: string;
@@ -187,11 +187,9 @@ export type Receipt =
 /** A text on its way to people. */
 export interface OutboundMessage {
   readonly channel: ChannelAddress;
-  /** The same for every attempt to send the same text: a platform that takes it sends once. */
+  /** The same for every attempt to send the same text: a platform that supports keys sends once. */
   readonly idempotencyKey: string;
-  /**
-   * An earlier attempt may have been taken without our hearing of it: a platform that forgets keys looks for it first.
-   */
+  /** An earlier attempt may have succeeded without an acknowledgement: a platform that forgets keys looks for it first. */
   readonly mayBeThere: boolean;
   /** The existing message may be only the beginning: a draft of it was shown. Default: it is the whole text or another message. */
   readonly mayBeInPart?: boolean;
@@ -214,7 +212,7 @@ export interface OutboundMessage {
   readonly timing?: DeliveryTiming;
 }
 
-/** Something that people can do about a message at a press: the same as typing the command. */
+/** An action on a message at a press: the same as typing the command. */
 export interface MessageAction {
   readonly label: string;
   readonly style: "primary" | "plain" | "danger";

@@ -1,6 +1,6 @@
 import { OperatorError } from "../../core/errors.ts";
 
-/** Changes of files that people keep: only the lines that are meant. Pure. */
+/** Edits files that people maintain: only the named lines change. Pure. */
 
 /**
  * `.env` with these variables: the line that sets one is replaced, or a commented line for it; a variable without a line is

@@ -79,7 +79,7 @@ function modeOf(file: string): number {
   return existsSync(file) ? statSync(file).mode & 0o777 : 0o644;
 }
 
-/** As a whole: a crash leaves the file that was there. A link stays one, and a file its owner's. */
+/** Atomically: after a crash the old file is there. A link stays a link, and the owner stays the same. */
 function replace(target: string, text: string | Buffer, mode: number): void {
   if (!existsSync(target)) return replaceFile(target, text, { mode });
   const real = realpathSync(target);

@@ -14,7 +14,7 @@ export interface Questions {
     question: string,
     choices: readonly Choice<Value>[],
   ): Promise<readonly Value[]>;
-  /** @param wrong what is wrong with an answer; undefined: nothing */
+  /** @param wrong the problem of an answer; undefined: it is valid */
   text(question: string, hint: string, wrong: (answer: string) => string | undefined): Promise<string>;
   /** The typed answer is not shown. */
   secret(question: string): Promise<string>;

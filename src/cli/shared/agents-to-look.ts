@@ -10,7 +10,7 @@ export interface Teller {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The templates for a command that only looks: Weir's own in place of ones that cannot be used. */
+/** The templates for a read-only command: Weir's own in place of invalid ones. */
 function readPromptsToLook({ stderr }: Teller, config: Config): Prompts {
   try {
     return loadPrompts(promptSources(config));

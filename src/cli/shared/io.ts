@@ -7,7 +7,7 @@ export interface Io {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** Aborted by the first signal: finish what is in flight, take nothing new. */
+  /** Aborted by the first signal: finish the work in flight, accept nothing new. */
   readonly shutdown: AbortSignal;
   /** Handles SIGHUP, which by default means the same as the first signal: finish the work in flight. */
   readonly onHangUp: (listener: () => void) => void;

@@ -18,7 +18,7 @@ export function readConfigToLook(io: Io, options: CommonOptions): Config {
   return config;
 }
 
-/** Says shortly what is wrong with the configuration, and that it is passed over here. */
+/** Says shortly what is wrong with the configuration, and that this command ignores it. */
 export function tellOfBroken({ stderr }: Io, { problems, first }: ConfigError): void {
   const more = problems.length === 1 ? "" : "; weir config check shows them all";
   stderr.write(

@@ -23,7 +23,7 @@ export async function takeIn(
   // Before it is durable: with a fast model the reply may come before the receipt.
   const isOffered = message.addressed && pending.offer(channel, message.id);
   const intake = await receive(inbox, message);
-  // A duplicate of an earlier session's message may have been answered long ago: nothing says whether a reply comes.
+  // A duplicate of an earlier session's message may have been answered long ago: whether a reply comes is unknown.
   if (isOffered && intake.outcome !== "accepted") pending.forget(channel, message.id);
   return intake;
 }

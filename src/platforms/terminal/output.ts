@@ -6,7 +6,7 @@ export class OutputClosedError extends WeirError {
   readonly retryable = false;
 }
 
-/** Writes to a stream such that "written" means that the stream took it, and a closed pipe is an ordinary event. */
+/** Writes to a stream. A write resolves when the stream has accepted it, and a closed pipe is an ordinary event. */
 export class Output {
   readonly #stream: Writable;
   readonly #closed = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ import { type Output, OutputClosedError } from "./output.ts";
 import { LINE_BREAK, PasteFilter, type TerminalInput } from "./typed/paste-filter.ts";
 
 interface ScreenHandlers {
-  /** Something was said: one line, or several that were pasted or belong together. */
+  /** A message was submitted: one line, or several that were pasted or joined. */
   onSubmit(text: string): void;
   /** A typed line now stands where the text above the input would have continued. */
   onEcho(): void;
@@ -226,8 +226,8 @@ export class Screen {
   };
 
   /**
-   * readline forgets to count the rows that a line wraps into when many characters come at once, as in a paste; and
-   * leaves the cursor behind the last cell of a full row, where no row below exists yet.
+   * readline does not count the rows that a line wraps into when many characters come at once, as in a paste; and it leaves the
+   * cursor after the last cell of a full row, where no row below exists yet.
    */
   #synchroniseRows(): void {
     if (this.#isClosed) return;

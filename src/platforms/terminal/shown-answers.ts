@@ -5,7 +5,7 @@ import { displayable, displayableLine, heldBack } from "../../text/displayable.t
 import { MarkdownDrawer, type Place } from "./drawing/markdown-drawer.ts";
 import type { Style } from "./style.ts";
 
-/** Answers whose shown text is remembered, so that an edit prints only what is new. */
+/** Most answers whose shown text is remembered, so that an edit prints only its addition. */
 const MAX_REMEMBERED = 32;
 const CONTINUED = "… ";
 
@@ -40,11 +40,11 @@ export class ShownAnswers {
 
   /**
    * @param isGrowing the text above the input ends with this answer
-   * @returns what is to be written at the cursor
+   * @returns the output at the cursor
    */
   additionTo(id: string, message: OutboundMessage, place: Place, isGrowing: boolean): string {
     const text = message.text.trimStart();
-    // White space at the end of a piece waits for what follows: where nothing does, an answer ends without.
+    // White space at the end of a piece waits for the next piece: an answer ends without it.
     const visible = text.slice(0, message.final ? undefined : text.length - heldBack(text)).trimEnd();
     const last = this.#shown.get(id);
     const row = place.column > 0 ? "\n" : "";
@@ -63,7 +63,7 @@ export class ShownAnswers {
     return suffix === "" ? "" : `${row}${this.#style.quiet(CONTINUED)}${suffix}`;
   }
 
-  /** The word that is held back of an answer that grows, where it pauses. */
+  /** The held back word of a growing answer, after a pause. */
   pause(id: string, place: Place): string {
     return this.#shown.get(id)?.drawer?.pause(place) ?? "";
   }

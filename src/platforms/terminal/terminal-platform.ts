@@ -60,7 +60,7 @@ export interface TerminalOptions {
   readonly newId?: () => string;
 }
 
-/** Final texts that are remembered, so that one that was acknowledged in vain is not printed again. */
+/** Most final texts that are remembered, so that a text whose acknowledgement was lost is not printed again. */
 const MAX_REMEMBERED = 256;
 
 /** The terminal as a chat platform. The streams stay open when it is disposed of. */
@@ -74,7 +74,7 @@ export class TerminalPlatform implements Platform {
   readonly #newId: () => string;
   readonly #closed = Promise.withResolvers<void>();
   #unsubscribe = (): void => undefined;
-  /** The ids of the latest messages that are out in their final form, with their texts. */
+  /** Ids and texts of the latest messages that are written in their final form. */
   readonly #final = new BoundedMap<string>(MAX_REMEMBERED);
 
   constructor(options: TerminalOptions) {
@@ -120,7 +120,7 @@ export class TerminalPlatform implements Platform {
   }
 
   /**
-   * Shows something in passing, where a person sits before it.
+   * Shows a remark, if a person sits at the terminal.
    * @param isUrgent it does not wait for the end of an answer that is being written
    */
   remark(text: string, isUrgent = false): void {
@@ -185,7 +185,7 @@ export class TerminalPlatform implements Platform {
     }
   }
 
-  /** Tells the presenter of what happened in a channel that it shows. */
+  /** Passes the events of a channel to the presenter that shows it. */
   #tell(told: TurnNews): void {
     const channel = parseAddress(told.news.channel);
     if (!this.capabilities.serves(channel)) return;

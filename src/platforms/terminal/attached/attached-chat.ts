@@ -23,11 +23,11 @@ export interface ChatHost {
   /** It is the Weir of a chat, and ends with it. */
   readonly isOfChat: boolean;
   readonly commands: readonly PlatformCommand[];
-  /** @returns who answers where; a text: why a chat cannot attach like this */
+  /** @returns the agent that answers there; a text: why such a chat cannot attach */
   placeOf(wanted: Pick<Hello, "channel" | "agent" | "kind">): { channel: string; agent: string } | string;
   /** Facts for the person at the terminal, one a line. */
   about(): readonly string[];
-  /** Takes up what is due in channels that are served by now. Must not throw. */
+  /** Resumes due work in channels that are served now. Must not throw. */
   takeUp(): Promise<void>;
   /** How the turn of a message of a terminal channel ended; null: it has not yet, or there is no such message. */
   endOf(channel: string, messageId: string): Promise<TurnEnding | null>;
@@ -45,7 +45,7 @@ const MAX_UNREAD = 32 * 1024 * 1024;
 /** The hello of a chat is short, and comes at once. */
 const MAX_HELLO_BYTES = 64 * 1024;
 const HELLO_MS = 10_000;
-/** Questions of one chat that are being answered at a time: past that it is read no further. */
+/** Most questions of one chat that are answered at a time: at the limit its input is not read. */
 const MAX_ASKED = 512;
 
 /** A script's new channels within this time are loaded together, ms. */
@@ -102,7 +102,7 @@ export class AttachedChat {
   }
 
   /**
-   * Shows a text. Resolves once the chat says that it is out.
+   * Shows a text. Resolves once the chat confirms that it is written.
    * @throws PlatformError
    */
   async show(id: string, message: OutboundMessage): Promise<void> {
@@ -122,7 +122,7 @@ export class AttachedChat {
     return this.#lines.send(line);
   }
 
-  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  /** Accepts no new messages. Resolves once no message is on its way into the log. */
   async stopIntake(): Promise<void> {
     this.#isDraining = true;
     this.tell({ type: "draining" });
@@ -133,7 +133,7 @@ export class AttachedChat {
     this.#lines.end();
   }
 
-  /** @returns null: it is no chat, or cannot attach like this */
+  /** @returns null: it is no chat, or such a chat cannot attach */
   async #greet(): Promise<Hello | null> {
     const tooMuch = (): void => {
       if (this.#socket.bytesRead > MAX_HELLO_BYTES) this.#lines[Symbol.dispose]();
@@ -171,7 +171,7 @@ export class AttachedChat {
     return null;
   }
 
-  /** @returns false: the connection is over, or what came is no line of a chat */
+  /** @returns false: the connection is over, or the line was malformed */
   async #takeLine(inbox: PlatformInbox): Promise<boolean> {
     while (this.#asked.size >= MAX_ASKED) await Promise.race(this.#asked);
     const line = await this.#lines.next();

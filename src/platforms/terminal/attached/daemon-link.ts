@@ -42,7 +42,7 @@ class RefusedError extends WeirError {
   readonly retryable = false;
 }
 
-/** The Weir that a chat was attached to was that of another chat, which has left. */
+/** The chat's host was another chat's Weir, which has left. */
 export class HostLeftError extends OperatorError {
   constructor(pid: number) {
     super(
@@ -82,7 +82,7 @@ interface Connected {
 interface Question {
   readonly line: object;
   readonly answer: PromiseWithResolvers<unknown>;
-  /** It changes nothing if it is asked twice, so the next connection asks it again. */
+  /** The question is idempotent, so the next connection repeats it. */
   readonly isRepeatable: boolean;
   /** It was sent over a connection that was cut. */
   isRepeated: boolean;
@@ -152,8 +152,8 @@ export class DaemonLink implements PlatformInbox {
   readonly welcome: Welcome;
 
   /**
-   * @returns null: no daemon runs that a chat can attach to
-   * @throws OperatorError if the daemon does not take this chat, in its words
+   * @returns null: there is no daemon to attach to
+   * @throws OperatorError if the daemon refuses this chat, in the daemon's words
    */
   static async open(options: LinkOptions): Promise<DaemonLink | null> {
     const path = await options.findSocket();
@@ -200,7 +200,7 @@ export class DaemonLink implements PlatformInbox {
   async receive(event: InboundEvent): Promise<Receipt> {
     if (event.type === "message") this.#open.add(event.channel.name);
     const { value, isRepeated } = await this.#ask("receive", { event }, receiptSchema, true);
-    // The daemon that was cut off has stored it, and its word did not arrive.
+    // The daemon stored it before the cut, and its answer was lost.
     return value.outcome === "duplicate" && isRepeated ? { ...value, outcome: "accepted" } : value;
   }
 
@@ -261,7 +261,7 @@ export class DaemonLink implements PlatformInbox {
     const { awaited } = chat;
     if (awaited.length === 0) return;
     const asked = this.#ask("outcomes", { of: awaited }, outcomesSchema, false);
-    // A connection that is cut again is mended, and this is asked again.
+    // After another cut, the next connection repeats this.
     const outcomes = (await asked.catch(() => null))?.value ?? [];
     /** Reported turns: a turn that owned several of the messages has an outcome for each. */
     const told = new Set<string>();

@@ -3,10 +3,10 @@ import { LineReader } from "../typed/line-reader.ts";
 
 /** Longest line, in UTF-16 units. */
 export const MAX_LINE_LENGTH = 64 * 1024 * 1024;
-/** How long the other side may take to read what was handed over before the end, ms. */
+/** Longest wait for the other side to read the last output before the end, ms. */
 const END_MS = 2000;
 
-/** JSON values over a socket, one a line. A value that was handed over need not have arrived. */
+/** JSON values over a socket, one a line. A written value need not have arrived. */
 export class JsonLines implements Disposable {
   readonly #socket: Socket;
   readonly #reader: LineReader;
@@ -38,7 +38,7 @@ export class JsonLines implements Disposable {
     }
   }
 
-  /** @returns false: the connection is over, or the other side has not read for long, and is cut off */
+  /** @returns false: the connection is over, or the other side has stopped reading, and is cut off */
   send(value: object): boolean {
     if (!this.#socket.writable) return false;
     // Counts only earlier output: one long text does not prove that the other side has stopped reading.

@@ -46,7 +46,7 @@ export class SharedTerminal implements Platform {
   #listener: ChatListener | null = null;
   #host: ChatHost | null = null;
   #isOpen = false;
-  /** Settles once nothing of what chats have said is on its way into the log. */
+  /** Settles once no message of a chat is on its way into the log. */
   #chatsStopped: Promise<unknown> | null = null;
 
   constructor(options: SharedTerminalOptions) {
@@ -119,7 +119,7 @@ export class SharedTerminal implements Platform {
     }
   }
 
-  /** Tells everybody who sits before one of its terminals something in passing. */
+  /** Shows a remark to the people at all its terminals. */
   remark(text: string): void {
     for (const chat of this.#chats) chat.tell({ type: "remark", text });
     this.#options.own?.remark(`(${text})`);

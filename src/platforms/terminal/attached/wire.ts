@@ -4,7 +4,7 @@ import { settledTurnSchema, TURN_NEWS } from "../turn-news.ts";
 
 /** The protocol between a chat and the daemon that it is attached to: JSON objects, one a line. Numbers match answers to questions. */
 
-/** Grows with each change that the other side would misunderstand. */
+/** Increases with each incompatible change. */
 export const PROTOCOL = 1;
 
 const count = z.number().int().nonnegative();
@@ -96,7 +96,7 @@ export const helloSchema = z.object({
   /** Null: the channel's own agent. */
   agent: z.string().nullable(),
   kind: z.enum(["dm", "channel"]),
-  /** False, of a script: it has channels open from the moment at which it speaks there. */
+  /** False for a script: it opens a channel with its first message there. */
   opensAtOnce: z.boolean(),
   /** It shows answers while they are written. */
   streams: z.boolean(),
@@ -107,7 +107,7 @@ export type Hello = z.output<typeof helloSchema>;
 export const chatLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("receive"), n: count, event: inbound }),
   z.object({ type: z.literal("command"), n: count, command }),
-  /** It has spoken in these channels before the connection was cut. */
+  /** The channels in which it spoke before the connection was cut. */
   z.object({ type: z.literal("open"), channels: texts }),
   z.object({
     type: z.literal("outcomes"),
@@ -152,7 +152,7 @@ export const daemonLineSchema = z.discriminatedUnion("type", [
   /** Another person has said something in a channel that the chat has open. */
   z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
   z.object({ type: z.literal("remark"), text: z.string() }),
-  /** It ends: it takes nothing more, and finishes what it has begun. */
+  /** The daemon ends: it accepts nothing more, and finishes the work in flight. */
   z.object({ type: z.literal("draining") }),
 ]);
 export type DaemonLine = z.output<typeof daemonLineSchema>;

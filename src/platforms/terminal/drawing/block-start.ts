@@ -31,10 +31,10 @@ const BULLET = "•";
 const QUOTE_BAR = "│ ";
 
 /**
- * Reads how a line begins, once that is decided. Pure.
- * @param isWhole nothing more of it is to come
+ * Reads the start of a line, once it is decided. Pure.
+ * @param isWhole the line is complete
  * @param keepsMarks the marks are shown as they were written
- * @returns null: what comes next decides
+ * @returns null: later text decides
  */
 export function readBlockStart(line: string, isWhole: boolean, keepsMarks: boolean): BlockStart | null {
   const quote = QUOTE.exec(line)?.[0] ?? "";

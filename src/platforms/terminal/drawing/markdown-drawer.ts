@@ -55,8 +55,8 @@ export class MarkdownDrawer {
   }
 
   /**
-   * @param text what the answer has grown by; no half of a character
-   * @returns what is to be written at the cursor
+   * @param text the addition to the answer; no half of a character
+   * @returns the output at the cursor
    */
   draw(text: string, { column, width }: Place): string {
     this.#width = width;
@@ -116,7 +116,7 @@ export class MarkdownDrawer {
   }
 
   #nextLine(): void {
-    // A row of a table leaves nothing until the table is drawn.
+    // A row of a table gives no output until the table is drawn.
     if (this.#table.length === 0) this.#rows.endRow();
     this.#line = "";
     this.#state = UNDECIDED;

@@ -1,7 +1,7 @@
 import { cellWidth } from "../../../text/columns.ts";
 import type { Run } from "./inline-marks.ts";
 
-/** Cells that are left to words at least, whatever the indentation. */
+/** Least cells for words, whatever the indentation. */
 const LEAST_ROOM = 12;
 const TAB = "    ";
 /** Characters that may start a row without a space before them: those of scripts without spaces. */
@@ -28,13 +28,13 @@ export class RowFiller {
   #isLong = false;
   /** The spaces between the last word and the next; dropped where the row is broken. */
   #spaces: Run[] = [];
-  /** Ends of rows, which are written before the next text: nothing says yet whether there is one. */
+  /** Row ends that are written before the next text: there may be no next text. */
   #breaks = 0;
-  /** Others have ended the row in the middle of a paragraph. */
+  /** Other output has ended the row in the middle of a paragraph. */
   #isCut = false;
   #out: Run[] = [];
 
-  /** Where the cursor is now: others write between two pieces. */
+  /** The cursor's column now: other output may come between two pieces. */
   place(column: number, width: number): void {
     this.#isCut ||= column === 0 && this.#column > 0 && this.#breaks === 0;
     this.#column = column;

@@ -174,7 +174,7 @@ export class InteractivePresenter implements Presenter {
 
   get #place(): Place {
     const screen = this.#screen;
-    // The last cell stays empty: some terminals show a character wider than it is by the tables.
+    // The last cell stays empty: some terminals show a character wider than the tables say.
     return { column: screen?.column ?? 0, width: (screen?.width ?? 80) - 1 };
   }
 

@@ -23,7 +23,7 @@ export class JsonlRoutes {
   }
 
   /**
-   * Resolves once the task was taken.
+   * Resolves once the task was accepted.
    * @param task must not reject
    */
   async add(route: Route, task: () => Promise<void>): Promise<void> {

@@ -10,12 +10,12 @@ import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
 export interface Presenter {
   readonly streaming: PlatformCapabilities["streaming"];
   serves(channel: string): boolean;
-  /** Opens the intake. Resolves at the end of the input, once what was said before it is over where that is waited for. */
+  /** Opens the intake. Resolves at the end of the input; where that is awaited, once earlier messages have ended. */
   run(inbox: PlatformInbox): Promise<void>;
-  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  /** Accepts no new input. Resolves once no message is on its way into the log. */
   stopIntake(): Promise<void>;
   /**
-   * Shows a text that is new (an unknown `id`) or that replaces what was shown under the id. Resolves once it is out.
+   * Shows a new text (an unknown `id`), or replaces the text of that id. Resolves once it is written.
    * @throws OutputClosedError
    */
   show(id: string, message: OutboundMessage): Promise<void>;
