@@ -1,6 +1,6 @@
 /**
- * The command line: each command reads the configuration, does its work on the store or asks a running daemon, and prints.
- * Output goes only through `Io`; the daemon itself is built in `src/daemon`.
+ * The command line: each command reads the configuration, works on the store, asks a running daemon or tries a server, and
+ * prints. Output goes only through `Io`; the daemon itself is built in `src/daemon`.
  */
 
 import { Command } from "commander";

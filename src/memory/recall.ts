@@ -1,6 +1,6 @@
 /**
- * Recall and the gates of memory: finds earlier entries and memories for a turn, and checks what a model wants kept. It reads
- * and writes only through the store's search, vector and memory stores; it knows neither platforms nor turns.
+ * Recall and the gates of memory: finds earlier entries and memories for a turn, and checks what a model wants kept. It uses
+ * the store's search, vector and memory stores and an embedding model; it knows neither platforms nor turns.
  */
 
 import type { EntryReference, RecallArms } from "../core/entry.ts";
