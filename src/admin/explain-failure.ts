@@ -5,7 +5,7 @@ type Words = readonly [what: string, todo: string];
 
 const NAME_AND_SETTINGS = "Look at the model's name and its settings";
 
-/** Why servers do not answer, and what to do. */
+/** Reasons why servers do not answer, and remedies. */
 const REASONS: Readonly<Record<FailureReason, Words>> = {
   window: ["the request is larger than the model takes", "Look at context_window"],
   quota: [
@@ -51,7 +51,7 @@ const REASONS: Readonly<Record<FailureReason, Words>> = {
   ],
 };
 
-/** What the kinds of a model's errors mean where nobody knows the reason, and what to do. */
+/** The kinds of a model's errors in words, for errors without a known reason, with remedies. */
 const KINDS: Readonly<Record<string, Words>> = {
   ...REASONS,
   unauthorized: ["the model's server refused the key", "Put the right one into .env"],
@@ -71,9 +71,9 @@ const REASON = /^(?<kind>[a-z_]+) \((?<which>[^)]*)\)(?<said>[^]*)$/;
 const MOST = 300;
 
 /**
- * Why a turn failed, and what to do about it, for whoever runs Weir. Pure.
+ * Why a turn failed, and the remedy, for the operator. Pure.
  * @param reason as the turn has it, perhaps followed by more words of Weir's
- * @param log where the log goes, in words
+ * @param log the log's destination, in words
  */
 export function explainFailure(reason: string, log: string | undefined): string {
   const { kind = "", which = "", said = "" } = REASON.exec(reason)?.groups ?? {};

@@ -9,11 +9,11 @@ import { isNamedOwner, type OwnersConfig } from "./commands/permissions.ts";
 export interface FailureNotesParts {
   readonly events: Events;
   readonly store: { readonly answers: Pick<Store["answers"], "authorsInDm"> };
-  /** The chat platforms: a terminal tells by itself. */
+  /** The chat platforms: a terminal shows failures itself. */
   readonly platforms: readonly Platform[];
-  /** Roles do not count: a direct message shows none. */
+  /** Roles do not count: a direct message has no roles. */
   readonly owners: () => Omit<OwnersConfig, "holds">;
-  /** Says why a turn failed, and what to do about it. */
+  /** Explains why a turn failed, with the remedy. */
   readonly explain: (reason: string) => string;
   readonly log: Logger;
 }

@@ -40,7 +40,7 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(" ").slice(1)]);
 }
 
-/** Of an address; "": it has none. */
+/** The password of an address; empty: it has no password. */
 function passwordIn(url: string | null | undefined): string {
   const { password = "" } = URL.parse(url ?? "") ?? {};
   try {
@@ -51,14 +51,14 @@ function passwordIn(url: string | null | undefined): string {
   }
 }
 
-/** What masks these secrets in texts. Pure. */
+/** A function that masks these secrets in texts. Pure. */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
   // Longest first: a secret may contain another.
   const sorted = secrets.toSorted((a, b) => b.length - a.length);
   return (text) => sorted.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
 }
 
-/** All secrets that a process was ever told of: what an earlier configuration had may still stand in texts. */
+/** All secrets that a process has ever read: texts may still contain those of an earlier configuration. */
 export class KnownSecrets {
   #all: readonly string[] = [];
   #mask = maskOf([]);

@@ -9,7 +9,10 @@ export function backoffMs({ fromMs, toMs }: Backoff, failures: number): number {
   return Math.min(fromMs * 2 ** failures, toMs);
 }
 
-/** A wait, longer or shorter by up to a quarter: those who were cut off together do not come back together. @param chance 0 ≤ x < 1 */
+/**
+ * A wait, longer or shorter by up to a quarter, so that clients that were cut off together do not return together.
+ * @param chance 0 ≤ x < 1
+ */
 export function jittered(ms: number, chance = Math.random()): number {
   return Math.round(ms * (0.75 + chance / 2));
 }

@@ -1,6 +1,6 @@
 /**
- * A map of at most so many values: the one that was set longest ago goes first. Not `lru-cache`, which reserves the room for all
- * values when it is made: forty empty ones of 10,000 take 9 MB, and Weir has as many maps of this kind.
+ * A map with a limit: the value that was set longest ago is evicted first. Not `lru-cache`, which reserves the room for all
+ * values at creation: forty empty ones of 10,000 take 9 MB, and Weir has as many maps of this kind.
  */
 export class BoundedMap<Value> {
   readonly #limit: number;

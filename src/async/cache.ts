@@ -5,13 +5,13 @@ interface Kept<Value> {
   until: number;
 }
 
-/** What was loaded, and how long it holds, ms. */
+/** A loaded value, and how long it is valid, ms. */
 export interface Loaded<Value> {
   readonly value: Value;
   readonly forMs: number;
 }
 
-/** Values that are loaded once and kept for a while, at most so many: the one that was asked for longest ago goes first. */
+/** Loads values once and keeps them for a while, up to a limit: the least recently requested value is evicted first. */
 export class Cache<Value> {
   readonly #kept: BoundedMap<Kept<Value>>;
 
@@ -19,7 +19,10 @@ export class Cache<Value> {
     this.#kept = new BoundedMap(limit);
   }
 
-  /** The value of a key; whoever asks while it is being loaded gets the same, behind whoever asked before. Throws as `load` does, and forgets that. */
+  /**
+   * The value of a key. Concurrent callers share one load.
+   * @throws the error of `load`, which is not kept
+   */
   async get(key: string, load: () => Promise<Loaded<Value>>): Promise<Value> {
     const found = this.#kept.get(key);
     this.#kept.delete(key);

@@ -1,6 +1,6 @@
 import { setImmediate as afterOthers } from "node:timers/promises";
 
-/** A long calculation that may be interrupted wherever it yields, so that others have their turn meanwhile. */
+/** A long calculation that may be interrupted wherever it yields, so that other work can run. */
 export type Slices<Result> = Generator<undefined, Result, void>;
 
 /** Says when a slice is over. By work done and not by the clock: the same work always has the same slices. */
@@ -23,7 +23,10 @@ export class SliceCounter {
   }
 }
 
-/** Runs a long calculation; behind each slice everything else that is ready goes first. @throws what it throws */
+/**
+ * Runs a long calculation; after each slice, all other ready work runs.
+ * @throws the calculation's error
+ */
 export async function inSlices<Result>(work: Slices<Result>): Promise<Result> {
   for (;;) {
     const step = work.next();
@@ -32,7 +35,7 @@ export async function inSlices<Result>(work: Slices<Result>): Promise<Result> {
   }
 }
 
-/** How long work that comes piece by piece may go on before everything else that is ready has its turn, ms. */
+/** Longest run of work that comes piece by piece before other ready work has its turn, ms. */
 const SLICE_MS = 5;
 
 /** The same for work whose pieces come from outside: it says when a slice is over, by the clock. */
@@ -43,12 +46,12 @@ export class TimeSlice {
     return performance.now() - this.#began > SLICE_MS;
   }
 
-  /** Something was waited for: everything else has had its turn meanwhile. */
+  /** Restarts the slice after a wait, during which other work had its turn. */
   beginAnew(): void {
     this.#began = performance.now();
   }
 
-  /** Resolves when everything else that is ready has had its turn. */
+  /** Resolves when all other ready work has had its turn. */
   async next(): Promise<void> {
     await afterOthers();
     this.beginAnew();

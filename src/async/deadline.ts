@@ -1,6 +1,6 @@
 /**
- * A signal that is aborted after so long; it keeps no process alive. Not `AbortSignal.timeout`: what `AbortSignal.any` makes of
- * one of those is kept by Node for ever once it is handed to `AbortSignal.any` again, some hundred bytes each time.
+ * A signal that is aborted after this time; it keeps no process alive. Not `AbortSignal.timeout`: once its combination by
+ * `AbortSignal.any` goes into `AbortSignal.any` again, Node keeps it forever, some hundred bytes each time.
  * @param ms up to `LONGEST_TIMER_MS`
  */
 export function abortedAfter(ms: number): AbortSignal {
@@ -10,9 +10,9 @@ export function abortedAfter(ms: number): AbortSignal {
 }
 
 /**
- * Waits for work, but no longer than so long, nor than until the signal. The work goes on; the wait keeps no process alive.
+ * Waits for work until a deadline or the signal. The work itself continues; the wait keeps no process alive.
  * @returns null: the work is not over
- * @throws what the work throws in time
+ * @throws the work's error, if it fails in time
  */
 export async function withDeadline<Result>(
   work: Promise<Result>,
@@ -32,7 +32,7 @@ export async function withDeadline<Result>(
 
 export const ABORTED = Symbol("aborted");
 
-/** Waits for work that takes no signal, but no longer than until the signal. What becomes of it later is ignored. */
+/** Waits until the signal for work that takes no signal. Its later outcome is ignored. */
 export async function unlessAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal,

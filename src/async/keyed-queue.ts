@@ -5,12 +5,12 @@ export class KeyedQueue {
   readonly #counts = new Map<string, number>();
   #size = 0;
 
-  /** True: so many tasks wait or run, in all or, of them, half of this key: one key leaves room for the others. */
+  /** True: `size` tasks wait or run in all, or half as many of this key, so that one key leaves room for others. */
   isFull(key: string, size: number): boolean {
     return this.#size >= size || (this.#counts.get(key) ?? 0) >= size / 2;
   }
 
-  /** Resolves or rejects as the task does, which runs behind the tasks of its key, whatever became of them. */
+  /** Resolves or rejects as the task does. The task runs after the earlier tasks of its key, even if they failed. */
   async add<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const run = before.then(task);

@@ -1,8 +1,8 @@
 import { Cron } from "croner";
 
 /**
- * When something comes again. The clock that counts is the wall clock of a time zone: "each day at 2:30" stays at 2:30 over the change of
- * the hour. Where that day has no 2:30 it comes when the missing hour is over; where it has two, at the first.
+ * A recurrence, by the wall clock of a time zone: "each day at 2:30" stays at 2:30 over a change of the hour. On a day without
+ * 2:30 it comes when the missing hour is over; on a day with two, at the first.
  */
 export interface Recurrence {
   /** Five fields: minute, hour, day of the month, month, day of the week. */
@@ -11,10 +11,10 @@ export interface Recurrence {
   readonly timeZone: string;
 }
 
-/** A recurrence comes no oftener: each time costs an answer. */
+/** Least interval of a recurrence: each occurrence costs an answer. */
 const LEAST_MINUTES = 5;
 const MINUTE_MS = 60_000;
-/** Over so many occurrences in a row it is looked whether any two are too close: more than a day has of five minutes. */
+/** Consecutive occurrences that are checked for a too short interval: more than a day has of five minutes. */
 const LOOKED_AT = 300;
 
 const FORM = 'five fields (minute, hour, day of the month, month, day of the week), such as "0 9 * * 1-5"';
@@ -23,7 +23,7 @@ const FORM = 'five fields (minute, hour, day of the month, month, day of the wee
 export const CRON_EXPECTED = `a cron expression of ${FORM}, that comes at most every ${LEAST_MINUTES} minutes`;
 
 /**
- * What is wrong with a recurrence; null: nothing.
+ * The problem of a recurrence; null: it is valid.
  * @param timeZone a valid one
  */
 export function cronProblem(cron: string, timeZone: string, now: Date): string | null {
@@ -41,7 +41,7 @@ export function cronProblem(cron: string, timeZone: string, now: Date): string |
   return isTooOften ? `it comes oftener than every ${LEAST_MINUTES} minutes` : null;
 }
 
-/** The first occurrence behind a time; null: there is none. */
+/** The first occurrence after a time; null: there are no more. */
 export function nextOccurrence(recurrence: Recurrence, behind: Date): Date | null {
   return ruleOf(recurrence).nextRun(behind);
 }
@@ -53,11 +53,11 @@ export interface Past {
   readonly before: number;
 }
 
-/** Occurrences that are counted: who has missed more has missed many. */
+/** Most missed occurrences that are counted. */
 export const MOST_COUNTED = 1000;
 
 /**
- * The occurrences from one on that are past.
+ * The past occurrences from a given one on.
  * @param from the first of them
  */
 export function pastOccurrences(recurrence: Recurrence, from: Date, now: Date): Past {
@@ -75,13 +75,13 @@ export function pastOccurrences(recurrence: Recurrence, from: Date, now: Date): 
 }
 
 /**
- * The instant of a wall clock's time; of one that comes twice the first, of one that does not come as much later as is missing.
+ * The instant of a wall clock's time. A time that comes twice means the first; a skipped time moves by the missing hour.
  * @param local `2026-12-01T09:00`
- * @returns null: it is no time of any calendar
+ * @returns null: it is no calendar time
  */
 export function instantOf(local: string, timeZone: string): Date | null {
   const utc = new Date(`${local}:00Z`);
-  // What is over the end of a month is no day, and JavaScript takes it for one of the next.
+  // Rejects dates such as 31 June, which JavaScript reads as a day of the next month.
   if (Number.isNaN(utc.getTime()) || !utc.toISOString().startsWith(local)) return null;
   return new Cron(`${local}:00`, { timezone: timeZone, paused: true }).nextRun(
     new Date(utc.getTime() - 2 * DAY_MS),
@@ -91,6 +91,6 @@ export function instantOf(local: string, timeZone: string): Date | null {
 const DAY_MS = 1440 * MINUTE_MS;
 
 function ruleOf({ cron, timeZone }: Recurrence): Cron {
-  // "no-wildcard": what names its hours keeps to them as a single time does, also where it names several.
+  // "no-wildcard": a rule with given hours keeps to them as a single time does, even if it names several.
   return new Cron(cron, { timezone: timeZone, mode: "5-part", fixedTimeRule: "no-wildcard", paused: true });
 }

@@ -1,6 +1,8 @@
+/** Building blocks for waits, retries, queues and caches. They hold no domain knowledge and import no room but `core`. */
+
 /**
- * Looks for what there is to do: whenever somebody asks for it, and by itself a while after each look. Never two looks side by side; what
- * is asked for during one has one more follow. A wait keeps no process alive.
+ * Polls on request, and by itself some time after each poll. Polls never overlap; a request during one causes one more. The
+ * wait keeps no process alive.
  */
 export class PollLoop implements AsyncDisposable {
   readonly #look: () => Promise<number | null>;
@@ -9,7 +11,7 @@ export class PollLoop implements AsyncDisposable {
   #isWanted = false;
   #isClosed = false;
 
-  /** @param look must not throw. Resolves with when it is to look by itself, ms; null: only when somebody asks */
+  /** @param look must not throw; resolves with the time until the next poll, ms; null: only a request causes the next poll */
   constructor(look: () => Promise<number | null>) {
     this.#look = look;
   }
@@ -34,11 +36,11 @@ export class PollLoop implements AsyncDisposable {
       const nextMs = await this.#look();
       if (nextMs !== null && !this.#isClosed) this.#timer = setTimeout(() => this.now(), nextMs).unref();
     }
-    // In the same step as the last question: who asks behind it begins anew.
+    // In the same step as the loop's last check, so that a later request starts a new loop.
     this.#running = null;
   }
 
-  /** Looks no more. Resolves when the look under way has ended. */
+  /** Stops polling. Resolves when the poll under way has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -4,8 +4,9 @@ import { pause } from "./clock.ts";
 
 /**
  * Repeats work until it succeeds.
- * @param waitMs the wait before the next attempt, ms; null: there is none, and the error is thrown. `failures`: before this one
- * @param signal ends the wait, and with it the attempts
+ * @param waitMs the wait before the next attempt, ms; null ends the attempts, and the error is thrown. `failures`: before this
+ * one
+ * @param signal ends the wait and the attempts
  * @throws the last error
  */
 export async function retry<Result>(
@@ -38,9 +39,9 @@ export function fixedWaits(waitsMs: readonly number[]): (error: unknown, failure
 const WRITE_BACKOFF = { fromMs: 100, toMs: Number.POSITIVE_INFINITY };
 
 /**
- * Repeats an idempotent write while the database is away for a moment: a platform does not deliver an event twice.
+ * Retries an idempotent write during a short outage of the database: a platform does not deliver an event twice.
  * @param retries 4 are a second and a half; 8 are 25 seconds
- * @returns also whether an earlier attempt failed, which may have been committed all the same
+ * @returns also whether an earlier attempt failed; it may have been committed nevertheless
  */
 export async function retryWrite<Result>(
   write: () => Promise<Result>,

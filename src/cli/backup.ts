@@ -27,8 +27,8 @@ const BESIDE = `Not in it: config.toml, .env and the agents' folders. Copy those
 Whoever has the file can read everything. What people take back later stays in it: keep it safe, and not for ever.`;
 
 /**
- * `weir backup FILE`: everything in the database as of now, in one file. A daemon that runs goes on.
- * @throws OperatorError if the file is there already, or cannot be written
+ * `weir backup FILE`: everything in the database as of now, in one file. A running daemon continues.
+ * @throws OperatorError if the file exists already, or cannot be written
  */
 export async function backup(io: Io, file: string, options: BackupOptions): Promise<void> {
   const config = readConfigToLook(io, options);
@@ -49,12 +49,12 @@ export async function backup(io: Io, file: string, options: BackupOptions): Prom
 async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowCounts> {
   await using opened = await openDatabase(config.database, openLog(io, config, "warn"), "reader");
   const packed = createGzip();
-  // A stream of the file would keep it from being closed by whoever opened it.
+  // A stream of the file would keep the caller from closing it.
   const intoFile = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const bytes of source) await file.writeFile(bytes);
   };
   const written = pipeline(packed, intoFile, { signal: io.shutdown });
-  // Where it fails, what is written next fails, and tells of it.
+  // Avoids an unhandled rejection: the next write fails and reports it.
   written.catch(() => undefined);
   const write = async (bytes: Buffer | string): Promise<void> => {
     io.shutdown.throwIfAborted();
@@ -68,8 +68,8 @@ async function writeRows(io: Io, config: Config, file: FileHandle): Promise<RowC
 }
 
 /**
- * `weir restore FILE`: fills an empty database, whole or not at all; with `verify` it only reads the file. After a crash the same
- * command goes on.
+ * `weir restore FILE`: fills an empty database, completely or not at all; with `verify` it only reads the file. After a crash
+ * the same command continues.
  * @throws OperatorError if the file is damaged, the database is in use, or the data folder has another signing key
  */
 export async function restore(io: Io, file: string, options: BackupOptions): Promise<void> {
@@ -133,12 +133,12 @@ async function assertTakes(
 export function openBackup(file: string, signal: AbortSignal): BackupReader {
   const bytes = createReadStream(file, { fd: openBackupFile(file) });
   const unpacked = createGunzip();
-  // The reader tells of it.
+  // Avoids an unhandled rejection: the reader reports the error.
   pipeline(bytes, unpacked, { signal }).catch(() => undefined);
   return new BackupReader(wholly(unpacked, bytes), file);
 }
 
-/** Zeros behind its end are nothing to gzip. */
+/** gzip ignores zeros after its end; an extra byte makes the reader notice them. */
 async function* wholly(unpacked: Gunzip, file: ReadStream): AsyncGenerator<Buffer> {
   yield* unpacked;
   if (unpacked.bytesWritten < file.bytesRead) yield Buffer.alloc(1);

@@ -44,7 +44,7 @@ export async function showChannels(io: Io, options: ChannelsOptions): Promise<vo
   });
 }
 
-/** How long a server may take to tell how large its models' windows are, ms. */
+/** Longest wait for a server's window sizes, ms. */
 const WINDOWS_MS = 2000;
 
 /** The channels with their levels, by the windows that the models have now. */

@@ -20,17 +20,17 @@ export type ChatOptions = CommonOptions & {
   readonly jsonl?: boolean;
 };
 
-/** How long a daemon that is gone is waited for, ms: a process manager starts it again, with pauses that grow. */
+/** Longest wait for a daemon that has ended, ms: a process manager starts it again, with growing pauses. */
 const PATIENCE_MS = 120_000;
-/** How long a chat that leaves waits for word that what it said is stored, ms. */
+/** Longest wait of a leaving chat for the confirmation that its messages are stored, ms. */
 const LEAVE_MS = 5000;
 /** How long a daemon that starts is waited for, and how often it is looked for, ms. */
 const START_MS = 10_000;
 const LOOK_MS = 100;
 
 /**
- * `weir chat`: talk to an agent here, through the Weir that runs on the data folder, or in one of its own where none does. Nothing
- * of a daemon is read in the first case.
+ * `weir chat`: talk to an agent here, through the Weir that runs on the data folder, or in one of its own if there is none. The
+ * first case loads no code of the daemon.
  */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
   const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
@@ -80,7 +80,7 @@ async function attach(dataDir: string, options: ChatOptions): Promise<DaemonLink
 }
 
 /**
- * Something has the data folder: a Weir that starts takes chats in a moment, and one that ends leaves it.
+ * Another process has the data folder: a starting Weir will soon accept chats, and an ending one releases the folder.
  * @returns null: neither
  */
 async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | "free" | null> {
@@ -105,7 +105,7 @@ async function untilFree(io: Io, dataDir: string, options: ChatOptions): Promise
 }
 
 /**
- * A daemon takes the data folder over, and takes chats in a moment.
+ * A daemon takes over the data folder, and will soon accept chats.
  * @returns null: it has ended instead, or takes too long
  */
 async function untilServing(io: Io, dataDir: string, options: ChatOptions): Promise<DaemonLink | null> {
@@ -128,8 +128,8 @@ function isFolderTaken(error: unknown): boolean {
 }
 
 /**
- * Holds the conversation until the person leaves, or the daemon is gone for good.
- * @returns `left`: it was the Weir of another chat, which has left, and the person has not
+ * Holds the conversation until the person leaves, or the daemon has ended for good.
+ * @returns `left`: the Weir was another chat's, which has left, and the person has not
  */
 async function chatOver(
   io: Io,
@@ -154,7 +154,7 @@ async function chatOver(
     history: mode === "interactive" ? history() : undefined,
   });
   link.turns.on(({ type, news }) => {
-    // What a person is told beside the sentence in the channel; a script reads its answers from the other stream.
+    // The reason, beside the sentence in the channel. On stderr, because a script reads its answers from stdout.
     if (mode !== "interactive" && type === "settled" && news.outcome === "failed" && news.reason !== null)
       io.stderr.write(`${displayable(news.reason)}\n`);
   });
@@ -174,7 +174,7 @@ async function chatOver(
     await Promise.race([running, terminal.closed, aborted(io.shutdown)]);
     return "over";
   } catch (error) {
-    // What a script had sent on may be lost with it: it has to know.
+    // Input of a script may be lost with the host, so the script has to know.
     if (!(error instanceof HostLeftError) || mode !== "interactive") throw error;
     terminal.remark("(It has ended; going on here.)", true);
     return "left";

@@ -14,10 +14,10 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 export type ClusterOptions = CommonOptions & { readonly json?: boolean };
 export type DrainOptions = CommonOptions & { readonly undo?: boolean };
 
-/** How often is looked whether a daemon has handed on all that it had, ms. */
+/** Interval of checks whether a daemon has handed over everything, ms. */
 const LOOK_MS = 500;
 
-/** `weir cluster`: the daemons, what they are home of, which shards they have, and what waits. It asks the database, and no daemon. */
+/** `weir cluster`: the daemons, their channels and shards, and the waiting work. It reads the database, and asks no daemon. */
 export async function showCluster(io: Io, options: ClusterOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await assertHasRun(config);
@@ -29,9 +29,9 @@ export async function showCluster(io: Io, options: ClusterOptions): Promise<void
 }
 
 /**
- * `weir cluster drain NAME`: a daemon hands on all that it has, and takes nothing until that is taken back or it starts anew.
- * Resolves when it has nothing any more.
- * @throws OperatorError if there is no such daemon, or it goes away meanwhile
+ * `weir cluster drain NAME`: a daemon hands over all its partitions, and acquires none until that is revoked or it starts
+ * again. Resolves when it has none.
+ * @throws OperatorError if there is no such daemon, or it ends during the wait
  */
 export async function drainMember(io: Io, name: string, options: DrainOptions): Promise<void> {
   const config = readConfigToLook(io, options);

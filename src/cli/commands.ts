@@ -24,7 +24,7 @@ import type { BackupOptions } from "./backup.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
-/** Adds the commands that talk: the daemon, the chat, what was said once. */
+/** Adds the daemon, the chat and the replay. */
 export function addTalk(program: Command, io: Io): void {
   addDaemon(program, io);
   addChat(program, io);
@@ -68,7 +68,7 @@ function addChat(program: Command, io: Io): void {
     });
 }
 
-/** Adds the commands that look at all of it. */
+/** Adds the commands about the whole Weir. */
 export function addOverviews(program: Command, io: Io): void {
   withConfig(program.command("status"))
     .description("show the daemon, its platforms and models, what waits, and the fullest channels")
@@ -156,7 +156,7 @@ function addCluster(program: Command, io: Io): void {
     });
 }
 
-/** Adds the commands that look at one channel, or change how it is summarised. */
+/** Adds the commands that show one channel, or change how it is summarised. */
 export function addChannel(program: Command, io: Io): void {
   addViews(program, io);
   addCompactions(program, io);
@@ -253,7 +253,7 @@ function seconds(text: string): number {
   return value;
 }
 
-/** Adds the commands for what is remembered, and for the people whose it is. */
+/** Adds the commands for memories, and for the people whose they are. */
 export function addRemembered(program: Command, io: Io): void {
   addMemories(program, io);
   addForgetUser(program, io);

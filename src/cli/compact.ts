@@ -19,13 +19,13 @@ import { findChannel, openLog, readConfig, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 
 export type CompactOptions = CommonOptions & {
-  /** The compaction whose summary is to be written again, as it was typed. */
+  /** The compaction whose summary is to be written again, in the typed form. */
   readonly redo?: string;
 };
 
 /**
- * `weir compact CHANNEL`: summarises what is old now, or writes one summary again. A daemon that runs does it; where none does,
- * this command.
+ * `weir compact CHANNEL`: summarises old entries now, or writes one summary again. A running daemon does it; without one, this
+ * command.
  * @throws OperatorError if nothing was written
  */
 export async function compact(io: Io, name: string, options: CompactOptions): Promise<void> {
@@ -74,7 +74,7 @@ async function askDaemon(
   return answer;
 }
 
-/** Without a daemon: everything but the platforms is built, nobody is answered, and nothing else is taken up. */
+/** Without a daemon: builds everything but the platforms; answers no messages, and resumes no other work. */
 async function compactHere(io: Io, config: Config, name: string, redo: JobId | null): Promise<CompactAnswer> {
   await assertExists(config.database);
   const log = openLog(io, config, config.log.level === "info" ? "warn" : config.log.level);

@@ -14,7 +14,7 @@ import type { CompactionRecord } from "../store/compaction/compactions.ts";
 
 export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
 
-/** `weir compactions CHANNEL`: what was summarised, when and by whom, with the summaries; the newest last. */
+/** `weir compactions CHANNEL`: the compactions with entries, time, model and summaries; the newest last. */
 export async function showCompactions(io: Io, name: string, options: CompactionsOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
@@ -32,12 +32,12 @@ export async function showCompactions(io: Io, name: string, options: Compactions
   });
 }
 
-/** What a job's calls have cost; "": it called no model. */
+/** The cost of a job's calls; empty: it called no model. */
 function describeSpent(calls: readonly ModelSpending[], priceOf: PriceOf): string {
   return calls.length === 0 ? "" : describeSpending(calls, priceOf);
 }
 
-/** What all compactions of a channel have cost, those included that are not listed. Pure. */
+/** The cost of all compactions of a channel, including those that are not listed. Pure. */
 function formatTotals(spent: SpentOnJobs, priceOf: PriceOf): string[] {
   const all = [...spent.values()].flat();
   if (all.length === 0) return [];
@@ -51,8 +51,8 @@ const WHAT: Readonly<Record<JobKind, string>> = {
 };
 
 /**
- * A compaction as a card for a person: what it covers, what it cost, and the summary. Pure.
- * @param spent what its model calls have cost, in words; "": nothing to tell
+ * A compaction as a card for a person: the covered entries, the cost, and the summary. Pure.
+ * @param spent the cost of its model calls, in words; may be empty
  */
 export function formatCompaction(job: CompactionRecord, time: TimeFormat, spent = ""): string {
   const number = `#${job.id}`.padEnd(6);

@@ -19,13 +19,13 @@ export type ContextOptions = CommonOptions & {
   readonly json?: boolean;
   /** A turn's number, or `last`; undefined: the next model call. */
   readonly turn?: string;
-  /** Of a turn: also what was in view, as it reads now. */
+  /** With a turn: also the texts in view, as they read now. */
   readonly text?: boolean;
 };
 
 /**
- * `weir context CHANNEL`: what the next model call would be sent; with `--turn`, what the last one of a turn was.
- * @throws OperatorError if the turn is not kept
+ * `weir context CHANNEL`: the content of the next model call; with `--turn`, of the last call of a turn.
+ * @throws OperatorError if the turn is not stored
  */
 export async function showContext(io: Io, name: string, options: ContextOptions): Promise<void> {
   if (options.text === true && options.turn === undefined)
@@ -66,7 +66,7 @@ async function showNext(
   else say(io, text);
 }
 
-/** What is piped stays plain. */
+/** Piped output stays plain. */
 function draw({ stdout }: Io, card: Card): void {
   stdout.write(`${drawCard(card, { colour: !isColourUnwanted(), columns: stdout.columns })}\n`);
 }

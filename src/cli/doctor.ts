@@ -31,14 +31,13 @@ const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
 export interface DoctorOptions extends CommonOptions {
   /** False: no model is asked. Default: each does what its agents will want of it. */
   readonly models?: boolean;
-  /** Whether it is measured how much of a request each model reads. */
+  /** Whether to measure how much of a request each model reads. */
   readonly window?: boolean;
 }
 
 /**
- * `weir doctor`: looks at everything that an operator can get wrong, says each thing as soon as it is known, and what to
- * do about it.
- * @throws OperatorError if something is wrong, after all has been said
+ * `weir doctor`: checks everything that an operator can get wrong, and reports each result and its remedy at once.
+ * @throws OperatorError if something is wrong, after all reports
  */
 export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
   let wrong = 0;
@@ -54,7 +53,7 @@ export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
 }
 
-/** A configuration that cannot be read is one finding; the checks go on with the part that can be read. */
+/** An invalid configuration is one finding; the checks continue with its readable part. */
 function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
   const what = "configuration";
   if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };
@@ -99,7 +98,7 @@ export function shownFinding({ state, what, detail, todo }: Finding): string {
   return `${SIGNS[state]} ${what}: ${detail}${todo === undefined ? "" : `\n    → ${todo}`}`;
 }
 
-/** What is wrong with one thing must not hide what is wrong with the next. */
+/** A failed check must not hide the next one. */
 function failure(what: string, error: unknown): Finding {
   return { what, state: "wrong", detail: errorMessage(error) };
 }
@@ -139,7 +138,7 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
   }
 }
 
-/** Do the daemons of a cluster sign with the key of this one? */
+/** Checks whether the daemons of a cluster sign with the same key as this one. */
 async function lookAtKey(config: Config, database: Database): Promise<readonly Finding[]> {
   const { cluster, database: files } = config;
   if (cluster === null) return [];
@@ -167,7 +166,7 @@ async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly
   return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
 }
 
-/** Can a deletion still find what tells of texts that are no longer kept? */
+/** Checks whether a deletion can still find texts that are derived from texts no longer stored. */
 async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
   const strange = await retention.countStrange();
   if (strange === 0) return [];
@@ -179,21 +178,21 @@ async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Prom
   return [{ what: "fingerprints", state: "wrong", detail, todo }];
 }
 
-/** Has each model do what its agents will want of it, unless nobody wants to pay for that. */
+/** Has each model do its agents' work once, unless the operator does not want to pay for that. */
 async function lookAtWork(
   io: Io,
   config: Config,
   { models = true, window = false }: DoctorOptions,
 ): Promise<readonly Finding[]> {
   if (!models) return [{ what: "models", state: "off", detail: "not asked: --no-models" }];
-  // What a daemon has learned of them is known where the database can be read.
+  // A daemon's knowledge of them, if the database can be read.
   const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
   await using opened = await opening.catch(() => null);
   const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
   return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
 }
 
-/** Asks for one vector, and tells how far the texts have theirs, where the database can be read. */
+/** Asks for one vector, and reports how many texts have theirs, if the database can be read. */
 async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
   const what = "embeddings";
   const { embeddings } = config.llm;

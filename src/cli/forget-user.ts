@@ -34,9 +34,9 @@ export interface NamedPerson {
 }
 
 /**
- * `weir forget-user ID`: shows what a person has said on a platform, and with `--yes` takes all of it. A daemon that runs does
- * it; where none does, this command.
- * @throws OperatorError if nobody is meant by that, or something is left
+ * `weir forget-user ID`: shows a person's messages on a platform, and with `--yes` deletes all of them. A running daemon does
+ * it; without one, this command.
+ * @throws OperatorError if there is no such person, or content remains
  */
 export async function forgetUser(io: Io, typed: string, options: ForgetUserOptions): Promise<void> {
   const { yes: isDone = false } = options;
@@ -52,7 +52,7 @@ export async function forgetUser(io: Io, typed: string, options: ForgetUserOptio
     return { person: found, isThere: places.length > 0, isPaired: paired };
   });
   if (!isDone) return;
-  // First: what they write meanwhile is not kept.
+  // First, so that no new messages of the person are stored during the deletion.
   if (isPaired) {
     const { platform, id } = person;
     await withStore(io, config, async ({ pairing }) => pairing.remove({ platform, person: id }), "asker");
@@ -73,8 +73,8 @@ export function parsePerson(typed: string): NamedPerson {
 }
 
 /**
- * @param isExact a name is not enough: anybody may take one
- * @throws OperatorError with who may be meant
+ * @param isExact a name is not enough, since names can be copied
+ * @throws OperatorError with the candidates
  */
 async function findPerson(
   store: Store,
@@ -88,7 +88,7 @@ async function findPerson(
   const [one, ...others] = byId.length > 0 ? byId : known;
   const typed = platform === null ? called : `${platform}:${called}`;
   if (one === undefined) {
-    // Who was let in may have said nothing yet.
+    // A paired person may have sent no message yet.
     if (platform !== null && (await isPairedOrAsks(store, platform, called)))
       return { platform, id: called, name: called, messages: 0 };
     const near = nearestPeople(called, await people.known(platform, null, MOST_PEOPLE));
@@ -108,13 +108,13 @@ async function findPerson(
   return one;
 }
 
-/** Whether somebody was let in to direct messages, or asks for it. */
+/** Whether a person was let in to direct messages, or asks for it. */
 async function isPairedOrAsks({ pairing }: Store, platform: string, id: string): Promise<boolean> {
   const all = [...(await pairing.people()), ...(await pairing.open(platform))];
   return all.some((one) => one.platform === platform && one.person === id);
 }
 
-/** The people whose id or name is nearest to what was typed. Pure. */
+/** The people whose id or name is nearest to the typed one. Pure. */
 export function nearestPeople(typed: string, people: readonly KnownPerson[]): KnownPerson[] {
   const wanted = typed.toLowerCase();
   const most = Math.max(2, Math.floor(wanted.length / 3));
@@ -134,7 +134,7 @@ function nameOf({ platform, id, name }: KnownPerson): string {
   return displayableLine(`${platform}:${id} (${name})`);
 }
 
-/** What would go, and what stays. Pure. */
+/** The content that would be deleted, and that would remain. Pure. */
 function describePerson(
   person: KnownPerson,
   places: readonly SpokenPlace[],
@@ -170,7 +170,7 @@ interface Forgotten {
   readonly memories: number;
 }
 
-/** @returns `isTaken` false: no daemon, or none of this version, is there to do the rest */
+/** @returns `isTaken` false: there is no daemon, or none of this version, to do the rest */
 async function askDaemon(
   io: Io,
   config: Config,
@@ -203,9 +203,7 @@ async function askDaemon(
   return asked;
 }
 
-/**
- * Without a daemon: everything but the platforms is built. A daemon that did not take the request loses the channels, and reads them again.
- */
+/** Without a daemon: builds everything but the platforms. A daemon that did not take the request loses the channels, and loads them again. */
 async function forgetHere(
   io: Io,
   config: Config,
@@ -228,7 +226,10 @@ async function forgetHere(
   return forgotten;
 }
 
-/** @throws OperatorError where nobody can say here what was said: all that may tell of it would go, and could not be brought back */
+/**
+ * @throws OperatorError if texts cannot be compared with messages here: all texts that may be derived from them would be
+ * deleted, without a way to restore them
+ */
 async function assertComparable(
   { retention }: Pick<Store, "retention">,
   person: { readonly platform: string; readonly id: string },
@@ -245,7 +246,7 @@ function added(one: Forgotten, other: Forgotten): Forgotten {
   return { messages: one.messages + other.messages, memories: one.memories + other.memories };
 }
 
-/** Looks what is left: what is told at the end is what the log says. */
+/** Reports the remaining content, as the log has it. */
 async function tellRest(
   io: Io,
   { people }: Store,

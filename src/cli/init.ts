@@ -29,13 +29,16 @@ export async function init(io: Io, options: CommonOptions): Promise<void> {
   await setUp(await openQuestions(), { cwd: io.cwd, file: options.config });
 }
 
-/** The same with whoever answers the questions. @throws Cancelled where they end; OperatorError if a file cannot be changed */
+/**
+ * The same with any source of answers.
+ * @throws Cancelled where they end; OperatorError if a file cannot be changed
+ */
 export async function setUp(questions: Questions, folder: Folder): Promise<void> {
   const found: Settings = { variables: {}, keys: [] };
   const isNew = folder.file !== undefined && !existsSync(path.resolve(folder.cwd, folder.file));
   if (isNew)
     throw new OperatorError(`There is no ${folder.file}. Make an empty file, or leave --config out.`);
-  // What is broken is told before anything is asked.
+  // Errors of the present configuration are reported before the first question.
   const before = loadConfig(folder);
   useProxies(before.proxies);
   let settings = await askModel(questions, folder, before, found);
@@ -142,7 +145,7 @@ async function modelName(questions: Questions, choice: ModelChoice): Promise<str
   }
 }
 
-/** What the server is called in the configuration, and where it is. */
+/** The server's name in the configuration, and its address. */
 const ANTHROPIC = "claude";
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const ANTHROPIC_KEYS: readonly Setting[] = [
@@ -170,7 +173,7 @@ async function modelVariables(
     case "none":
       return {};
     case "ollama":
-      // It is found by itself where nothing else is set.
+      // Ollama is found by default if no other server is set.
       return baseUrl === null && apiKey === null ? {} : { OPENAI_BASE_URL: `${OLLAMA_ORIGIN}/v1`, ...noKey };
     case "openai":
       return { ...noServer, OPENAI_API_KEY: await questions.secret("The key, sk-…") };
@@ -232,14 +235,14 @@ async function askChat(
   }
 }
 
-/** A bot that is in no server yet is what a first set-up has: it is told, and no mistake. */
+/** After a first set-up the bot is in no server yet: that is reported, but is no mistake. */
 function notYetInvited(findings: readonly Finding[]): Finding[] {
   return findings.map((one) =>
     one.isForInvite === true && one.state === "wrong" ? { ...one, state: "unsure" } : one,
   );
 }
 
-/** @returns `kept`: it works, or is wanted as it is; `again`: other answers are to be asked for; `left`: it is left out */
+/** @returns `kept`: it works, or is wanted nevertheless; `again`: the questions are asked again; `left`: it is left out */
 async function check(
   questions: Questions,
   folder: Folder,

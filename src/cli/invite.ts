@@ -5,8 +5,9 @@ import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
 /**
- * `weir invite`: the links by which a bot comes into a server or a team.
- * @throws OperatorError if there is no such platform, or it does not know the token; PlatformError where it does not answer; nothing is said then
+ * `weir invite`: the links by which a bot joins a server or a team.
+ * @throws OperatorError if there is no such platform, or it does not know the token; PlatformError if it does not answer.
+ * Nothing is printed then
  */
 export async function invite(io: Io, platform: string, options: CommonOptions): Promise<void> {
   const row = platformRow(platform);

@@ -19,7 +19,7 @@ export type LogOptions = CommonOptions & {
 
 /**
  * `weir log CHANNEL`: the log, entry by entry.
- * @throws OperatorError if the first entry asked for comes behind the last one, or behind the end of the log
+ * @throws OperatorError if the first requested entry comes after the last one, or after the end of the log
  */
 export async function showLog(io: Io, name: string, options: LogOptions): Promise<void> {
   const { from: first = 1, to: last = Infinity } = options;

@@ -24,13 +24,13 @@ export type LogsOptions = CommonOptions & {
 
 const POLL_MS = 300;
 
-/** A line that is meant, and what it says. */
+/** A matching line, parsed. */
 interface Meant {
   readonly line: string;
   readonly record: LogRecord;
 }
 
-/** `weir logs`: the last lines of the log for eyes, and with `-f` what comes. It asks no daemon and no database. */
+/** `weir logs`: the last lines of the log in readable form, and with `-f` new ones. It asks no daemon and no database. */
 export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
   const { path: file, maxFiles } = logFileOf(readConfigToLook(io, options));
   const meant = chooser(options);
@@ -41,7 +41,7 @@ export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
     last.push(one);
     if (last.length > options.lines) last.shift();
   };
-  // Opened before the older ones: if it becomes one of them meanwhile, it is not read twice.
+  // Opened before the older files: if it becomes one of them during the reading, it is not read twice.
   using tail = new LogTail(file);
   let isThere = tail.isOpen;
   for (const older of logFiles(file, maxFiles).slice(0, -1))

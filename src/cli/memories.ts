@@ -19,7 +19,7 @@ export type MemoriesOptions = CommonOptions & {
   readonly rejected?: boolean;
 };
 
-/** `weir memories`: what is remembered, with the words that prove it; of all channels, or of one. */
+/** `weir memories`: memories with the words that prove them; of all channels, or of one. */
 export async function showMemories(io: Io, options: MemoriesOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await withStore(io, config, async (store) => {
@@ -55,7 +55,7 @@ async function listed(
   return [found.slice(0, LIMIT), found.length > LIMIT];
 }
 
-/** How many were refused, by channel and reason; what they said is kept nowhere. */
+/** Counts of rejected memories, by channel and reason; their content is not stored. */
 function showRejected(io: Io, rejected: readonly RejectedMemories[], isJson: boolean): void {
   if (rejected.length === 0 && !isJson) say(io, "No memory was refused yet.");
   for (const { channel, reason, count, lastAt } of rejected) {

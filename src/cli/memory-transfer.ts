@@ -29,8 +29,8 @@ const SHOWN = 10;
 export type ExportOptions = CommonOptions & { readonly channel?: string };
 
 /**
- * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written whole or not at all.
- * @throws OperatorError if the file is there already or cannot be written, or the export was interrupted
+ * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written completely or not at all.
+ * @throws OperatorError if the file exists already or cannot be written, or the export was interrupted
  */
 export async function exportMemories(io: Io, file: string, options: ExportOptions): Promise<void> {
   const config = readConfigToLook(io, options);
@@ -90,7 +90,7 @@ function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
 }
 
 /**
- * `weir memories import FILE|-`: adds the memories of such a file whose proofs are in the log. Twice is once.
+ * `weir memories import FILE|-`: adds the memories of such a file whose proofs are in the log. Idempotent.
  * @throws OperatorError if a line is no memory: then nothing is added
  */
 export async function importMemories(io: Io, file: string, options: CommonOptions): Promise<void> {
@@ -142,7 +142,7 @@ function parseLines(texts: readonly string[], file: string): NumberedMemory[] {
   );
 }
 
-/** Adds memories line by line, and counts what becomes of them. */
+/** Adds memories line by line, and counts the outcomes. */
 class Importer {
   readonly #store: Store;
   readonly #config: Config;
@@ -158,7 +158,7 @@ class Importer {
     this.#config = config;
   }
 
-  /** @throws OperatorError if it cannot go on, with how far it came */
+  /** @throws OperatorError if it cannot continue, with the line that it reached */
   async take(line: number, memory: MemoryLine, shutdown: AbortSignal): Promise<void> {
     if (shutdown.aborted) throw this.#halt(line, "Interrupted");
     const outcome = await this.#add(memory).catch((error: unknown) => {
@@ -182,7 +182,7 @@ class Importer {
     const { transfer } = this.#store;
     const channel = await this.#channel(memory.channel);
     if (channel === undefined) return { refused: "no such channel" };
-    // Else it would come to be seen where another agent's are.
+    // Otherwise it would be shown among another agent's memories.
     if (channel.agent !== memory.agent) return { refused: "another agent answers there" };
     if (memory.scope === "dm" && channel.kind !== "dm")
       return { refused: "it was told in private, and this channel is none" };
@@ -209,7 +209,7 @@ class Importer {
     return this.#channels.get(name);
   }
 
-  /** Reads what people say in a channel, unless that is known as of after the last change. */
+  /** Reads all messages of people in a channel, unless they were read since the last change. */
   async #look(channel: ChannelRow, erasedAt: Date): Promise<void> {
     const known = this.#left.get(channel.id);
     if (known !== undefined && known.asOf > erasedAt) return;

@@ -15,7 +15,7 @@ export type ModelsOptions = CommonOptions & {
   readonly json?: boolean;
 };
 
-/** What was learned of a model, under its full name. */
+/** The learned facts of a model, under its full name. */
 interface Known {
   readonly name: string;
   /** As its server calls it. */
@@ -27,8 +27,8 @@ interface Known {
 }
 
 /**
- * `weir models`: what was learned of the models at the servers of the configuration. It asks no daemon and no server.
- * @throws OperatorError if nothing was learned of the model that is to be forgotten
+ * `weir models`: the learned facts of the models at the configured servers. It asks no daemon and no server.
+ * @throws OperatorError if nothing was learned about the model to forget
  */
 export async function showModels(io: Io, options: ModelsOptions): Promise<void> {
   const config = readConfigToLook(io, options);
@@ -51,7 +51,7 @@ export async function showModels(io: Io, options: ModelsOptions): Promise<void> 
   });
 }
 
-/** What was learned at some servers, by the full names of models. */
+/** The learned facts of some servers, by the full names of models. */
 export async function knownOf(
   { learnedModels, refusedFields }: Pick<Store, "learnedModels" | "refusedFields">,
   places: ReturnType<typeof lessonPlaces>,
@@ -72,7 +72,7 @@ export async function knownOf(
   return all.flat().toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A line for the model, and one for each thing that was learned of it. Pure. */
+/** A line for the model, and one for each learned fact. Pure. */
 export function describeKnown({ name, learned, refused }: Known): string {
   const { window = null, factor = null } = learned ?? {};
   const facts = [

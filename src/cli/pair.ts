@@ -26,13 +26,13 @@ export type PairOptions = CommonOptions & {
 
 /** People who are listed. */
 const SHOWN = 40;
-/** Stands in the rows for whoever has the command line. */
+/** The author in the rows of changes by the command line. */
 const OPERATOR = "operator";
 
 /**
- * `weir pair`: lists who waits to be let in to direct messages, and who was; with a code or `--user` it lets somebody in, with `--remove` it takes
- * that back. A daemon that runs heeds it within a second or two.
- * @throws OperatorError if nobody waits with the code, nobody of that id was let in, or no person can have the id
+ * `weir pair`: lists requests for direct messages, and paired people; with a code or `--user` it lets a person in, with
+ * `--remove` it reverts that. A running daemon follows within a second or two.
+ * @throws OperatorError if no request has the code, no person of that id was let in, or the id is not a person's
  */
 export async function pair(io: Io, code: string | undefined, options: PairOptions): Promise<void> {
   const config = readConfigToLook(io, options);
@@ -75,7 +75,7 @@ async function letInById(io: Io, config: Config, store: Store, person: PlatformP
   for (const line of uncounted(config)) say(io, line);
 }
 
-/** Why an id is nobody's, with who may be meant. */
+/** Why an id fits no person, with the likely candidates. */
 export async function whyNobody(
   store: {
     readonly pairing: Pick<Store["pairing"], "open">;
@@ -109,7 +109,10 @@ export function isIdOfPerson({ platform, person }: PlatformPerson): boolean {
   return row !== undefined && row.ids.test(person) && row.questions.person.test(person);
 }
 
-/** Whom `--user` and `--platform` mean: `1234`, `<@1234>` or `discord:1234`. Pure. @throws OperatorError */
+/**
+ * The person of `--user` and `--platform`: `1234`, `<@1234>` or `discord:1234`. Pure.
+ * @throws OperatorError
+ */
 export function readUser(
   user: string,
   platform: string | undefined,

@@ -1,3 +1,8 @@
+/**
+ * The command line: each command reads the configuration, works on the store, asks a running daemon or tries a server, and
+ * prints. Output goes only through `Io`; the daemon itself is built in `src/daemon`.
+ */
+
 import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
 import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
@@ -13,8 +18,8 @@ Examples:
   weir backup weir.backup --verify`;
 
 /**
- * The command line, as a tree of commands: `commands.ts` defines them. Each command's work is a file of its own beside it, which is read
- * when the command runs: `weir --help` reads none of them.
+ * The command line, as a tree of commands: `commands.ts` defines them. Each command has its own file, which is loaded when the
+ * command runs: `weir --help` loads none of them.
  */
 export function createProgram(io: Io): Command {
   const program = new Command("weir")
@@ -22,7 +27,7 @@ export function createProgram(io: Io): Command {
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )
     .version(readVersion(), "-V, --version", "show the version")
-    // An option behind a command is that command's, also where the one around it has one of that name.
+    // An option after a command belongs to that command, even if its parent has one of that name.
     .enablePositionalOptions()
     .showHelpAfterError("(weir --help lists the commands)")
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })

@@ -13,8 +13,8 @@ export type ReloadOptions = CommonOptions & { readonly daemon?: string; readonly
 const ANSWER_MS = 30_000;
 
 /**
- * `weir reload`: the daemon reads its configuration anew, and says what has changed.
- * @throws OperatorError with what is wrong with it, or if no daemon runs
+ * `weir reload`: the daemon reads its configuration again, and reports the changes.
+ * @throws OperatorError with the configuration's errors, or if no daemon runs
  */
 export async function reload(io: Io, options: ReloadOptions): Promise<void> {
   const config = readConfig(io, options);

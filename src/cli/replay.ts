@@ -24,9 +24,9 @@ export type ReplayOptions = CommonOptions & {
 };
 
 /**
- * `weir replay FILE`: recorded messages through the same pipeline as live ones. Every N-th of a channel asks for a
- * reply; at full speed the next message waits for that reply, so that a run can be compared with another. A replay
- * that was killed goes on where it was: messages that the log has are not appended again.
+ * `weir replay FILE`: sends recorded messages through the same pipeline as live ones. Every N-th of a channel asks for a reply;
+ * at full speed the next message waits for that reply, so that runs can be compared. A killed replay continues where it was:
+ * messages that the log has are not appended again.
  */
 export async function replay(io: Io, file: string, options: ReplayOptions): Promise<void> {
   const config = readConfig(io, options);
@@ -68,7 +68,7 @@ interface Run {
   readonly speed: "max" | "real";
   readonly tally: ReplayTally;
   readonly progress: Progress;
-  /** What time it is in the recording. */
+  /** The time in the recording. */
   readonly clock: { at: Date };
 }
 
@@ -93,7 +93,7 @@ async function run(
     const receipt: Receipt = await daemon.inbox.receive(message);
     tally.receipt(receipt);
     progress.step();
-    // What an earlier run appended is answered in its own time: by that run, or by the work that was resumed.
+    // Messages of an earlier run are answered independently: by that run, or by the resumed work.
     if (receipt.outcome !== "accepted") platform.forget(message.id);
     else if (speed === "max" && answered !== null) await Promise.race([answered, aborted(shutdown)]);
   }

@@ -61,7 +61,7 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
 class WaitEndedError extends OperatorError {}
 
 /**
- * `weir chat` where no daemon runs: talk to an agent here, in a Weir of its own.
+ * `weir chat` without a daemon: talk to an agent here, in a Weir of its own.
  * @returns true: it has made way for a daemon, and the conversation is not over
  */
 export async function chatAlone(io: Io, config: Config, options: ChatOptions): Promise<boolean> {
@@ -71,27 +71,27 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
   return await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
-/** Whose model a call asks, by the configuration of that moment. */
+/** The server of a call's model, by the configuration at that moment. */
 function serversOf({ current, models }: Daemon): Parameters<Traces["watch"]>[1] {
   return (model) => modelServerOf(current.setup.config.llm, models.isOffline, model);
 }
 
 /**
  * Builds the daemon with its platforms, runs it until the terminal is done or a signal comes, and drains.
- * @returns true: it has made way for another
- * @throws OperatorError behind the drain, where its database has ended for good
+ * @returns true: it has made way for another daemon
+ * @throws OperatorError after the drain, if its database has ended for good
  */
 async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   const { config, terminal, isDaemon } = options;
   const agent = findAgent(config, terminal?.agent);
   const mode = terminal === null ? null : chooseMode(terminal.jsonl);
-  // Whoever asks before there is a daemon is not forgotten: the end of a start looks at all files once more.
+  // Requests before the daemon exists are not lost: the end of a start reads all files once more.
   let reload = (): void => undefined;
-  // Without a terminal nobody has hung up: it is asked to read its configuration.
+  // Without a terminal, SIGHUP means a reload.
   if (mode === null) io.onHangUp(() => reload());
   const levelOf = ({ log: { level } }: Config): string =>
     mode === "lines" && level === "info" ? "warn" : level;
-  // The terminal is the chat's, and the log goes into a file; a daemon's goes there in any case, for `weir logs`.
+  // The terminal is the chat's, so the log goes into a file; a daemon's always does, for `weir logs`.
   const hasFile = mode === "interactive" || (isDaemon && mode === null);
   const secrets = KnownSecrets.of(config);
   const log = hasFile
@@ -118,9 +118,9 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
     bindingsOf: bindingsBy,
     onConfigured: (next) => (log.level = levelOf(next)),
   });
-  // Whoever sits before it is told at once; a process manager would try a few times in half a minute, and no more.
+  // At a terminal a person gets errors at once. A process manager would only try a few times in half a minute.
   const patience: { readonly waitUntil?: AbortSignal } = terminal === null ? { waitUntil: ending } : {};
-  // Before the daemon, and beyond it: it also tells how that starts and how it ends.
+  // Opened before the daemon and closed after it: it also reports the start and the end.
   await using http = isDaemon ? await openHttp(io, config, { log, secrets, ...patience }) : null;
   // Also what the daemon does while it ends is sent.
   await using traces = await openTraces(
@@ -135,7 +135,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   terminals.watch(daemon);
   const owners = (): Config["platforms"] => daemon.current.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
-  // Who sits before a terminal reads it among the first lines there.
+  // In `lines` mode the person reads it among the first lines.
   if (mode === "lines" && daemon.models.isOffline) io.stderr.write(`${daemon.models.describe()}\n`);
   if (ending.aborted) return !io.shutdown.aborted;
   using connections = new ConnectionWatch(served, (line) => {
@@ -146,7 +146,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   await daemon.open();
   if (terminal === null) connections.start(false);
   const isOver = await until(io, ending, daemon, terminals.own, mode);
-  // A drain may take a while, and whoever sent the signal wants to see that it was heard.
+  // A drain may take a while; this confirms the signal.
   if (ending.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
   daemon.lost.throwIfAborted();
   return !isOver;
@@ -162,7 +162,7 @@ function localPlatforms(
   return local.filter((one) => one !== null);
 }
 
-/** @returns null: this process makes way for none, and none for it */
+/** @returns null: this process neither makes way for another one nor takes over from one */
 function openSuccession(
   io: Io,
   { database }: Config,
@@ -193,7 +193,7 @@ function isWaitedFor(error: unknown): boolean {
   return error instanceof FolderTakenError || isPortTaken;
 }
 
-/** Tells a person that a daemon takes over. A script is answered first as far as it was read; the rest of its input goes to the daemon. */
+/** Announces to a person that a daemon takes over. A script's input so far is answered first; the rest goes to the daemon. */
 async function takeLeave(
   terminal: TerminalPlatform | null,
   mode: TerminalMode | null,
@@ -205,7 +205,10 @@ async function takeLeave(
   await Promise.race([terminal.closed, aborted(shutdown)]);
 }
 
-/** Nothing of the service is read where none is configured. @returns null: none is */
+/**
+ * Loads the HTTP service only if it is configured.
+ * @returns null: it is not configured
+ */
 async function openHttp(
   io: Io,
   config: Config,
@@ -239,7 +242,7 @@ async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: A
   await using _ = await takeFolder(database.dataDir, log, waitUntil);
 }
 
-/** @returns false: it makes way for another, and the person has not left */
+/** @returns false: it makes way for another Weir, and the person has not left */
 async function until(
   io: Io,
   ending: AbortSignal,
@@ -262,7 +265,7 @@ function agents(config: Config): string {
   return `${ids.length === 1 ? "agent" : "agents"} ${ids.join(", ")}`;
 }
 
-/** Who answers the terminal's channel of their name. */
+/** The agents that answer in the terminal's channel of their name. */
 function namedAgents(
   { agents: all }: Config,
   first: AgentId,
@@ -282,14 +285,14 @@ export function findAgent(config: Config, wanted: string | undefined): AgentId {
   throw new OperatorError(`There is no agent "${wanted}". The configuration has: ${known}.`);
 }
 
-/** Shorter than a connection waits at the least before it is opened again: what is told of it is not missed. */
+/** Shorter than the least wait of a connection before it is opened again, so no state is missed. */
 const LOOK_MS = 500;
 
-/** Tells how the connections of platforms stand, a line each, whenever one of them changes. */
+/** Reports the state of the platforms' connections, a line each, whenever one of them changes. */
 class ConnectionWatch implements Disposable {
   readonly #platforms: readonly Pick<Platform, "name" | "connection">[];
   readonly #tell: (line: string) => void;
-  /** What was told last of each. */
+  /** The last report of each. */
   readonly #told = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -298,7 +301,7 @@ class ConnectionWatch implements Disposable {
     this.#tell = tell;
   }
 
-  /** @param isKnown how they stand now is shown elsewhere: only changes are told */
+  /** @param isKnown the current state is shown elsewhere: only changes are reported */
   start(isKnown: boolean): void {
     if (this.#platforms.length === 0) return;
     this.#compare(isKnown);

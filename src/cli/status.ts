@@ -12,10 +12,10 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 
 export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
 
-/** A daemon only looks at itself, ms. */
+/** Longest wait for a daemon's report, ms; it only reads its own state. */
 const ANSWER_MS = 5000;
 
-/** `weir status`: the daemon, as it tells of itself, and what waits in the database, also where none runs. */
+/** `weir status`: the daemon's own report, and the waiting work in the database, even without a daemon. */
 export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await assertHasRun(config);

@@ -15,7 +15,7 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 import { findAgent } from "./start.ts";
 
 /**
- * `weir tools`: what each agent may call. It starts the agents' servers for a look, and ends them again.
+ * `weir tools`: the tools of each agent. It starts the agents' servers, lists their tools, and ends them again.
  * @throws OperatorError if there is no such agent
  */
 export async function showTools(io: Io, agent: string | undefined, options: CommonOptions): Promise<void> {
@@ -53,7 +53,7 @@ async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");
 }
 
-/** Whether somebody has to approve a call first. */
+/** Whether a person has to approve a call first. */
 function asks(tool: Tool, configured: AgentConfig["approvals"]["tools"]): string {
   if (needsApproval(tool, configured)) return "asks";
   const wouldAsk = needsApproval({ ...tool, isReadOnly: false }, configured);

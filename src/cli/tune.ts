@@ -31,14 +31,14 @@ export type TuneOptions = CommonOptions & {
   readonly json?: boolean;
 };
 
-/** A summariser's time where none of the channel's own is known, ms. */
+/** A summariser's time if the channel has no measurement, ms. */
 const SUMMARISER_MS = 20_000;
 /** Shorter logs are played before a bar could be seen. */
 const WORTH_A_BAR = 2000;
 
 /**
- * `weir tune CHANNEL`: what a channel's log would have cost, and what would have been visible, with other settings. It asks no
- * model and writes nothing.
+ * `weir tune CHANNEL`: the cost of a channel's log, and what would have been visible, with other settings. It calls no model
+ * and writes nothing.
  */
 export async function tune(io: Io, name: string, options: TuneOptions): Promise<void> {
   const variants = variantsOf(options.set ?? []);
@@ -111,8 +111,8 @@ function nameOf(index: number, columns: number): string {
 }
 
 /**
- * The channel's agent as it is set up, and with each list of settings.
- * @throws ConfigError, OperatorError where something that was asked for cannot be
+ * The channel's agent as configured, and with each list of settings.
+ * @throws ConfigError, OperatorError if a requested setting is impossible
  */
 function configsOf(
   io: Io,
@@ -169,7 +169,7 @@ async function agentOf(
   return { ...agent, models: { ...agent.models, factorOf: () => rate } };
 }
 
-/** The models, each with this window: what is tried goes over what is known of them. */
+/** The models, each with this window, which overrides their known ones. */
 function onlyWindow(models: Models, tokens: number): Models {
   return {
     model: models.model,
@@ -194,7 +194,7 @@ function onlyWindow(models: Models, tokens: number): Models {
   };
 }
 
-/** @throws OperatorError if what is asked for is not in the log */
+/** @throws OperatorError if the requested range is not in the log */
 async function rangeOf(
   store: Store,
   channel: ChannelRow,
@@ -246,7 +246,7 @@ function assumedOf(
   };
 }
 
-/** @returns null: somebody has ended it */
+/** @returns null: it was interrupted */
 async function playColumns(
   io: Io,
   all: readonly SimulationParts[],

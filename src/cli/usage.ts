@@ -16,7 +16,7 @@ export type UsageOptions = CommonOptions & {
 const PRICES_MS = 2000;
 
 /**
- * `weir usage`: what model calls have cost, by the prices of today. It asks no daemon.
+ * `weir usage`: the cost of model calls, by the prices of today. It asks no daemon.
  * @throws OperatorError if `since` is no time
  */
 export async function showUsage(io: Io, options: UsageOptions): Promise<void> {

@@ -1,13 +1,13 @@
 /**
- * What a provider's own counts teach about our estimates. Tokens are "estimated" by the formula of `tokens.ts`, or
- * "real": as the model's provider counts them.
+ * Calibration of our estimates by a provider's own counts. Tokens are "estimated" by the formula of `tokens.ts`, or "real": as
+ * the model's provider counts them.
  */
 
 /** A request that a provider has counted. */
 export interface Anchor {
-  /** What we had estimated for the whole request. */
+  /** Our estimate of the whole request. */
   readonly estimated: number;
-  /** What the provider reported for it. */
+  /** The provider's count of it. */
   readonly reported: number;
 }
 
@@ -20,7 +20,7 @@ export interface ReportedUsage extends Anchor {
 export interface Calibration {
   /** Real tokens per estimated token of this model, > 0. */
   readonly factor: number;
-  /** The channel's last request that this model's provider counted; null: none yet. */
+  /** The channel's last request that this model's provider counted; null: there is no such request. */
   readonly anchor: Anchor | null;
 }
 
@@ -31,15 +31,15 @@ export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
 export const MIN_FACTOR = 0.5;
 /** No estimate is believed to be short by more. */
 export const MAX_FACTOR = 4;
-/** Part of the gap by which the factor falls at one report. */
+/** Share of the difference by which the factor falls at one report. */
 const FALL = 0.04;
-/** Of fewer estimated tokens, the provider's own wrapping is too large a part. */
+/** In smaller requests, the provider's own wrapping is too large a part. */
 const MIN_ESTIMATED = 200;
-/** Reported per estimated token. Less is a provider that leaves out what it had cached; more is a mistake. */
+/** Reported per estimated token. A lower ratio comes from a provider that leaves out cached tokens; a higher one is a mistake. */
 const MIN_RATIO = 0.4;
 const MAX_RATIO = 8;
 
-/** A report that can be believed, of a request large enough to tell something. */
+/** Whether a report is plausible, and its request large enough to calibrate by. */
 export function isTelling({ estimated, reported }: Anchor): boolean {
   return estimated >= MIN_ESTIMATED && reported >= estimated * MIN_RATIO && reported <= estimated * MAX_RATIO;
 }
@@ -55,9 +55,9 @@ export function nextFactor(factor: number, anchor: Anchor): number {
 }
 
 /**
- * Real tokens of a request. What came on top of the anchor is counted by the factor. A request below the anchor has
- * lost something, and nobody knows of which kind: all of it is counted by the factor or at the anchor's rate, whichever
- * is more, but as no more than the anchor, or a few tokens less would count for more. Rises with `estimated`.
+ * Real tokens of a request. Tokens above the anchor are counted by the factor. A request below the anchor has lost content of
+ * an unknown kind: all of it is counted by the factor or at the anchor's rate, whichever is more, but as no more than the
+ * anchor; otherwise a slightly smaller request would count for more. Rises with `estimated`.
  */
 export function realTokens(estimated: number, { factor, anchor }: Calibration): number {
   if (anchor === null) return estimated * factor;
@@ -66,7 +66,7 @@ export function realTokens(estimated: number, { factor, anchor }: Calibration): 
   return Math.min(anchor.reported, estimated * Math.max(factor, anchor.reported / anchor.estimated));
 }
 
-/** The largest request, in estimated tokens, that has at most so many real ones: the inverse of `realTokens`. */
+/** The largest request, in estimated tokens, with at most this many real ones: the inverse of `realTokens`. */
 export function estimatedRoom(real: number, { factor, anchor }: Calibration): number {
   if (anchor === null) return real / factor;
   const above = real - anchor.reported;

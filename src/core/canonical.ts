@@ -6,7 +6,7 @@ import type { ModelImage, ModelMessage } from "./context.ts";
  * turns, subagents and summarisers all send it, and what speaks to servers writes it in the way that each of them takes.
  */
 
-/** A piece of a request in its canonical form: in which message it stands, behind how many UTF-16 units of its text. */
+/** A position in a canonical request: the message, and the number of UTF-16 units of its text before the position. */
 export interface Place {
   readonly message: number;
   readonly from: number;
@@ -18,7 +18,7 @@ export interface Canonical {
   readonly places: readonly (Place | null)[];
 }
 
-/** Up to here a request stays the same: so many UTF-16 units of the text of its message with this index, and all before. */
+/** The end of the part of a request that stays the same: all messages before this index, and this many UTF-16 units of its text. */
 export interface TextEnd {
   readonly message: number;
   readonly length: number;
@@ -28,7 +28,7 @@ const SEPARATOR = "\n";
 
 /**
  * Joins neighbours of one role to one message, a piece a line, and the system text at the head. Pure.
- * @param pieces in order; {@link missingBetween} says what has to stand between some of them
+ * @param pieces in order; {@link missingBetween} gives the line that must stand between two of them
  */
 export function canonical(pieces: readonly ModelMessage[]): Canonical {
   const all = [...pieces.entries()].filter(([, piece]) => !isWordless(piece));
@@ -69,13 +69,13 @@ export function missingBetween(
   return before?.role === "tool" && next.role === "user" && next.isOfImages !== true ? "closing" : null;
 }
 
-/** A message that says nothing: some servers refuse an empty text. A result says at least that there is one. */
+/** Replaces an empty text, which some servers refuse. A result says at least that it exists. */
 export function isWordless(message: ModelMessage): boolean {
   if (message.role === "tool" || message.text.trim() !== "") return false;
   return message.role === "assistant" ? message.calls.length === 0 : imagesOf(message).length === 0;
 }
 
-/** Whether a piece is one message with the one before it. Between an assistant's calls and their results nothing may come. */
+/** Whether a piece joins the message before it. Nothing may come between an assistant's calls and their results. */
 export function joins(before: ModelMessage, next: ModelMessage): boolean {
   if (before.role !== next.role || next.role === "tool") return false;
   return before.role !== "assistant" || before.calls.length === 0;
@@ -99,7 +99,7 @@ function joined(run: readonly ModelMessage[]): ModelMessage | undefined {
   return { role: "user", text, ...(images.length > 0 && { images }), ...(isOfImages && { isOfImages }) };
 }
 
-/** Each stays behind the line that it came with. */
+/** Each image stays after the line that it came with. */
 function joinedImages(run: readonly ModelMessage[]): ModelImage[] {
   let from = 0;
   return run.flatMap((piece) => {

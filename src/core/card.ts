@@ -1,9 +1,9 @@
 /**
- * A command's answer as data, for platforms that draw better than with characters. It holds plain text alone, names and words of people
- * among it: whoever draws it keeps its own markup out of them.
+ * A command's answer as data, for platforms that can draw more than characters. It holds only plain text, including names and
+ * words of people: a platform must escape them in its own markup.
  */
 export interface Card {
-  /** What it is about, on one line. */
+  /** The subject, on one line. */
   readonly title: string;
   /** All of it in one line, for notifications and for where nothing is drawn. */
   readonly summary: string;
@@ -11,13 +11,13 @@ export interface Card {
   readonly bar: Bar;
   /** Short facts, the most important first. */
   readonly fields: readonly { readonly label: string; readonly value: string }[];
-  /** What takes a line each. */
+  /** Facts with a line each. */
   readonly lists: readonly { readonly label: string; readonly lines: readonly string[] }[];
-  /** The same answer in the form of every other answer: what is shown where the card cannot be. */
+  /** The same answer as text, for places that cannot show the card. */
   readonly text: string;
 }
 
-/** How much of something is taken, with marks on the same scale. */
+/** The used share of a limit, with marks on the same scale. */
 export interface Bar {
   /** 1: all of it; may be more. */
   readonly share: number;

@@ -8,7 +8,7 @@ export type Tier = "background" | "aggressive" | "emergency" | "forced";
 /** `leaf` covers raw (and omitted) entries; `merge` makes one summary of several; `redo` writes one again. */
 export type JobKind = "leaf" | "merge" | "redo";
 
-/** What a job is to cover. */
+/** The entries that a job covers. */
 export interface JobPlan {
   readonly kind: JobKind;
   readonly tier: Tier;
@@ -16,7 +16,7 @@ export interface JobPlan {
   readonly toSeq: Seq;
   /** Level of the summary that it makes; raw entries become level 1. */
   readonly level: number;
-  /** Estimated tokens of what it covers: the raw entries of a leaf, else the summaries that it replaces. */
+  /** Estimated tokens of the covered content: the raw entries of a leaf, or the summaries that a merge replaces. */
   readonly sourceTokens: number;
   /** Its summary is written ahead: it waits, and is committed together with others when a tier is reached. */
   readonly isAhead?: boolean;
@@ -29,9 +29,9 @@ export interface SummaryDraft {
   readonly text: string;
   /** Estimated. */
   readonly tokens: number;
-  /** Null: none. */
+  /** Null: written without a model. */
   readonly model: string | null;
-  /** A digest that no model could better: next to nothing is left of what it covers, or all refused. Others are written again. */
+  /** A digest that no model could improve: hardly any content is left, or all models refused. Other digests are written again. */
   readonly isFinal?: boolean;
 }
 
@@ -39,12 +39,12 @@ export interface SummaryDraft {
 export interface SummaryPart {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Which piece of the entry `toSeq`, where that alone is larger: 0, 1, … */
+  /** The number of the piece within the entry `toSeq`, if that alone is larger: 0, 1, … */
   readonly piece: number;
   readonly text: string;
 }
 
-/** What the model was paid for, as it is stored: a crash repeats the commit, not the spending. */
+/** The model's paid result, as it is stored: a crash repeats the commit, not the spending. */
 export interface JobResult {
   readonly parts: readonly SummaryPart[];
   readonly memories: readonly MemoryDraft[];
@@ -58,7 +58,7 @@ export interface JobResult {
 export interface Job extends JobPlan {
   readonly id: JobId;
   readonly channel: ChannelId;
-  /** Rises whenever it is begun again; a result of an earlier attempt is refused. */
+  /** Increases with each start of the job; a result of an earlier attempt is refused. */
   readonly attempt: number;
   readonly state: "running" | "staged";
   readonly result: JobResult;
@@ -71,21 +71,18 @@ export interface Landed {
   readonly memories: number;
 }
 
-/** `stale`: a deletion or another commit came between; `gone`: it ended, or somebody else has begun it again. */
+/** `stale`: a deletion or another commit came between; `gone`: the job ended, or another process has started it again. */
 export type CommitOutcome = "committed" | "stale" | "gone";
 
 /** Leafs that are written ahead of their commit, at most. */
 export const MAX_AHEAD = 4;
 /** Live summaries of a channel, all levels together. */
 export const MAX_LIVE_SUMMARIES = 8;
-/** The highest level: it keeps one summary, which every merge of the level below goes into. */
+/** The highest level: it has one summary, which absorbs every merge of the level below. */
 export const TOP_LEVEL = 3;
 /** Share of the usable window that all live summaries may take. */
 export const SUMMARIES_SHARE = 0.15;
-/**
- * Shares of that which the levels have, and how many summaries of full length each holds: what is older gets the more room in one
- * text.
- */
+/** Shares of the levels in that, and the number of full-length summaries that each holds: older content gets more room in one text. */
 export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
   1: { share: 0.35, full: 3 },
   2: { share: 0.25, full: 2 },

@@ -1,12 +1,12 @@
 import { canonical, endOf, type TextEnd } from "./canonical.ts";
 import { type Context, contextPieces, type ModelMessage } from "./context.ts";
 
-/** What is sent, in its canonical form. */
+/** The request, in its canonical form. */
 export interface ContextRequest {
   readonly messages: readonly ModelMessage[];
   /**
-   * Where what stays the same ends, rising: the system prompt, each summary, and all that the next turn's request will begin with.
-   * Pictures are shown once: it ends before the first of them.
+   * The ends of the stable parts of a request, rising: the system prompt, each summary, and the beginning of the next turn's
+   * request. Pictures are shown once, so the last one ends before the first of them.
    */
   readonly stableEnds: readonly TextEnd[];
 }
@@ -29,7 +29,7 @@ export function contextRequest(context: Context): ContextRequest {
       if (place !== null) end = endOf(place, piece);
       isPictured = piece.role === "user" && piece.images !== undefined;
       if (isPictured) break;
-      // A landing puts another one behind it, and leaves those before.
+      // A landing adds one after it, and leaves the earlier ones.
       if (segment.key === "summaries") note();
     }
     if (isPictured) break;

@@ -7,7 +7,7 @@ export type ModelMessage =
       readonly role: "user";
       readonly text: string;
       readonly images?: readonly ModelImage[];
-      /** The text is of the pictures alone: without them there is no such message. Default: false. */
+      /** The text only describes the pictures: without them the message is left out. Default: false. */
       readonly isOfImages?: true;
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
@@ -18,7 +18,7 @@ export interface ModelImage {
   /** MIME type. */
   readonly type: string;
   readonly base64: string;
-  /** It stands behind so many UTF-16 units of its message's text. Default: behind all of it. */
+  /** Number of UTF-16 units of its message's text before the picture. Default: all of it. */
   readonly at?: number;
 }
 
@@ -36,7 +36,7 @@ export type SegmentKey = "tools" | "system" | "summaries" | "history" | "dynamic
 /** A labelled, counted piece of a context. */
 export interface Segment {
   readonly key: SegmentKey;
-  /** What it is, for a person who looks at `/context`. */
+  /** A description for people who read `/context`. */
   readonly label: string;
   /** Estimated tokens. */
   readonly tokens: number;
@@ -46,7 +46,7 @@ export interface Segment {
   readonly messages: readonly ModelMessage[];
 }
 
-/** What the files of an agent's folder are to a context. */
+/** Roles of the files in an agent's folder. */
 export type FileKind =
   | "soul"
   | "policy"
@@ -59,7 +59,7 @@ export type FileKind =
   | "memory"
   | "note";
 
-/** What Weir itself puts into a context. */
+/** Weir's own sections. */
 export type BuiltInKind =
   | "tools"
   | "identity"
@@ -79,28 +79,26 @@ export type BuiltInKind =
 
 export type SectionKind = FileKind | BuiltInKind;
 
-/** A piece of a context, with why it is there and what the budget left of it. */
+/** A piece of a context, with the reason for it and the text that the budget left. */
 export interface Section {
   /** Its name in `/context`: `soul`, `rule:style`, `recalled`. */
   readonly key: string;
   readonly kind: SectionKind;
-  /** What it is, for a person who looks at `/context`. */
+  /** A description for people who read `/context`. */
   readonly label: string;
   /** Where it comes from: a file, as the operator knows it; a template; the log. */
   readonly source: string;
   readonly scope: SectionScope;
   /** Why it is part of this request. */
   readonly reason: string;
-  /** What of the newest messages has raised its priority. */
+  /** Parts of the newest messages that have raised its priority. */
   readonly evidence: readonly string[];
   /** The higher, the later the budget cuts it. */
   readonly priority: number;
   readonly isProtected: boolean;
-  /**
-   * `static`: in the system prompt or the tools; `messages`: what was said, and its summaries; `dynamic`: behind the messages.
-   */
+  /** `static`: in the system prompt or the tools; `messages`: messages and their summaries; `dynamic`: after the messages. */
   readonly place: "static" | "messages" | "dynamic";
-  /** What is left of it; "" where it is left out, and where messages or tools are all of it. */
+  /** The remaining text; empty if it is left out, or consists of messages or tools only. */
   readonly text: string;
   readonly state: "whole" | "cut" | "left out";
   readonly characters: { readonly before: number; readonly after: number };
@@ -110,7 +108,7 @@ export interface Section {
 
 /** Whom a section concerns. */
 export type SectionScope = "all agents" | "agent" | "channel" | "person";
-/** What the newest messages are about, as far as plain reading tells. */
+/** The subject of the newest messages, by plain reading. */
 export interface Focus {
   /** Beginning of the newest message, on one line. */
   readonly summary: string;
@@ -118,7 +116,7 @@ export interface Focus {
   readonly paths: readonly string[];
   /** Names of code: in backticks, in CamelCase, with dots. */
   readonly symbols: readonly string[];
-  /** What is to be done. */
+  /** Intents that the message shows. */
   readonly signals: readonly Signal[];
 }
 
@@ -127,17 +125,17 @@ export type Signal = "continue" | "plan" | "change" | "verify";
 /** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
 export type Pressure = "low" | "medium" | "high" | "critical";
 
-/** What is sent to the model for one call. */
+/** The content of one model call. */
 export interface Context {
   readonly tools: readonly ToolSpec[];
   /**
-   * What the system prompt and the dynamic part are made of beside their own words; the segments hold their texts.
-   * `context/sections/list.ts` has the whole list.
+   * The parts of the system prompt and the dynamic part; the segments hold their texts. `context/sections/list.ts` has the
+   * whole list.
    */
   readonly sections: readonly Section[];
   /**
-   * By what the messages to answer are about, sections were chosen; null: there was nothing to choose from, and nobody has
-   * looked.
+   * The subject of the messages to answer, by which sections were chosen; null: there was nothing to choose from, and the
+   * messages were not examined.
    */
   readonly focus: Focus | null;
   readonly segments: readonly Segment[];
@@ -164,7 +162,7 @@ export function messageCharacters(message: ModelMessage): number {
   return calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, message.text.length);
 }
 
-/** UTF-16 units of all that is sent: the messages' texts, their calls, and the tools as JSON. */
+/** UTF-16 units of the whole request: the messages' texts, their calls, and the tools as JSON. */
 export function contextCharacters(context: Context): number {
   const spoken = contextPieces(context).reduce((sum, message) => sum + messageCharacters(message), 0);
   return spoken + (context.tools.length === 0 ? 0 : JSON.stringify(context.tools).length);

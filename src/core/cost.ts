@@ -1,33 +1,33 @@
 /** Dollars for a million tokens. */
 export interface ModelPrice {
   readonly input: number;
-  /** Of the input, what the provider had in its cache. */
+  /** Input tokens that the provider read from its cache. */
   readonly cached: number;
-  /** Of the input, what the provider wrote to its cache. */
+  /** Input tokens that the provider wrote to its cache. */
   readonly write: number;
   readonly output: number;
 }
 
-/** What calls of one model have cost: in tokens as its provider reported them, else as they are estimated. */
+/** The cost of calls of one model: in tokens as its provider reported them, or as they are estimated. */
 export interface ModelSpending {
   readonly model: string;
   readonly calls: number;
-  /** Calls of which tokens are estimated: the provider reported nothing of them. */
+  /** Calls with estimated tokens: the provider reported no counts. */
   readonly uncounted: number;
   readonly promptTokens: number;
-  /** Parts of `promptTokens`: what a cache had, and what was written to it. */
+  /** Parts of `promptTokens`: read from a cache, and written to it. */
   readonly cachedTokens: number;
   readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 
-/** What calls have cost, as far as that is known. */
+/** The known cost of calls. */
 export interface Cost {
-  /** Null: of none of the tokens a price is known. */
+  /** Null: no price is known for any of the tokens. */
   readonly dollars: number | null;
   /** Models that have counted tokens and no known price. */
   readonly unpriced: readonly string[];
-  /** Calls of which tokens are estimated. */
+  /** Calls with estimated tokens. */
   readonly uncounted: number;
 }
 
@@ -55,7 +55,7 @@ function dollarsOf(
   { promptTokens, cachedTokens, writtenTokens, completionTokens }: ModelSpending,
   { input, cached, write, output }: ModelPrice,
 ): number {
-  // Nobody has more in a cache than was sent.
+  // A cache cannot hold more than was sent.
   const fromCache = Math.min(cachedTokens, promptTokens);
   const written = Math.min(writtenTokens, promptTokens - fromCache);
   const plain = promptTokens - fromCache - written;

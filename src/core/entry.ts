@@ -1,3 +1,8 @@
+/**
+ * The domain's types and pure rules: entries, messages, summaries, memories, contexts and their ids. It imports no other room,
+ * and has no effects: no store, no platform, no model, no clock.
+ */
+
 import type { AgentId, MemoryId, Seq, TurnId } from "./ids.ts";
 import type { ImageBytes } from "./image.ts";
 import type { Memory } from "./memory.ts";
@@ -10,7 +15,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** What an entry shows whose text is no longer kept. */
+/** The text of an entry whose text is no longer stored. */
 export const NOT_KEPT = "(text no longer kept)";
 
 interface EntryBase {
@@ -19,24 +24,24 @@ interface EntryBase {
   readonly at: Date;
   /** A deletion or a redaction blanked its text. */
   readonly deleted: boolean;
-  /** Set: its text is no longer kept, for its age; {@link NOT_KEPT} stands there. */
+  /** Set: its text is no longer stored, because of its age; {@link NOT_KEPT} stands there. */
   readonly expired?: true;
   /** Estimated tokens of what a model reads of it. */
   readonly tokens: number;
 }
 
 /**
- * Written by a turn. In the view such an entry stands right behind `after`, the last message that its turn
- * answers, whatever arrived meanwhile.
+ * Written by a turn. In the view such an entry stands directly after `after`, the last message that its turn answers, whatever
+ * arrived in the meantime.
  */
 interface TurnEntryBase extends EntryBase {
   readonly turnId: TurnId;
   readonly after: Seq;
-  /** Who wrote it; left out: the channel's own agent. */
+  /** The author; left out: the channel's own agent. */
   readonly agent?: AgentId;
 }
 
-/** How often a question was handed on from agent to agent. A message of a person begins a new chain. */
+/** Number of hand-offs of a question from agent to agent. A person's message begins a new chain. */
 export interface HandOffChain {
   /** The turn that handed over first. */
   readonly id: TurnId;
@@ -44,13 +49,13 @@ export interface HandOffChain {
   readonly hop: number;
 }
 
-/** Whom a message is meant for, and whether anybody there heeds it. */
+/** The agent that a message addresses, and whether it is heard. */
 export interface Meant {
   /** Left out: the channel's own agent. */
   readonly agent?: AgentId;
   /** Set: an agent has handed it over. */
   readonly chain?: HandOffChain;
-  /** Set: the binding lets its author ask for nothing there. It is context. */
+  /** Set: the binding does not let its author ask there, so it is only context. */
   readonly unheard?: true;
 }
 
@@ -71,7 +76,7 @@ export interface AssistantEntry extends TurnEntryBase {
   readonly stopped: boolean;
 }
 
-/** One model answer that asks for tools: all its calls, and what it said beside them. */
+/** One model answer that asks for tools: all its calls, and its text beside them. */
 export interface ToolCallEntry extends TurnEntryBase {
   readonly kind: "tool_call";
   readonly text: string;
@@ -91,13 +96,13 @@ export interface EntryReference {
   readonly agent?: AgentId;
 }
 
-/** Longest text of an entry that a tool result shows, in estimated tokens: more of it is found by another search. */
+/** Longest text of an entry that a tool result shows, in estimated tokens: another search finds more of it. */
 export const QUOTE_TOKENS = 400;
 
 /** A memory that a tool result quotes: read again whenever it is shown, so forgetting reaches it. */
 export interface MemoryReference {
   readonly id: MemoryId;
-  /** Null once the memory is gone. */
+  /** Null once the memory is deleted. */
   readonly memory: RememberedStatement | null;
 }
 
@@ -106,15 +111,15 @@ export interface FoundIds {
   readonly memories: readonly MemoryId[];
 }
 
-/** What was found for a turn before its model was asked: ids, so that a deletion reaches them. */
+/** Content that was found for a turn before the model call: ids, so that a deletion reaches it. */
 export interface RecalledIds extends FoundIds {
-  /** Which of them by which way of looking; left out: by words alone. */
+  /** Which of them each way of search has found; left out: all by words. */
   readonly arms?: RecallArms;
 }
 
 export type RecallArms = Readonly<Record<"words" | "meaning", FoundIds>>;
 
-/** What a model is shown of a memory. */
+/** The parts of a memory that a model is shown. */
 export type RememberedStatement = Pick<
   Memory,
   "type" | "assertedBy" | "at" | "refers" | "statement" | "otherwise"
@@ -127,13 +132,13 @@ export interface ToolResultEntry extends TurnEntryBase {
   readonly text: string;
   readonly references: readonly EntryReference[];
   readonly memories: readonly MemoryReference[];
-  /** How many pictures it has brought; left out: none. */
+  /** Number of its pictures; left out: 0. */
   readonly images?: number;
 }
 
 /**
- * A time of which a channel's messages did not come in when they were said. `late`: they are still being read, and come in
- * behind what is newer. `lost`: the platform does not have them, or does not give them.
+ * A period whose messages did not arrive in time. `late`: they are still being read, and come after newer ones. `lost`: the
+ * platform does not have them, or does not return them.
  */
 export interface Absence {
   readonly kind: "late" | "lost";
@@ -141,19 +146,19 @@ export interface Absence {
   readonly to: Date;
 }
 
-/** Weir's own word: a failure that a person was told of, an edit of a text that a model had already read, or an absence. */
+/** Weir's own word: a failure that a person was shown, an edit of a text that a model had already read, or an absence. */
 export interface NoticeEntry extends EntryBase {
   readonly kind: "notice";
   readonly text: string;
-  /** Set where a turn wrote it: it then stands behind that turn's messages. */
+  /** Set if a turn wrote it: it then stands after that turn's messages. */
   readonly after: Seq | null;
-  /** Set: somebody edited that entry after a model had read it; `text` is what it says now. */
+  /** Set: that entry was edited after a model had read it; `text` is its new text. */
   readonly edits: { readonly seq: Seq; readonly author: string; readonly at: Date } | null;
-  /** Set: what was said in that time is not at its place. */
+  /** Set: the messages of that period are not at their place. */
   readonly absence?: Absence;
 }
 
-/** What a message says now, after an edit. */
+/** The current text of an edited message. */
 export interface CurrentText {
   readonly author: string;
   /** When the message was said. */
@@ -174,7 +179,7 @@ export type TurnEntryDraft =
       readonly text: string;
       readonly references: readonly EntryReference[];
       readonly memories: readonly MemoryReference[];
-      /** At least one; left out: none. */
+      /** At least one; left out: without pictures. */
       readonly images?: readonly ImageBytes[];
     }
   | { readonly kind: "notice"; readonly text: string };
@@ -191,7 +196,7 @@ export function objectJson(json: string): string {
   return json.trim() === "" ? "{}" : JSON.stringify({ invalid_arguments: json });
 }
 
-/** What a model has filled in, without the names of the parameters; the whole text where it is no JSON object. */
+/** The values of a model's arguments, without the names of the parameters; the whole text if it is no JSON object. */
 export function argumentValues(json: string): string {
   if (!isObjectJson(json)) return json;
   const values: unknown[] = [];

@@ -13,22 +13,19 @@ export abstract class WeirError extends Error {
 /** Something that the operator has to change: the message says what, and is shown without a stack. */
 export class OperatorError extends WeirError {
   readonly retryable = false;
-  /** With what a program ends that cannot go on for it. */
+  /** Exit code of a program that this error ends. */
   readonly exitCode: number = 1;
 }
 
 /** The configuration or a template is wrong: trying again changes nothing (`EX_CONFIG` of sysexits.h). */
 export const EXIT_CONFIGURATION = 78;
 
-/**
- * The log cannot hold this as it is, and never will: the one reason for which a message is left out. Any other failure, known
- * or not, may be over later.
- */
+/** The log can never hold this as it is, which is the only reason to leave a message out. Any other failure may be temporary. */
 export class UnstorableError extends WeirError {
   readonly retryable = false;
 }
 
-/** A statement that must hold whatever comes in; where it does not, the program is wrong and says so. */
+/** Asserts a condition that must hold for any input; if it does not, the program is wrong. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (condition === false || condition === null || condition === undefined || condition === "") {
     throw new Error(`Invariant violated: ${message}`);
@@ -40,7 +37,7 @@ export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${JSON.stringify(value)}`);
 }
 
-/** Nothing more can be opened: by this process, or on this machine. */
+/** No more files or sockets can be opened: by this process, or on this machine. */
 const NO_DESCRIPTORS = /\b(?:EMFILE|ENFILE)\b/;
 
 export function isShortOfDescriptors(error: unknown): boolean {
@@ -50,7 +47,7 @@ export function isShortOfDescriptors(error: unknown): boolean {
 /** The one line of an unknown thrown value that a log can show. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // One for each address that was tried; the whole has no words of its own.
+  // One message for each tried address; the aggregate has no message.
   if (error instanceof AggregateError && error.message === "")
     return error.errors.map(errorMessage).join("; ");
   const { message } = error;
@@ -69,16 +66,16 @@ export function isMissingFile(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }
 
-/** What a check of the set-up found. */
+/** The result of one check of the set-up. */
 export interface Finding {
-  /** What was looked at: `Discord token`. */
+  /** The checked thing: `Discord token`. */
   readonly what: string;
-  /** `off`: not set up, and not wrong. `wrong`: it does not work now, whosever fault that is. `unsure`: Weir cannot tell. */
+  /** `off`: not set up, and not wrong. `wrong`: it does not work now, whatever the cause. `unsure`: Weir cannot decide. */
   readonly state: "ok" | "wrong" | "unsure" | "off";
-  /** What was found, in a few words; no secrets. */
+  /** The result, in a few words; no secrets. */
   readonly detail: string;
-  /** What to do about it; left out where nothing has to be done. */
+  /** The remedy; left out if nothing has to be done. */
   readonly todo?: string;
-  /** `weir invite` mends it, so a first set-up may end with it. Default: it is not a matter of that. */
+  /** `weir invite` fixes it, so a first set-up may end with it. Default: false. */
   readonly isForInvite?: true;
 }

@@ -1,13 +1,13 @@
 const ABOUT_ME = /^(?:(?:all|everything) about )?me( everywhere)?( yes)?$/;
 
-/** What the argument of `/forget` asks for that is about all of the asker's own messages. */
+/** An argument of `/forget` about all of the asker's own messages. */
 export interface ForgetMe {
   readonly isEverywhere: boolean;
   /** `yes`: it is done, and not asked first. */
   readonly isConfirmed: boolean;
 }
 
-/** @returns null: it is about something else */
+/** @returns null: it has another subject */
 export function readForgetMe(argument: string): ForgetMe | null {
   const found = ABOUT_ME.exec(argument.trim().toLowerCase().replaceAll(/\s+/g, " "));
   if (found === null) return null;

@@ -8,11 +8,11 @@ export interface GatewayPlace {
   readonly session: string;
   /** Where the session is resumed. */
   readonly resumeUrl: string;
-  /** Everything up to the event of this number is in the log, or left no trace there. */
+  /** Every event up to this number is in the log, or needed no entry there. */
   readonly sequence: number;
 }
 
-/** A place that was kept for the next start, or for another daemon. */
+/** A place that was stored for the next start, or for another daemon. */
 export interface KeptSession extends GatewayPlace {
   /** Since the session was known to live. */
   readonly ageMs: number;

@@ -16,15 +16,15 @@ export interface History {
   readonly omittedTo: Seq;
   readonly settledTo: Seq;
   readonly lastSeq: Seq;
-  /** What is left out of the view until a summary covers it; null if nothing is. */
+  /** Entries that are left out of the view until a summary covers them; null: nothing is left out. */
   readonly omission: Omission | null;
   /** The raw entries, by seq: all those after both coveredTo and omittedTo. */
   readonly entries: readonly Entry[];
   /** Summaries that are written ahead, by seq. They are in no view before their commit. */
   readonly ahead: readonly Stretch[];
-  /** How people want to be answered, as summaries have found it in what they cover; oldest first. */
+  /** Wishes about answers that summaries have extracted from their entries; oldest first. */
   readonly wishes: readonly Wish[];
-  /** Answers that people have marked as bad ones, of what summaries cover; none are read where there are no wishes. */
+  /** Answers covered by summaries that people have marked as bad; not read if there are no wishes. */
   readonly rejections: readonly Rejection[];
 }
 
@@ -35,7 +35,7 @@ export interface Stretch {
   readonly toSeq: Seq;
 }
 
-/** What a summary is of. */
+/** The content of a summary. */
 export interface SummarySpan {
   /** Messages, calls and results; notices are not counted. At least 1. */
   readonly messages: number;
@@ -66,7 +66,7 @@ export interface Omission {
   readonly lastAt: Date;
 }
 
-/** Of neighbouring summaries, together; null: of none is known what it is of. */
+/** Of neighbouring summaries, together; null: unknown for all of them. */
 export function joinSpans(spans: readonly (SummarySpan | null)[]): SummarySpan | null {
   const known = spans.filter((span) => span !== null);
   if (known.length === 0) return null;
@@ -82,15 +82,15 @@ export interface TurnRange {
   readonly id: TurnId;
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Who answers; left out: the channel's own agent. */
+  /** The agent that answers; left out: the channel's own agent. */
   readonly agent?: AgentId;
 }
 
 /** The raw view as one turn sees it, in the order in which the model reads it. */
 export interface TurnView {
-  /** What was there before the turn's messages. */
+  /** Entries before the turn's messages. */
   readonly before: readonly Entry[];
-  /** The turn's messages, and what was listened to between them. */
+  /** The turn's messages, and the messages between them that are only read. */
   readonly due: readonly Entry[];
   /** The turn's calls and results so far. */
   readonly own: readonly Entry[];
@@ -101,7 +101,7 @@ export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq 
   return Math.max(history.coveredTo, history.omittedTo) + 1;
 }
 
-/** First seq of what was said since the last `/reset`: nothing from before it is recalled. */
+/** First seq after the last `/reset`: earlier entries are not recalled. */
 export function afterReset({ summaries }: Pick<History, "summaries">): Seq {
   return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;
 }
@@ -118,14 +118,14 @@ export function isCounted(entry: Entry): boolean {
   return entry.kind !== "notice";
 }
 
-/** The message behind which an entry stands in the view; null for entries that stand where they arrived. */
+/** The message after which an entry stands in the view; null for entries that stand where they arrived. */
 function standsAfter(entry: Entry): Seq | null {
   return entry.kind === "user" ? null : entry.after;
 }
 
 /**
- * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and only
- * then what arrived meanwhile, whatever the seqs.
+ * Sorts entries into the order of the view: a turn's messages, its calls with their results, its answer, and then entries that
+ * arrived during the turn, whatever the seqs.
  */
 export function viewOrder(entries: readonly Entry[]): readonly Entry[] {
   // Where nothing arrived during a turn, the order of the log is that of the view.
@@ -146,7 +146,7 @@ function compareInView(a: Entry, b: Entry): number {
   );
 }
 
-/** Splits the raw view for a turn. What arrived after the turn's last message is not part of it. */
+/** Splits the raw view for a turn. Entries that arrived after the turn's last message are not part of it. */
 export function turnView(history: History, turn: TurnRange): TurnView {
   const before: Entry[] = [];
   const due: Entry[] = [];
@@ -169,12 +169,12 @@ export function dueMessages(history: History): UserEntry[] {
     .filter((entry): entry is UserEntry => entry.kind === "user" && entry.addressed);
 }
 
-/** Those that a turn answers, less what was taken back. */
+/** The messages that a turn answers, without deleted ones. */
 export function answeredMessages(history: History, { toSeq }: Pick<TurnRange, "toSeq">): UserEntry[] {
   return dueMessages(history).filter(({ seq, deleted }) => seq <= toSeq && !deleted);
 }
 
-/** Whether a message that a turn answers was changed after the turn had begun: of that a note tells behind it. */
+/** Whether a message that a turn answers was edited after the turn's start: a notice after it reports that. */
 export function isEditedSince(history: History, { fromSeq, toSeq }: TurnRange): boolean {
   const answered = new Set(
     history.entries
@@ -203,7 +203,7 @@ export function appendEntries(history: History, entries: readonly Entry[]): Hist
   return { ...history, entries: [...history.entries, ...entries], lastSeq };
 }
 
-/** Takes note that everything addressed up to `toSeq` is settled. */
+/** Records that every addressed message up to `toSeq` is settled. */
 export function settle(history: History, toSeq: Seq): History {
   return { ...history, settledTo: Math.max(history.settledTo, toSeq) };
 }
@@ -223,14 +223,14 @@ export function omit(history: History, toSeq: Seq): History {
   };
 }
 
-/** Takes committed summaries in: what they cover leaves the view, and an omission shrinks to what they did not cover. */
+/** Applies committed summaries: their entries leave the view, and an omission shrinks to the entries that they do not cover. */
 export function cover(
   history: History,
   to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections">,
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });
-  // What was written ahead is in no view: whoever has made something of the list goes on with it.
+  // A summary written ahead is in no view, so an unchanged list stays the same object, and results derived from it stay valid.
   const isSame = JSON.stringify(history.summaries) === JSON.stringify(to.summaries);
   const summaries = isSame ? history.summaries : to.summaries;
   return { ...history, ...to, summaries, entries: history.entries.filter(({ seq }) => seq >= from) };
@@ -253,7 +253,7 @@ function extendOmission(history: History, leaving: readonly Entry[], toSeq: Seq)
   };
 }
 
-/** The seqs at which the view may end: behind them no call is parted from its results. */
+/** The seqs at which the view may end without separating a call from its results. */
 export function legalCuts(entries: readonly Entry[]): Set<Seq> {
   const open = new Set<string>();
   const cuts = new Set<Seq>();

@@ -1,7 +1,4 @@
-/**
- * The names by which parts of Weir refer to one another. Branded, so that a turn's number is never taken
- * for a channel's.
- */
+/** Branded ids, so that a turn's number cannot be used as a channel's. */
 
 declare const brand: unique symbol;
 type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
@@ -48,7 +45,7 @@ export interface Owner {
   readonly epoch: number;
 }
 
-/** Where a platform knows a channel: unique over all platforms. */
+/** The address of a channel on its platform: unique over all platforms. */
 export interface ChannelAddress {
   readonly platform: string;
   /** The platform's own identifier of the channel, thread or DM. */

@@ -10,7 +10,7 @@ export interface ImageBytes {
 /** Largest picture that is taken. */
 export const MAX_IMAGE_BYTES = 5_000_000;
 
-/** The kind of picture that a MIME type names; null: it names none of those. Pure. */
+/** The kind of picture of a MIME type; null: another type. Pure. */
 export function imageTypeNamed(mimeType: string): ImageType | null {
   const plain = mimeType.split(";", 1)[0]?.trim().toLowerCase();
   switch (plain) {
@@ -24,7 +24,7 @@ export function imageTypeNamed(mimeType: string): ImageType | null {
   }
 }
 
-/** The kind of picture that bytes are, whatever they are called; null: none of those. Pure. */
+/** The kind of picture by its bytes alone; null: another kind. Pure. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   // Each byte as a character.
   const head = String.fromCharCode(...bytes.subarray(0, 12));

@@ -1,6 +1,6 @@
 import type { MemoryId, Seq } from "./ids.ts";
 
-/** What a memory is about: what kind of statement it is. */
+/** The kinds of statement that a memory can make. */
 export const MEMORY_TYPES = [
   "fact",
   "preference",
@@ -15,10 +15,10 @@ export const MEMORY_TYPES = [
 ] as const;
 export type MemoryType = (typeof MEMORY_TYPES)[number];
 
-/** Privacy, narrow to wide: what was said in a dm never shows in a channel. */
+/** Privacy, narrow to wide: a memory from a dm never shows in a channel. */
 export type MemoryScope = "dm" | "channel" | "workspace";
 
-/** Why a memory was refused; counted by these, and never with a text. */
+/** Why a memory was refused; these are counted, and stored without a text. */
 export type MemoryRejection =
   | "malformed"
   | "range"
@@ -55,18 +55,18 @@ export interface MemoryDraft {
   readonly importance: number;
   /** When the newest source was said, ISO 8601. */
   readonly at: string;
-  /** Of which days it tells, beside when it was said; left out: of none. */
+  /** The days that it refers to, apart from when it was said; left out: no days. */
   readonly refers?: DayRange;
   /** At least one. */
   readonly sources: readonly MemorySource[];
-  /** By which terms it tells what was said (`text/terms.ts`); left out: its own. */
+  /** The terms of its statement (`text/terms.ts`); left out: its own. */
   readonly telling?: readonly string[];
   /**
-   * Of the terms of `telling` that anything has which the model had read: entries that do; 0: something else does (`memory/line-terms.ts`).
-   * Left out: nobody has noted that.
+   * The entries that have each term of `telling`, of the texts that the model had read; 0: another text has it
+   * (`memory/line-terms.ts`). Left out: not recorded.
    */
   readonly said?: Readonly<Record<string, readonly Seq[]>>;
-  /** What it is compared by with what is remembered (`memory/statement-marks.ts`); left out: with nothing. */
+  /** The parts by which it is compared with stored memories (`memory/statement-marks.ts`); left out: with nothing. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];
   readonly slots?: readonly string[];
@@ -83,26 +83,29 @@ export interface Memory {
   readonly importance: number;
   /** When it was said. */
   readonly at: Date;
-  /** Of which days it tells; left out: that is not known. */
+  /** The days that it refers to; left out: unknown. */
   readonly refers?: DayRange;
-  /** An older memory that says the same in other words, and is recalled in its place while it holds; left out: none. */
+  /**
+   * An older memory with the same statement in other words, which is recalled in its place while it is valid; left out: there
+   * is no such memory.
+   */
   readonly sameAs?: MemoryId;
   /** How many entries say so, in these words or in others. */
   readonly proofs: number;
-  /** When its speaker said something newer of the same; left out: it holds. */
+  /** When its speaker replaced it with a newer statement; left out: it is valid. */
   readonly until?: Date;
-  /** What others say otherwise of the same; left out: nothing. */
+  /** Contradicting memories of other people; left out: there are no such memories. */
   readonly otherwise?: readonly Dissent[];
 }
 
-/** Another memory, which tells something else of the same thing: whose, and when it was said. */
+/** Another person's memory that contradicts this one, with its author and time. */
 export interface Dissent {
   readonly id: MemoryId;
   readonly assertedBy: string;
   readonly at: Date;
 }
 
-/** A memory that names no others than these: what is shown of a memory is to go with that memory. */
+/** The memory, naming no others than these: a name of a memory that is not shown would survive its deletion. */
 export function namingOnly<One extends Pick<Memory, "otherwise">>(
   memory: One,
   ids: readonly number[],

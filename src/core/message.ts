@@ -3,31 +3,31 @@ import type { ChannelAddress, Seq } from "./ids.ts";
 import type { ImageBytes } from "./image.ts";
 
 /**
- * A reaction is kept as a message that says so, and is taken back as one. Its id begins with this; then come the
- * platform's id of the message under which it stands, the person's id, and the emoji, with slashes between.
+ * A reaction is stored and deleted as a message. Its id begins with this; then come the platform's id of the message under
+ * which it stands, the person's id, and the emoji, with slashes between.
  */
 export const REACTION_PREFIX = "reaction/";
 
-/** A message that a command of Weir's writes: no platform knows it. A number that is used once follows. */
+/** A message that a command of Weir's writes, with an id that no platform knows. A number that is used once follows. */
 export const COMMAND_PREFIX = "command/";
 
 /**
- * Work of Weir's own that has come due: a message that no person said and that wants an answer. Its id begins with the kind and the
- * number of what it comes from, so that it is appended once: `reminder/3/2026-11-21T14:05Z`.
+ * Weir's own due work: a message without a human author that needs an answer. Its id begins with the kind and the number of its
+ * origin, so that it is appended once: `reminder/3/2026-11-21T14:05Z`.
  */
 const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "approval/"];
 
 /** The author's id of what no person said. */
 export const OWN_AUTHOR = "weir";
 
-/** Whether a message is work of Weir's own: no person said it. */
+/** Whether a message is work of Weir's own, without a human author. */
 export function isDueWork(messageId: string): boolean {
   return DUE_PREFIXES.some((prefix) => messageId.startsWith(prefix));
 }
 
 /**
- * What ids begin with that Weir gives itself. They stand nowhere in a platform's order, and no platform's history has them: from
- * where on messages are missing, and what was taken back, cannot be told by them.
+ * Prefixes of ids that Weir assigns itself. They have no place in a platform's order or history, so they must not be used to
+ * find gaps or deletions.
  */
 export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX, ...DUE_PREFIXES];
 
@@ -36,7 +36,7 @@ export function isOwnId(messageId: string): boolean {
   return OWN_PREFIXES.some((prefix) => messageId.startsWith(prefix));
 }
 
-/** The id of a reaction as a message. If it was taken back and is given again, it is followed by the number of the giving. */
+/** The id of a reaction as a message. If it is added again after its removal, the count of additions follows. */
 export function reactionId(messageId: string, person: string, emoji: string): string {
   return `${REACTION_PREFIX}${messageId}/${person}/${emoji}`;
 }
@@ -48,15 +48,15 @@ export interface Author {
   readonly id: string;
   readonly name: string;
   readonly isBot: boolean;
-  /** Ids of the roles that the person has here; left out where the platform has none. */
+  /** Ids of the person's roles here; left out if the platform has no roles. */
   readonly roles?: readonly string[];
-  /** Their names: anybody who makes a role gives it one. */
+  /** Their names, which are not unique: people can create roles with any name. */
   readonly roleNames?: readonly string[];
 }
 
-/** Where a channel is, in the words of the platform: what bindings and people name it by. */
+/** The place of a channel in the platform's words, by which bindings and people name it. */
 export interface Place {
-  /** Name of the guild or team; "" where there is none. */
+  /** Name of the guild or team; empty without one. */
   readonly workspace: string;
   /** Name of the channel, without `#`; of a thread its title; of a DM the person's name. */
   readonly channel: string;
@@ -74,19 +74,19 @@ export interface Server {
 export interface ChannelOnPlatform {
   readonly channel: ChannelAddress;
   readonly kind: ChannelKind;
-  /** Guild, Slack team, or "" where the platform has no such thing: its id. */
+  /** Id of the guild or Slack team; empty if the platform has no such thing. */
   readonly workspace: string;
-  /** Left out where the platform has no names beside its ids. */
+  /** Left out if the platform has no names beside its ids. */
   readonly place?: Place;
-  /** Whether not everybody of the workspace may read it; left out: the platform does not tell, and it counts as private. */
+  /** Whether some members of the workspace cannot read it; left out: unknown, and it counts as private. */
   readonly isPrivate?: boolean;
 }
 
-/** Whether a channel is private, as its platform tells. */
+/** Whether a channel is private, by its platform. */
 export interface ChannelPrivacy {
   readonly channel: ChannelAddress;
   readonly isPrivate: boolean;
-  /** When it became so, by the platform's clock; left out: the platform tells only what is so now. */
+  /** The time of the change, by the platform's clock; left out: the platform gives only the current state. */
   readonly at?: Date;
 }
 
@@ -107,23 +107,23 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly text: string;
   /** When it was said, by the platform's clock. */
   readonly at: Date;
-  /** True: it is meant for the bot (a mention, a reply to it, a DM), and wants a turn. False: it is only listened to. */
+  /** True: it is meant for the bot (a mention, a reply to it, a DM), and asks for a turn. False: it is only read. */
   readonly addressed: boolean;
-  /** True: it was said before the bot could see it. It is context, whatever a binding says of it. */
+  /** True: it was said before the bot could see it. It is context, whatever the binding. */
   readonly isBackground?: boolean;
-  /** True: it was read later than it was said, and nobody knows who could read the channel then. */
+  /** True: it was received later than it was said, and the channel's readers at that time are unknown. */
   readonly isLate?: boolean;
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
-  /** What of its attachments is pictures; the text names all of them. */
+  /** The pictures among its attachments; the text names all attachments. */
   readonly images?: readonly InboundImage[];
-  /** Names that the text has behind an `@` and that the platform's own mentions of people stand for, the bot's among them. */
+  /** Names in the text, after an `@`, that stand for the platform's own mentions of people, the bot among them. */
   readonly mentions?: readonly string[];
   /** Ids and names of the roles that it mentions. */
   readonly mentionedRoles?: readonly string[];
 }
 
-/** A person changed what they had said. Without a channel: in each of the platform's channels that has the message. */
+/** A person edited a message. Without a channel: in each of the platform's channels that has the message. */
 export interface InboundEdit {
   readonly type: "edit";
   readonly platform: string;
@@ -131,18 +131,18 @@ export interface InboundEdit {
   readonly id: string;
   readonly text: string;
   readonly at: Date;
-  /** True: it was read later than it was made, and nobody knows who could read the channel then. */
+  /** True: it was received later than it was made, and the channel's readers at that time are unknown. */
   readonly isLate?: boolean;
 }
 
-/** A person took back what they had said. Without a channel: in each of the platform's channels that has the message. */
+/** A person deleted a message. Without a channel: in each of the platform's channels that has the message. */
 export interface InboundDeletion {
   readonly type: "deletion";
   readonly platform: string;
   readonly channel?: ChannelAddress;
   readonly id: string;
   readonly at: Date;
-  /** What was taken back is reactions: these, and `id` names them in the daemon's log. */
+  /** Set: these reactions were removed; `id` names them in the daemon's log. */
   readonly reactions?: Reactions;
 }
 
@@ -155,7 +155,7 @@ export interface Reactions {
   readonly emoji?: string;
 }
 
-/** A channel or a thread was deleted on its platform, and its messages with it. That the bot left it is none. */
+/** A channel or a thread was deleted on its platform, with its messages. The bot's departure does not count. */
 export interface InboundChannelDeletion {
   readonly type: "channel_deletion";
   readonly platform: string;
@@ -165,12 +165,12 @@ export interface InboundChannelDeletion {
   readonly at: Date;
 }
 
-/** What people changed or took back: it says itself of what, and is found again only where that was said lately. */
+/** A change or deletion by people. It names its message, which is found only if it is recent. */
 export type InboundChange = InboundEdit | InboundDeletion | InboundChannelDeletion;
 
 export type InboundEvent = InboundMessage | InboundChange;
 
-/** What became of an inbound event, told once it is durable. */
+/** The outcome of an inbound event, once it is durable. */
 export type Receipt =
   | { readonly outcome: "accepted"; readonly seq: Seq }
   /** It was in the log already: nothing was written. */
@@ -187,18 +187,16 @@ export type Receipt =
 /** A text on its way to people. */
 export interface OutboundMessage {
   readonly channel: ChannelAddress;
-  /** The same for every attempt to send the same text: a platform that takes it sends once. */
+  /** The same for every attempt to send the same text: a platform that supports keys sends once. */
   readonly idempotencyKey: string;
-  /**
-   * An earlier attempt may have been taken without our hearing of it: a platform that forgets keys looks for it first.
-   */
+  /** An earlier attempt may have succeeded without an acknowledgement: a platform that forgets keys looks for it first. */
   readonly mayBeThere: boolean;
-  /** What is there may be its beginning alone: a draft of it was shown. Default: it is the whole text or another message. */
+  /** The existing message may be only the beginning: a draft of it was shown. Default: it is the whole text or another message. */
   readonly mayBeInPart?: boolean;
   readonly text: string;
   /** Drawn with the text, which sums it up; only where the platform draws cards. */
   readonly card?: Card;
-  /** Drawn below it, where the platform draws any. An edit leaves them as they are unless it has a list; an empty one takes them away. */
+  /** Drawn below it, if the platform draws buttons. An edit leaves them unless it has a list; an empty list removes them. */
   readonly actions?: readonly MessageAction[];
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;
@@ -206,12 +204,15 @@ export interface OutboundMessage {
   readonly inReplyTo: readonly string[];
   /** `answer` is the agent's word; `notice` is Weir's own. */
   readonly kind: "answer" | "notice";
-  /** Who says it, where that is another agent than the channel's own; the text has the name, unless the platform shows it itself. */
+  /**
+   * The name of the author, if it is another agent than the channel's own; the text has the name, unless the platform shows it
+   * itself.
+   */
   readonly speaker?: string;
   readonly timing?: DeliveryTiming;
 }
 
-/** Something that people can do about a message at a press: the same as typing the command. */
+/** An action on a message at a press: the same as typing the command. */
 export interface MessageAction {
   readonly label: string;
   readonly style: "primary" | "plain" | "danger";
@@ -234,7 +235,7 @@ export interface GapStep {
   readonly toId: string;
   /** Messages that were read in this step. */
   readonly read: number;
-  /** When the last of them was said; null: there was none. */
+  /** When the last of them was said; null: there were no messages. */
   readonly readTo: Date | null;
   /** When the gap ends, and the message before which it ends. */
   readonly until: Date;

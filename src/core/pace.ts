@@ -37,7 +37,7 @@ export class Pace {
 }
 
 export interface PastPace {
-  /** When the last turn asked, ms since 1970; null: none is known. */
+  /** Start of the last turn, ms since 1970; null: unknown. */
   readonly lastAt: number | null;
   /** Waits between turns, ms, the newest last. */
   readonly waits: readonly number[];

@@ -1,6 +1,4 @@
-/** What is to be said in a channel at a time. */
-
-/** When a reminder comes, and what it says. */
+/** The time and the text of a reminder. */
 export interface ReminderPlan {
   /** When it comes first. */
   readonly at: Date;
@@ -13,7 +11,7 @@ export interface ReminderPlan {
 
 /** Longest text, in UTF-16 units. */
 export const LONGEST_REMINDER = 1000;
-/** Reminders that may wait in a channel; so many of them may one person have asked for. */
+/** Most waiting reminders of a channel, and of one person in it. */
 export const MOST_REMINDERS = 50;
 export const MOST_OF_PERSON = 20;
 

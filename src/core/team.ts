@@ -12,18 +12,18 @@ export interface TeamMember {
   readonly roles: readonly string[];
 }
 
-/** Who can be asked in a channel, its own agent first; empty: that one alone. */
+/** The agents of a channel, its own agent first; empty if that one is alone. */
 export type Team = readonly TeamMember[];
 
-/** Nobody has a longer name; the normal form of many marks on one letter takes quadratic time. */
+/** Longest name that is looked up: the normal form of many marks on one letter takes quadratic time. */
 const LONGEST_ASKED = 1000;
 
-/** Equal for names that mean the same to whoever types them. */
+/** Equal for names that people would read as the same. */
 export function mentionForm(name: string): string {
   return name.slice(0, LONGEST_ASKED).normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }
 
-/** The member that has this name; undefined: none. Pure. */
+/** The member with this name; undefined: there is no such member. Pure. */
 export function memberNamed(team: Team, wanted: string): TeamMember | undefined {
   if (wanted.length > LONGEST_ASKED) return undefined;
   const form = mentionForm(wanted.trim().replace(/^@/, ""));

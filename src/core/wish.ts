@@ -1,14 +1,14 @@
 import type { ChannelId, Seq, TurnId } from "./ids.ts";
 
-/** What a wish of how to be answered may be about: the manner of an answer, and nothing else. */
+/** Subjects of a wish about answers: only the manner of an answer. */
 export const WISH_TOPICS = ["language", "length", "format", "tone", "names"] as const;
 export type WishTopic = (typeof WISH_TOPICS)[number];
 
-/** What somebody said in one message of how they want to be answered. */
+/** One message's wish about how its author wants to be answered. */
 interface Said {
   /** The message. */
   readonly seq: Seq;
-  /** `stop`: they do not want it any more. */
+  /** `stop`: the person withdraws it. */
   readonly act: "want" | "stop";
   readonly topic: WishTopic;
   /** Id of the person whom it is for, who has said it; null: it is for everybody in the channel. */
@@ -34,7 +34,7 @@ export interface Refusal {
   readonly at: Date;
 }
 
-/** A wish as it is kept. */
+/** A stored wish. */
 export interface Wish extends Said {
   readonly id: number;
   /** The platform's id of the message: in a thread its root has the same as in the channel. */
@@ -45,7 +45,7 @@ export interface Wish extends Said {
   readonly channel: ChannelId;
   readonly askerName: string;
   readonly at: Date;
-  /** When it was kept: before that, nobody was answered by it. */
+  /** When it was stored: before that, no answer followed it. */
   readonly learnedAt: Date;
 }
 

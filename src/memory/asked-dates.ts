@@ -1,6 +1,6 @@
 /** The days or months that a question names. Pure. */
 
-/** From its first millisecond to the first one behind it, in UTC. */
+/** From its first millisecond to the first one after it, in UTC. */
 export interface AskedDate {
   readonly from: number;
   readonly to: number;
@@ -32,7 +32,7 @@ const FORMS = [
   new RegExp(String.raw`\b(?<!\d(?:st|nd|rd|th)?(?: of)? )${MONTH},? ${YEAR}\b`, "gi"),
   /(?:(?<year>(?:19|20)\d\d)年)?(?<month>\d{1,2})月(?:(?<day>\d{1,2})日)?/g,
 ];
-/** Of one question. */
+/** Most dates of one question. */
 const MAX_DATES = 4;
 
 /** @param now ms; a date without a year is the last one that has begun */

@@ -7,10 +7,10 @@ import { ModelError } from "../llm/model.ts";
 import type { ModelCallRow, ModelCallStore } from "../store/turns/model-calls.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
-/** How long a row may wait in memory for the others, ms: a daemon that is killed loses so much of the bill. */
+/** How long a row may wait in memory for more, ms. A killed daemon loses the rows that wait. */
 const WRITTEN_WITHIN_MS = 2000;
 
-/** An embedding model whose calls are in the bill of the channel that they are for. Nobody waits for the bill. */
+/** An embedding model whose calls are billed to the channel that they are for. The bill is written in the background. */
 export class BilledEmbeddings implements AsyncDisposable {
   readonly model: string;
   readonly origin: string;
@@ -31,7 +31,7 @@ export class BilledEmbeddings implements AsyncDisposable {
 
   /**
    * A vector for each text, in their order.
-   * @param channel whose texts they are; null: nobody's, and in nobody's bill
+   * @param channel whose texts they are; null: no channel's, and no channel is billed
    * @throws ModelError
    */
   async embed(channel: ChannelId | null, texts: readonly string[], signal: AbortSignal): Promise<Vectors> {

@@ -19,11 +19,11 @@ import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./c
  *     │                     ┌─────────┐                    │
  *     └──────────────────── │ demoted │ ◄──────────────────┘
  *                           └─────────┘
- *   each ── nobody has said it for 90 days ──► archived; a person ends it ──► its wishes are deleted
+ *   each ── not said for 90 days ──► archived; a person ends it ──► its wishes are deleted
  *
- * Nobody speaks for everybody alone: of what is for everybody each person counts once, by their newest word, and one person against
- * it ends it for themselves only. One who asks for it in two messages has it in answers to them, until a second person asks for it.
- * What one person wants for themselves counts by messages, and what they said before they corrected it counts no more.
+ * No single person speaks for everybody: for a wish for everybody each person counts once, by their newest word, and one
+ * opponent ends it for themselves only. A person who asks for it in two messages has it in answers to them, until a second person
+ * asks for it. A person's wish for themselves counts by messages, since their last correction.
  *
  *   score: for / (for + against + a third of the answers that failed), less as time goes by
  *
@@ -32,30 +32,27 @@ import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./c
 export type CandidateState = "shadow" | "promoted" | "in use" | "demoted" | "archived";
 
 export interface Candidate {
-  /** Of its first wish: what `/learned` shows, and `/forget` takes. */
+  /** Id of its first wish, which `/learned` shows and `/forget` takes. */
   readonly id: number;
   readonly topic: WishTopic;
   /** Id of the person whom it is for; null: everybody. */
   readonly person: string | null;
-  /** As it was said last; for everybody: in the newest words of which two people have said each. */
+  /** Its newest wording; for everybody: the newest wording whose words two people have said. */
   readonly wish: string;
   readonly state: CandidateState;
   /** 0 to 1. */
   readonly score: number;
-  /** For one person: messages that say so, since it was last corrected. For everybody: people whose newest word says so. */
+  /** For one person: messages with the wish since its last correction. For everybody: people whose newest word has it. */
   readonly evidence: number;
-  /** For one person: how often they said the contrary. For everybody: people whose newest word does. */
+  /** For one person: their contrary words. For everybody: people whose newest word is contrary. */
   readonly corrections: number;
-  /** Answers by it that whom it is for has marked as bad ones; where it is for everybody, people who have marked one. */
+  /** Answers with it that its person has marked as bad; for everybody: people who have marked one. */
   readonly failures: number;
   /** Ids of the people who want it. */
   readonly wantedBy: ReadonlySet<string>;
-  /**
-   * It is for everybody, and too few want it: ids of those who have it in answers to them, because they said it twice, with their
-   * own words.
-   */
+  /** For everybody, with too few supporters: people who said it twice, and have it in answers to them, with their own words. */
   readonly usedFor: ReadonlyMap<string, string>;
-  /** It is for everybody: ids of those who want none of it for themselves. */
+  /** For everybody: ids of the people who refuse it for themselves. */
   readonly refusedBy: ReadonlySet<string>;
   /** All that say so, oldest first. */
   readonly wishes: readonly Wish[];
@@ -67,25 +64,25 @@ const LEAST_EVIDENCE = 2;
 /** People whose contrary counts for everybody. */
 const LEAST_AGAINST = 2;
 const LEAST_SCORE = 0.75;
-/** What a failed answer weighs of a correction: it may have failed for another reason. */
+/** Weight of a failed answer, in corrections: it may have failed for another reason. */
 const FAILURE = 1 / 3;
-/** So long after it was last said its score is whole; from then on it halves again and again. */
+/** Days after its last wish in which a score does not fall; then it halves with each half-life. */
 const GRACE_DAYS = 7;
 const HALF_LIFE_DAYS = 30;
 const COOL_DOWN_DAYS = 3;
 const RETENTION_DAYS = 90;
-/** What is said again within this time, in these words, is the same. */
+/** The same wish in the same words within this time counts as one candidate. */
 const SAME_WITHIN_DAYS = 30;
 
 /** Wishes that say the same. */
 interface Reading {
   readonly wishes: Wish[];
-  /** What was said to the contrary, oldest first. */
+  /** Wishes and refusals to the contrary, oldest first. */
   readonly against: readonly Against[];
 }
 
 interface Against extends Refusal {
-  /** False: that person wants none of it for themselves. */
+  /** False: that person refuses it for themselves only. */
   readonly isForAll: boolean;
 }
 
@@ -110,11 +107,11 @@ export function candidatesOf(
 
 /** A candidate that a turn is shown. */
 export interface ShownCandidate extends Candidate {
-  /** Ids of the people to whom alone it applies; null: everybody. */
+  /** Ids of the only people to whom it applies; null: everybody. */
   readonly only: ReadonlySet<string> | null;
 }
 
-/** Those that a turn is shown which answers these people, the surest first. */
+/** The candidates for a turn that answers these people, the highest score first. */
 export function candidatesToShow(
   wishes: readonly Wish[],
   people: ReadonlySet<string>,
@@ -138,14 +135,14 @@ function shownTo(one: Candidate, people: ReadonlySet<string>): ShownCandidate[] 
   return people.size === 0 || !people.isSubsetOf(refusedBy) ? [{ ...one, only: null }] : [];
 }
 
-/** The wishes of a history are the same objects from turn to turn, and what belongs together does not depend on the time. */
+/** Readings by wishes: a history holds the same objects from turn to turn, and the grouping does not depend on the time. */
 const READ = new WeakMap<readonly Wish[], readonly Reading[]>();
 
 function readAll(wishes: readonly Wish[]): readonly Reading[] {
   const known = READ.get(wishes);
   if (known !== undefined) return known;
   const inOrder = wishes
-    // A wish for one person counts only where they have said it.
+    // A wish for one person counts only if they have said it themselves.
     .filter(({ person, asker }) => person === null || person === asker)
     .toSorted((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id);
   const all = groupSame(inOrder).map((same) => ({ wishes: same, against: whatIsAgainst(same, inOrder) }));
@@ -180,7 +177,7 @@ function whatIsAgainst(same: readonly Wish[], inOrder: readonly Wish[]): Against
   const contrary = inOrder.flatMap((wish, index): Against[] => {
     const { topic, person, asker, at, act } = wish;
     const concerns = topic === last.topic && (last.person === null || last.person === person);
-    // Of one person alone the newest word holds, whatever they said before.
+    // For one person's wish only later words count against it.
     if (!concerns || (last.person !== null && index < first) || same.includes(wish)) return [];
     const isContraryWish = act === "stop" ? areAlike(last, wish) : isContrary(last, wish);
     return isContraryWish ? [{ person: asker, at, isForAll: person === last.person }] : [];
@@ -189,14 +186,14 @@ function whatIsAgainst(same: readonly Wish[], inOrder: readonly Wish[]): Against
   return [...contrary, ...refused].toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** The time at which candidates are looked at, and what is known by then. */
+/** The time of the reading, and the facts known by then. */
 interface Times {
   readonly now: Date;
   readonly answeredAt: Date | null;
   readonly rejections: readonly Rejection[];
 }
 
-/** What one person wants for themselves. */
+/** The candidate of one person's wishes for themselves. */
 function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   const last = wishes.at(-1);
   if (last === undefined) return null;
@@ -219,7 +216,7 @@ function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   };
 }
 
-/** What is for everybody. */
+/** The candidate of wishes for everybody. */
 function forEverybody(reading: Reading, times: Times): Candidate | null {
   const { wishes, against } = reading;
   const last = wishes.at(-1);
@@ -258,7 +255,7 @@ function sayingAll(wish: Wish, among: readonly Wish[]): Wish[] {
   return among.filter((one) => hasAllWords(one, wish));
 }
 
-/** Each as if they had said for themselves what they said for everybody. */
+/** By person: their wish for everybody, counted as one for themselves. */
 function whoSaidItTwice({ wishes, against }: Reading, times: Times): ReadonlyMap<string, string> {
   const used = new Map<string, string>();
   for (const [person, own] of Map.groupBy(wishes, ({ asker }) => asker)) {
@@ -282,7 +279,7 @@ interface Judging {
   /** Those that count. */
   readonly since: readonly Wish[];
   readonly corrections: number;
-  /** Until then it was demoted; null: it was never corrected. */
+  /** End of the demotion; null: it was never corrected. */
   readonly coolAt: Date | null;
   readonly counted: Counted;
 }
@@ -291,20 +288,23 @@ interface Judging {
 interface Counted {
   /** Of two wishes with the same key one counts. */
   readonly keyOf: (wish: Wish) => string;
-  /** Of how many keys the newest wishes say how fresh a candidate is. */
+  /** The number of keys whose newest wishes determine the age of a candidate. */
   readonly freshBy: number;
 }
 
-/** Who says it in one message twice, or in a thread's root, which stands in the channel as well, says it once. */
+/** A wish said twice in one message counts once, as does one in a thread's root, which the channel shows as well. */
 const BY_MESSAGES: Counted = { keyOf: ({ message }) => message, freshBy: 1 };
-/** What two people asked for is as old as what the second of them has said: nobody keeps it alive alone. */
+/** Two people's wish is as old as the newest word of the second person, so no single person keeps it alive. */
 const BY_PEOPLE: Counted = { keyOf: ({ asker }) => asker, freshBy: LEAST_EVIDENCE };
 
 function countOf(wishes: readonly Wish[], { keyOf }: Counted): number {
   return new Set(wishes.map(keyOf)).size;
 }
 
-/** @param wishes oldest first; undefined: there are none */
+/**
+ * @param wishes oldest first
+ * @returns undefined if there are no wishes
+ */
 function saidLast(wishes: readonly Wish[], { keyOf, freshBy }: Counted): Date | undefined {
   const newest = new Set<string>();
   let last: Date | undefined;
@@ -315,7 +315,7 @@ function saidLast(wishes: readonly Wish[], { keyOf, freshBy }: Counted): Date | 
   return last;
 }
 
-/** @param rejectedBy what a rejection counts as, once each; null: nothing */
+/** @param rejectedBy the key under which a rejection counts once; null: it does not count */
 function judge(
   judging: Judging,
   rejectedBy: (rejection: Rejection) => string | null,
@@ -346,7 +346,7 @@ function scoreOf({ evidence, corrections, failures }: Counts, lastAt: Date, now:
   return (evidence / (evidence + corrections + FAILURE * failures || 1)) * freshness(lastAt, now);
 }
 
-/** Answers for which it was shown, and that failed, since it was last corrected. */
+/** Failed answers that were shown it since its last correction. */
 function countFailures(
   { since, corrections, coolAt, counted }: Judging,
   rejectedBy: (rejection: Rejection) => string | null,
@@ -366,7 +366,7 @@ function countFailures(
   return failed.size;
 }
 
-/** When so much was kept that it was proved; null: it is not. */
+/** When it reached the least evidence; null: it has not. */
 function provedAt(wishes: readonly Wish[], { keyOf }: Counted): Date | null {
   const keys = new Set<string>();
   for (const wish of wishes.toSorted((a, b) => a.learnedAt.getTime() - b.learnedAt.getTime())) {

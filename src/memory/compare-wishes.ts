@@ -8,10 +8,10 @@ export function isSameMatter(a: Wish, b: Wish): boolean {
   return a.topic === b.topic && a.person === b.person;
 }
 
-/** The share of words from which on two say the same. */
+/** Least share of common words at which two wishes say the same. */
 const SAME_WORDS = 0.5;
 
-/** An answer has one language and one length: whoever wants another one wants this one no more. */
+/** Topics with one value: an answer has one language and one length, so a new wish replaces the old one. */
 const HAS_ONE: ReadonlySet<WishTopic> = new Set(["language", "length"]);
 
 export function isContrary(a: Wish, b: Wish): boolean {
@@ -57,7 +57,7 @@ export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number 
   return all === 0 ? 0 : a.intersection(b).size / all;
 }
 
-/** Words that are in wishes of all kinds, and tell none from another. */
+/** Words that occur in wishes of all kinds, and distinguish none. */
 const COMMON = new Set(
   terms(
     `answer answers reply replies respond write speak talk use give keep put make begin start stop end always never only channel

@@ -3,9 +3,8 @@ import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { terms } from "../text/terms.ts";
 
 /**
- * What people mean by words of theirs ("the cluster": three machines in Falkenstein), as memories of type `term` tell it. A
- * search looks for the words of such a definition as well, and they never count more than half of the word that they explain.
- * Pure.
+ * Definitions of people's own words ("the cluster": three machines in Falkenstein), as memories of type `term` state them. A
+ * search also looks for the words of such a definition; together they count at most half of the word that they explain. Pure.
  */
 
 /** A word of the asker's text with one of its definitions. */
@@ -17,31 +16,31 @@ export interface Explanation {
   readonly share: number;
 }
 
-/** What a whole definition counts at most, of what the word that it explains does. */
+/** Greatest weight of a whole definition, as a share of the explained word's weight. */
 export const EXPLAINED = 0.5;
 /** Terms of one text, and definitions of one term. */
 const MAX_TERMS = 4;
 const MAX_DEFINITIONS = 3;
-/** A term has at most so many words. */
+/** Most words of a term. */
 export const TERM_WORDS = 5;
 
 const ARTICLE = /^(?:the|an?|our|my|der|die|das|den|dem|eine?|unsere?|le|la|les|el|los|las) (?=.)/;
 
-/** A term as it is looked for in a text. */
+/** A term in the form that is searched for in a text. */
 export function bareTerm(subject: string): string {
   return normalWords(subject).replace(ARTICLE, "");
 }
 
-/** What people say in every sentence explains none: whoever defines "the" would redirect everything. IT and US count as they are written. */
+/** A stop word is no term: a definition of "the" would redirect every search. IT and US count in capitals. */
 function mayExplain(subject: string, text: string): boolean {
   if (terms(bareTerm(subject)).length > 0) return true;
   return /^[A-Z]{2,}$/.test(subject) && text.split(/\W+/).includes(subject);
 }
 
 /**
- * The definitions of the terms that a text has. If those who ask have defined a term themselves, what others mean by it counts
- * nothing: nobody redirects somebody else's words.
- * @param found memories that the place may see, best first; what is no term is passed over
+ * The definitions of the terms in a text. If an asker has defined a term, only the askers' definitions count: people cannot
+ * redirect each other's words.
+ * @param found memories visible in this place, best first; those of other types than `term` are skipped
  * @param askers ids of the people whose text it is
  */
 export function explanationsOf(
@@ -50,7 +49,7 @@ export function explanationsOf(
   askers: readonly string[],
 ): Explanation[] {
   const hits = found.filter(({ memory }) => memory.type === "term" && mayExplain(memory.subject, text));
-  // Most places have none.
+  // Shortcut: most places have no terms.
   if (hits.length === 0) return [];
   const words = normalWords(text);
   const byTerm = Map.groupBy(hits, ({ memory }) => bareTerm(memory.subject));

@@ -19,17 +19,17 @@ import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
-/** The deterministic gates between what a model wants remembered and what becomes a memory. Pure. */
+/** Deterministic checks of the memories that a model proposes. Pure. */
 
 /** Memories of one call that are looked at. */
 const MAX_MEMORIES = 20;
 const MAX_STATEMENT = 500;
 const MAX_SUBJECT = 80;
 const MAX_QUOTE = 500;
-/** Sources of one memory that are looked at: a model that repeats itself names the same thousands of times. */
+/** Sources of one memory that are read: a model that repeats itself names the same thousands of times. */
 const MAX_SOURCES = 50;
 const DEFAULT_IMPORTANCE = 0.5;
-/** Lines with the same word from which on it tells none of them from the others. */
+/** A word in this many lines does not identify one of them. */
 const COMMON_LINES = 4;
 /** Fewer words are in every prompt by chance. */
 const RESTATED_WORDS = 4;
@@ -60,13 +60,13 @@ const Item = z.object({
 type Item = z.infer<typeof Item>;
 const Cited = z.looseObject({ sources: z.array(z.unknown()) });
 
-/** One item that is wrong must not cost the others: each is checked by itself. */
+/** Each item is checked by itself, so that a wrong one does not cost the others. */
 const Call = z.object({ memories: z.array(z.unknown()) });
 
-/** One list of the arguments of `memory_save`; the other one are wishes. */
+/** One list of the arguments of `memory_save`; the other list is wishes. */
 export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
 
-/** What is said in a transcript. */
+/** The lines of a transcript. */
 export interface LineContext {
   /** The entries that the transcript shows, by the numbers of its lines. */
   readonly sources: ReadonlyMap<number, Entry>;
@@ -77,15 +77,15 @@ export interface LineContext {
 }
 
 export interface MemoryGateContext extends LineContext {
-  /** The agent's and the worker's prompts: what they say is no memory. */
+  /** The agent's and the worker's prompts, whose statements are not memories. */
   readonly promptText: string;
-  /** What the model has read beside people's lines. Default: it is not noted who says what a statement tells. */
+  /** Texts that the model has read beside people's lines. Default: `said` is not recorded. */
   readonly beside?: readonly string[];
 }
 
 export interface CheckedMemories {
   readonly kept: MemoryDraft[];
-  /** What failed, by its place in the call, with a reason that a model can act on. */
+  /** Rejected items, by their place in the call, each with a reason that a model can act on. */
   readonly dropped: ({ readonly index: number } & Fault)[];
 }
 
@@ -96,10 +96,10 @@ export interface Fault {
 }
 
 /**
- * Checks the arguments of `memory_save`, item by item. What is kept is storable, has absolute dates, and has at least
- * one source that a person said (of a commitment: or the agent) and in which its quote stands; sources without the
- * quote are left out. If the statement tells more than these say, the lines that say it become sources, too, so that it
- * goes with them. Duplicates of one call are merged.
+ * Checks the arguments of `memory_save`, item by item. A kept memory is storable, has absolute dates, and has at least one
+ * source that a person said (for a commitment: or the agent) and that contains its quote; sources without the quote are left
+ * out. If the statement has terms that these sources lack, the lines that have them become sources too, so that deleting them
+ * deletes the memory. Duplicates within one call are merged.
  * @param input the model's arguments, parsed from JSON but not checked
  */
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
@@ -117,7 +117,7 @@ export function checkMemories(input: unknown, context: MemoryGateContext): Check
   return { kept: mergeMemories(kept), dropped };
 }
 
-/** Memories that say the same of the same become one, with all their sources. Pure. */
+/** Merges memories with the same statement about the same subject, with all their sources. Pure. */
 export function mergeMemories(drafts: readonly MemoryDraft[]): MemoryDraft[] {
   const merged = new Map<string, MemoryDraft>();
   for (const draft of drafts) {
@@ -141,7 +141,7 @@ function mergeTwo(known: MemoryDraft, again: MemoryDraft): MemoryDraft {
   };
 }
 
-/** Where two drafts' terms are said. What one of them has not noted is not known. */
+/** Where two drafts' terms are said. Unknown if either draft has not recorded it. */
 function joinedSaid(known: MemoryDraft, again: MemoryDraft): Pick<MemoryDraft, "said"> {
   if (known.said === undefined || again.said === undefined) return {};
   const terms = Object.keys({ ...known.said, ...again.said });
@@ -157,7 +157,7 @@ interface Checking extends MemoryGateContext {
   readonly prompt: string;
 }
 
-/** The memory, or why it is none. */
+/** The memory, or why it is rejected. */
 function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   const parsed = Item.safeParse(withFewSources(raw));
   if (!parsed.success) return malformed(z.prettifyError(parsed.error).replaceAll(/\s+/g, " "));
@@ -180,7 +180,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
     subject: item.subject,
     assertedBy: first.kind === "user" ? first.author.name : displayName(context.agentName),
     statement: item.statement,
-    // In hundredths: what is nearer to 0 than its column can tell would be refused there, and the summary with it.
+    // In hundredths: the column refuses a number too close to 0, and the whole summary would fail with it.
     importance: Math.round(Math.min(1, Math.max(0, item.importance)) * 100) / 100,
     at: new Date(Math.max(...times)).toISOString(),
     sources: proofs,
@@ -193,7 +193,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   };
 }
 
-/** Somebody must have said the word, and the statement must say more than it. */
+/** A cited line must have the term, and the statement must say more than the term. */
 function termFault({ subject, statement }: Item, cited: readonly Source[], words: Words): Fault | null {
   const term = bareTerm(subject);
   if (countWords(term) > TERM_WORDS)
@@ -206,8 +206,8 @@ function termFault({ subject, statement }: Item, cited: readonly Source[], words
 }
 
 /**
- * Of which days a statement tells: as the model says, if a cited line names them, else as its own words or its quote do; or what
- * is wrong with that.
+ * The days that a statement refers to: as the model gives them, if a cited line names them; by default as the statement's or
+ * the quote's own words do. A fault if the given days are wrong.
  */
 function timeOf(
   { refers_to: given, statement, quote }: Item,
@@ -232,7 +232,7 @@ function timeOf(
   };
 }
 
-/** The lines that say what a statement tells and its cited sources do not, with what they say of it. */
+/** The lines that have the statement's terms which its cited sources lack, each with a quote. */
 function furtherSources(
   telling: ReadonlySet<string>,
   cited: readonly Source[],
@@ -257,7 +257,7 @@ function furtherSources(
   return [...found.values()];
 }
 
-/** The sentence that has the term, or of a long one the word. */
+/** The sentence with the term, or the word alone if the sentence is too long. */
 function quoteOf(entry: Source, term: string, words: Words): string | undefined {
   const sentence = splitSentences(entry.text).find((one) => tellingTerms(one).has(term)) ?? "";
   const word = sentence.split(/\s+/).find((one) => tellingTerms(one).has(term)) ?? "";
@@ -267,7 +267,7 @@ function quoteOf(entry: Source, term: string, words: Words): string | undefined 
   return quote.length <= MAX_QUOTE && containsQuote(words.of(entry), normalWords(quote)) ? quote : undefined;
 }
 
-/** Each source once, and at most so many as are looked at; what is no memory stays as it is. */
+/** Removes duplicate sources, and those past the limit; malformed input stays as it is. */
 function withFewSources(raw: unknown): unknown {
   const { data } = Cited.safeParse(raw);
   return data === undefined ? raw : { ...data, sources: [...new Set(data.sources)].slice(0, MAX_SOURCES) };
@@ -281,7 +281,7 @@ function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "st
 
 function textFault({ subject, statement, quote }: Item, prompt: string): Fault | null {
   const texts = [subject, statement, quote];
-  // Before all else: no other reason is to be counted for what is none of anybody's business.
+  // First of all checks: the item is private, so no other reason may be counted for it.
   if (texts.some(holdsSecret) || holdsSecret(texts.join(" ")))
     return {
       reason: "secret",
@@ -316,7 +316,7 @@ export function isRestated(text: string, prompt: string): boolean {
   return countWords(words) >= RESTATED_WORDS && containsQuote(prompt, words);
 }
 
-/** The cited entries that bear the memory, in the order in which they were cited; or why there is none. */
+/** The cited entries that prove the memory, in citation order; or why there is no such entry. */
 function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | Fault {
   const found = new Map<Seq, Source>();
   const quote = normalWords(item.quote);
@@ -353,7 +353,10 @@ function checkSource(
   return entry;
 }
 
-/** The line of a person in which a quote stands, or why there is none. @param quote its normal words */
+/**
+ * The person's line that contains a quote, or why there is no such line.
+ * @param quote its normal words
+ */
 export function findLine(number: number, quote: string, context: LineContext): UserEntry | Fault {
   const found = checkSource(number, { type: "fact", quote }, { ...context, words: new Words() });
   return "why" in found || found.kind === "user" ? found : malformed(`line ${number} is no person's`);

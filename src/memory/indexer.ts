@@ -3,20 +3,19 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 import type { SearchStore } from "../store/search/search.ts";
 
-/** How long the index may lag behind the log, ms. */
+/** Longest lag of the index after the log, ms. */
 const INTERVAL_MS = 500;
-/** Channels, and entries of each, that are indexed in one transaction: a deletion waits for it at most so long. */
+/** Channels, and entries of each, that one transaction indexes: a deletion waits for it. */
 const CHANNELS = 16;
 const ENTRIES = 200;
-/** Entries that are indexed again in one: a fifth of a second of each. */
+/** Entries of one channel that one round indexes again: about a fifth of a second. */
 const RENEWED = 500;
-/** How often it is looked whether texts were erased, whoever did it, ms. */
+/** Interval between checks for erased texts, by any daemon, ms. */
 const ERASED_INTERVAL_MS = 2000;
 
 /**
- * Keeps the search index up with the log, off the reply path: an append marks its channel, and the marks are worked
- * off twice a second. After a failure the marks stay. Rows that a migration has outdated are indexed again behind all that, so many
- * entries at a time.
+ * Keeps the search index up with the log, off the reply path: an append marks its channel, and a run twice a second indexes the
+ * marked channels. After a failure the marks stay. Rows that a migration has outdated are indexed again last, in batches.
  */
 export class Indexer implements AsyncDisposable {
   readonly #search: SearchStore;
@@ -34,7 +33,7 @@ export class Indexer implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Marks what an earlier process left behind. */
+  /** Marks the channels that an earlier process has not finished. */
   async start(): Promise<void> {
     this.#outdated = await this.#search.outdated();
     if (this.#outdated.length > 0) {
@@ -45,11 +44,11 @@ export class Indexer implements AsyncDisposable {
     this.#lookForErased(ERASED_INTERVAL_MS);
   }
 
-  /** What was erased is to leave the statistics as well, beside everything else. */
+  /** Schedules the renewal of the statistics, which removes the words of erased texts. */
   #lookForErased(inMs: number): void {
     if (this.#isDisposed) return;
     this.#erasedTimer = setTimeout(() => {
-      // Behind what is being indexed.
+      // After the indexing under way.
       this.#running = this.#running.then(async () => this.#forgetErased());
     }, inMs);
   }
@@ -74,7 +73,7 @@ export class Indexer implements AsyncDisposable {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // One run at a time; the next takes what was marked meanwhile.
+    // One run at a time; the next run indexes channels that are marked during this one.
     this.#running = this.#running.then(async () => this.#work());
     await this.#running;
   }
@@ -87,10 +86,10 @@ export class Indexer implements AsyncDisposable {
   }
 
   async #work(): Promise<void> {
-    // A channel that is marked again meanwhile waits for the next round.
+    // A channel that is marked again during this round waits for the next one.
     const marked = [...this.#dirty];
     for (let from = 0; from < marked.length; from += CHANNELS) {
-      // Whoever stops waits for one batch, and no more: what is left is marked at the next start.
+      // A shutdown waits for one batch only; the next start marks the rest.
       if (this.#isDisposed && from > 0) return;
       const channels = marked.slice(from, from + CHANNELS);
       for (const channel of channels) this.#dirty.delete(channel);

@@ -5,8 +5,8 @@ import { Indexer } from "./indexer.ts";
 import type { Meaning } from "./meaning.ts";
 
 /**
- * What finds earlier texts: the index of their words and, where an embedding model is configured, their vectors. Without one, the
- * code for vectors is not even loaded.
+ * Opens the indexes of earlier texts: of their words and, where an embedding model is configured, their vectors. Without a
+ * model, the code for vectors is not loaded.
  */
 export async function openIndexes(
   { llm }: Config,

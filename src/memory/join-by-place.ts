@@ -1,4 +1,4 @@
-/** By how much the first places count for more than the later ones. */
+/** The larger, the less the first places count above later ones. */
 const DEPTH = 60;
 
 /**

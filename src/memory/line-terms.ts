@@ -4,9 +4,9 @@ import type { MemoryDraft, MemorySource, MemoryType } from "../core/memory.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { tellingTerms } from "../text/terms.ts";
 
-/** By which words and terms the lines of a transcript prove a statement. Pure. */
+/** The words and terms by which lines of a transcript prove a statement. Pure. */
 
-/** Entries that are noted of a term, beside the sources of its statement. */
+/** Most entries that are recorded for a term, apart from the sources of its statement. */
 const NOTED_LINES = 8;
 /** No entry has this seq. */
 const ANYWHERE: Seq = 0;
@@ -23,7 +23,7 @@ export function authorOf(entry: Source): string {
   return entry.kind === "user" ? entry.author.name : "";
 }
 
-/** The normal words and the telling terms of the entries that one call looks at, each found out once. */
+/** The normal words and the terms of the entries of one call, each computed once. */
 export class Words {
   readonly #known = new Map<Entry, string>();
   readonly #terms = new Map<Entry, ReadonlySet<string>>();
@@ -62,8 +62,8 @@ export class Words {
 }
 
 /**
- * Which entries have the terms of a statement: its sources, and others. {@link ANYWHERE}: something else has it, or too many have. What
- * nothing has is the model's own word, and left out.
+ * Which entries have the terms of a statement: its sources, and others. {@link ANYWHERE}: another text has the term, or too
+ * many entries have it. A term that no text has is the model's own word, and is left out.
  */
 export function whereSaid(
   telling: ReadonlySet<string>,

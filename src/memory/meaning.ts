@@ -9,15 +9,15 @@ import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
-/** Longest wait for what is found by meaning, ms: whoever asked goes on without. */
+/** Longest wait for the search by meaning, ms; the turn then continues without it. */
 export const WITHIN_MS = 150;
-/** So many times late or failed in a row, and it is not asked for a while: each time costs a turn the whole wait. */
+/** Consecutive failures or late answers after which the search rests: each costs a turn the whole wait. */
 const FAILURES = 3;
 const REST = { fromMs: 5000, toMs: 300_000 };
 
 /**
- * Sentences that have nothing to do with each other: how far apart their vectors are tells how far apart a model puts what has
- * nothing in common. With some models that is near.
+ * Unrelated sentences: the mean distance of their vectors shows how far apart a model puts unrelated texts. Some models put
+ * them close together.
  */
 const UNRELATED = [
   "The train to the coast leaves at noon.",
@@ -29,42 +29,42 @@ const UNRELATED = [
   "Bread needs flour, water, salt and time.",
   "The parliament votes on the treaty in spring.",
 ];
-/** What is found is at most this share of that distance away. A judgement, by what is known of the usual models. */
+/** Greatest distance of a hit, as a share of that distance. A judgement, by the usual models. */
 const NEAR = 0.85;
 
 /**
- * The share of bits in which two vectors with a cosine of 0.97 differ, where unrelated ones differ in half of theirs: their angle
- * over half a turn.
+ * Share of bits in which two vectors with a cosine of 0.97 differ, if unrelated ones differ in half of theirs: their angle over
+ * half a turn.
  */
 const SAME = Math.acos(0.97) / Math.PI;
 
-/** What was found by meaning, the nearest first. */
+/** Hits by meaning, the nearest first. */
 export interface FoundByMeaning {
   readonly entries: readonly Seq[];
   readonly memories: readonly Memory[];
 }
 
-/** What to look for by meaning. */
+/** A search by meaning. */
 export interface MeaningQuery {
   readonly text: string;
-  /** Null: none. */
+  /** Null: no entries are looked for. */
   readonly entries: {
     readonly channel: ChannelId;
     readonly from: Seq;
     readonly to: Seq;
     readonly limit: number;
   } | null;
-  /** Null: none. */
+  /** Null: no memories are looked for. */
   readonly memories: (AskingChannel & { readonly limit: number }) | null;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Looks for what means the same, in whatever words, where an embedding model is configured. */
+/** Searches by meaning, if an embedding model is configured. */
 export class Meaning {
   readonly #embeddings: BilledEmbeddings;
   readonly #vectors: VectorStore;
   readonly #log: Logger;
-  /** Mean share of bits in which unrelated texts differ; null: not known yet, and nothing is looked for. */
+  /** Mean share of bits in which unrelated texts differ; null: not measured yet, and no search runs. */
   #apart: number | null = null;
   #failures = 0;
   #restsUntil = -Infinity;
@@ -76,8 +76,8 @@ export class Meaning {
   }
 
   /**
-   * Asks the model for the vectors of texts that have nothing in common: whether it answers, and how far apart it puts them.
-   * @throws ModelError if it does not
+   * Asks the model for vectors of unrelated texts: whether it answers, and how far apart it puts them.
+   * @throws ModelError if it does not answer
    */
   async measure(signal: AbortSignal): Promise<void> {
     this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
@@ -88,7 +88,10 @@ export class Meaning {
     return this.#apart === null ? null : SAME * Math.min(1, this.#apart / 0.5);
   }
 
-  /** Never rejects. @returns null: it was not looked for, failed, or was not there in time */
+  /**
+   * Never rejects.
+   * @returns null: the search did not run, failed, or was late
+   */
   async find(query: MeaningQuery): Promise<FoundByMeaning | null> {
     if (this.#apart === null || steadyNow() < this.#restsUntil || query.text.trim() === "") return null;
     const late = new AbortController();

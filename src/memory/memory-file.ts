@@ -6,7 +6,7 @@ import { isExact, tellingTerms } from "../text/terms.ts";
 import { storableText } from "../text/text.ts";
 import { checkMemories } from "./gates.ts";
 
-/** Memories as lines of JSON, one a line: what is written, and what of it may become a memory elsewhere. Pure. */
+/** The JSON-lines format of exported memories, and the checks before a line becomes a memory here. Pure. */
 
 const time = z.iso.datetime({ offset: true });
 const id = z.string().min(1).max(1000);
@@ -30,7 +30,7 @@ const Line = z.object({
   sources: z
     .array(
       z.object({
-        /** The platform's ids of the message (null: it has none) and of its author (null: the agent itself). */
+        /** The platform's ids of the message (null: it has no id) and of its author (null: the agent itself). */
         message: id.nullable(),
         author: id.nullable(),
         name: z.string(),
@@ -58,7 +58,7 @@ export function parseMemoryLine(text: string): MemoryLine | string {
   return parsed.success ? parsed.data : problemsOf(parsed.error);
 }
 
-/** Problems of one line that are told. */
+/** Most problems of one line that are reported. */
 const TOLD = 3;
 
 /** `scope: Invalid option: …; and 2 more` */
@@ -69,7 +69,7 @@ function problemsOf({ issues }: z.ZodError): string {
   return [...told, ...(issues.length > TOLD ? [`and ${issues.length - TOLD} more`] : [])].join("; ");
 }
 
-/** Why a memory of a file becomes none here. */
+/** Why a memory of a file is not imported. */
 export type ImportRefusal =
   | "no such channel"
   | "another agent answers there"
@@ -79,19 +79,19 @@ export type ImportRefusal =
   | "texts that it may tell of were edited or taken back since it was exported"
   | `it does not pass the checks (${MemoryRejection})`;
 
-/** What is left of a channel, as far as a memory has to be compared with it. */
+/** The terms that remain in a channel, to compare a memory with. */
 export interface LeftThere {
-  /** The terms of all that people say there now, as of some time. */
+  /** The terms of all that people still say there, as of `asOf`. */
   readonly terms: ReadonlySet<string>;
   readonly asOf: Date;
 }
 
 /**
- * The memory that a line may become, by the same gates as one that a model finds: every message that proved it is there, said by
- * the same person, and says its words. Where texts of the channel were edited or taken back since the export, it tells nothing
- * that is said there no more.
- * @param messages by the line's sources; undefined: it is not there
- * @param left null: nobody has looked
+ * The memory that a line may become, by the same gates as a model's: every message that proves it is in the log, has the same
+ * author, and contains its quote. If texts of the channel were edited or deleted since the export, all terms of the memory must
+ * remain there.
+ * @param messages by the line's sources; undefined: it is not in the log
+ * @param left null: not known
  */
 export function checkMemoryLine(
   line: MemoryLine,
@@ -118,7 +118,7 @@ export function checkMemoryLine(
     return { refused: "a message that proves it is not in the log, or was taken back" };
   if (!sources.every(({ entry, quote }) => containsQuote(normalWords(entry.text), normalWords(quote))))
     return { refused: "its words do not stand in a message that proves it" };
-  // Who said it first is whom it is ascribed to.
+  // The asserter's own messages come first: the first source determines the name that it is ascribed to.
   const isAsserters = ({ entry }: (typeof sources)[number]): boolean =>
     entry.kind === "user" && entry.author.name === line.assertedBy;
   const ordered = [...sources.filter(isAsserters), ...sources.filter((one) => !isAsserters(one))];
@@ -142,14 +142,14 @@ export function checkMemoryLine(
   const at = new Date(Math.max(...ordered.map(({ entry }) => entry.at.getTime()))).toISOString();
   const memory = { ...draft, at, sources: [...proofs.values()] };
   const exportedAt = new Date(line.exportedAt);
-  // What was written in times to come was written whenever: it may be older than any deletion.
+  // An export date in the future proves nothing: the file may be older than any deletion.
   if (erasedAt === null || (erasedAt < exportedAt && exportedAt <= now)) return memory;
   return tellsOnly(memory, sources, left !== null && left.asOf > erasedAt ? left.terms : new Set())
     ? memory
     : { refused: "texts that it may tell of were edited or taken back since it was exported" };
 }
 
-/** As a deletion has it: a number must be left in a message that proves it, a word in anything that people say there. */
+/** As for a deletion: a number must remain in a message that proves it, a word in any message of people there. */
 function tellsOnly(
   { subject, statement }: MemoryDraft,
   sources: readonly { readonly entry: Extract<Entry, { kind: "user" | "assistant" }> }[],

@@ -3,13 +3,13 @@ import { normalForm } from "../text/text.ts";
 import { askedDates } from "./asked-dates.ts";
 
 /**
- * The days that a text names: by a date, or by words that count from the day on which it was said ("tomorrow", "last week", "in
- * May"). What may be one of two times ("on Friday", "3 December") is both. Pure.
+ * The days that a text names: by a date, or by words relative to the day on which it was said ("tomorrow", "last week", "in
+ * May"). An ambiguous time ("on Friday", "3 December") yields both. Pure.
  */
 
 const DAY_MS = 24 * 3_600_000;
 const MAX_LENGTH = 2000;
-/** Of one text. */
+/** Most times of one text. */
 const MAX_TIMES = 12;
 
 /** The days that a text names, each time once. @param said the ISO day on which it was said */
@@ -23,14 +23,14 @@ export function namedTimes(text: string, said: string): DayRange[] {
 }
 
 /**
- * The one time that a statement tells of beside the day on which it was said: from the first to the last of the dates that it
- * names with their year, else what its quote names by words that can mean no other time; null: none.
+ * The one time that a statement refers to, other than the day on which it was said: the span of its dates with a year, or by
+ * default the only time that relative words of its quote name. Null: there is no such time.
  * @param said the ISO day on which it was said
  */
 export function statedTime(statement: string, quote: string, said: string): DayRange | null {
   const looked = plain(statement);
   const later = datesIn(looked, isoDay(dayOf(said) + 2 * 365));
-  // A date without a year is another one two years later.
+  // Keeps dates with a year: one without a year reads differently two years later.
   const dates = datesIn(looked, said).filter((one) => later.some((other) => isSame(one, other)));
   const isSaid = ({ from, to }: DayRange): boolean => from === said && to === said;
   const [first, ...rest] = dates.filter((one) => !isSaid(one));
@@ -41,7 +41,7 @@ export function statedTime(statement: string, quote: string, said: string): DayR
 
 const RANGE = /^(\d{4}-\d\d(?:-\d\d)?)(?:\s*\/\s*(\d{4}-\d\d(?:-\d\d)?))?$/;
 
-/** A day, a month or a range of them: `2026-12-03`, `2026-12`, `2026-12-01/2026-12-07`; null: it is none. */
+/** Parses a day, a month or a range of them: `2026-12-03`, `2026-12`, `2026-12-01/2026-12-07`. Null: it is malformed. */
 export function parseTime(text: string): DayRange | null {
   const [, first = "", last = first] = RANGE.exec(text.trim()) ?? [];
   const [from] = datesIn(first, first);
@@ -49,7 +49,7 @@ export function parseTime(text: string): DayRange | null {
   return from === undefined || to === undefined || from.from > to.to ? null : { from: from.from, to: to.to };
 }
 
-/** Do these tell its first day and its last, give or take a day? Whoever spoke may have been in another time zone. */
+/** Whether the named times contain its first and its last day, within a day: speakers may be in another time zone. */
 export function isNamed(time: DayRange, named: readonly DayRange[]): boolean {
   const tells = (day: number): boolean =>
     named.some(({ from, to }) => day >= dayOf(from) - 1 && day <= dayOf(to) + 1);
@@ -99,7 +99,7 @@ const EDGE = String.raw`(?![\p{L}\p{N}])`;
 const NO_LETTER = String.raw`(?<![\p{L}\p{N}])`;
 const DAY_TO = String.raw`(\d{1,2})(?:st|nd|rd|th|\.)? ?(?:-|–|to|until|and|bis) ?(\d{1,2})(?:st|nd|rd|th|\.)?`;
 const YEAR = String.raw`(?:,? ((?:19|20)\d\d)\b)?`;
-/** What is written otherwise than `askedDates` reads it. */
+/** Spellings that `askedDates` does not read, and those that it does. */
 const OTHERS: readonly (readonly [pattern: RegExp, as: string])[] = [
   ...MONTHS.flatMap(([name, others]) => [
     [
@@ -119,7 +119,7 @@ const OTHERS: readonly (readonly [pattern: RegExp, as: string])[] = [
 function plain(text: string): string {
   let looked = normalForm(text.slice(0, MAX_LENGTH), "NFKC").toLowerCase().replaceAll("’", "'");
   looked = looked.replaceAll(/\s+/g, " ");
-  // Most texts have none.
+  // Shortcut: most texts have no dates.
   if (!/\d|\bim\b/.test(looked)) return looked;
   for (const [pattern, as] of OTHERS) looked = looked.replaceAll(pattern, as);
   return looked.replaceAll(/ {2,}/g, " ");
@@ -142,9 +142,7 @@ interface Form {
   readonly days: (found: Words, day: number) => readonly Days[];
 }
 
-/**
- * What a text names by words that count from the day on which it was said; what one form has read, the next does not read again.
- */
+/** The times that relative words of a text name. Each form reads only the text that earlier forms have left. */
 function relativeIn(looked: string, said: string): DayRange[] {
   const day = dayOf(said);
   const found: Days[] = [];
@@ -244,7 +242,7 @@ const UNIT =
   "(?:(?<days>days?|tag(?:en?)?)|(?<weeks>weeks?|wochen?)|(?<months>months?|monat(?:en?)?)|(?<years>years?|jahr(?:en?)?))";
 const UNSPACED_COUNT = String.raw`(?<count>\d{1,3})(?:(?<days>日|天)|(?<weeks>週間|周)|(?<months>[かヶ]月|个月|個月)|(?<years>年))`;
 
-/** Who counts in weeks or longer does not count days. */
+/** A count of weeks or longer is not exact to the day. */
 function countedDays(found: Words, day: number, sign: 1 | -1): Days[] {
   const word = found["count"] ?? "";
   const german = ["", "ein", "zwei", "drei", "vier"].indexOf(word.replace(/^ein.+/, "ein"));
@@ -301,7 +299,7 @@ const RELATIVE: readonly Form[] = [
     days: (found, day) => everyYear(found, day, SEASONS[found["season"] ?? ""] ?? 0, 3),
   },
   {
-    // Behind these words it is no word that means something else.
+    // After these words the name means the month, and not another word.
     pattern: whole(
       `(?:${WHICH}|in|during|since|until|by|early|late|mid) (?<month>${NAMES.join("|")})(?! (?:\\d|be\\b))`,
     ),

@@ -1,6 +1,6 @@
 /**
- * "What did I say", "where is my key": whoever asks of themselves stands in the log and in memories by name. By the most common
- * forms; "tell me", "can I" and the like ask of nobody. Pure.
+ * Finds questions of people about themselves ("What did I say", "where is my key"): the log and memories have the asker by
+ * name. By the most common forms; "tell me", "can I" and the like do not count. Pure.
  */
 const OF_SELF: readonly RegExp[] = [
   /\b(?:my|mine|myself)\b|\b(?:did|have|had|was|do|am|were) i\b|\bi(?:'ve|'d| (?:said|told|mentioned|wrote|asked|promised|planned|wanted|had|was|am|do|did|have|like|prefer|live|work|need|want))\b|\b(?:about|of|remember|know) me\b/u,
@@ -11,7 +11,7 @@ const OF_SELF: readonly RegExp[] = [
 ];
 
 /**
- * The name of whoever asks of themselves; null: nobody does, or several ask.
+ * The name of the asker, if the text asks about them; null: it does not, or there are several askers.
  * @param askers names of the people whose text it is
  */
 export function asksOfSelf(text: string, askers: readonly string[]): string | null {

@@ -2,9 +2,8 @@ import { normalForm } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
 
 /**
- * Finds statements that are no facts but tell the agent what to do: whoever has one remembered would give orders to every later
- * answer. What people like ("Ann prefers short answers") is none. By the most common forms; what is recalled is quoted anyway.
- * Pure.
+ * Finds statements that give the agent orders: remembered, they would govern every later answer. Preferences of people ("Ann
+ * prefers short answers") do not count. By the most common forms; recalled texts are quoted anyway. Pure.
  */
 
 const MAX_LENGTH = 2000;
@@ -18,11 +17,11 @@ const SPEAK =
 /** Where a clause begins. All white space is a single space by then. */
 const BEGIN = "(?:^|[.!?:;,\"'“„»(\\[-]|\\b(?:that|says?|said|please|and|then|on|remember)\\b) ?";
 
-/** They tell the agent to answer in some way. */
+/** Orders to answer in some way. */
 const ORDERS: readonly RegExp[] = [
   new RegExp(`${BEGIN}(?:always|never|only|from now on,?(?: always| never)?) ${SPEAK}\\b`, "iu"),
   new RegExp(`\\b${AGENT},? ${MUST}${HOW} ${SPEAK}\\b`, "iu"),
-  // People tell each other "you should send it", too.
+  // Only with the agent's name: people also write "you should send it" to each other.
   new RegExp(
     `\\b${NAMED_AGENT},? ${MUST}${HOW} (?:send|give|share|forward|post|mention|ping|grant|allow|approve|ignore|delete)\\b`,
     "iu",
@@ -55,12 +54,12 @@ const OVERRIDES: readonly RegExp[] = [
   /(?:指示|命令).{0,10}無視|(?:忽略|无视|無視).{0,15}(?:指令|指示|规则|規則)/u,
 ];
 
-/** Does a text tell the agent how to behave? */
+/** Whether a text orders the agent to behave in some way. */
 export function isInstruction(text: string): boolean {
   return fits(text, ORDERS) || overridesRules(text);
 }
 
-/** Does a text tell the agent to leave its rules, to reveal them, or to be something else? */
+/** Whether a text orders the agent to ignore its rules, to reveal them, or to be something different. */
 export function overridesRules(text: string): boolean {
   return fits(text, OVERRIDES);
 }

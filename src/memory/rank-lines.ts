@@ -5,9 +5,9 @@ import { type AskedDate, askedDates } from "./asked-dates.ts";
 import { EXPLAINED } from "./explained-terms.ts";
 
 /**
- * Ranks what the index has found: BM25 over a line and two on each side of it, and what the question tells of who said it and
- * when. The weights were chosen on three conversations of LoCoMo and are reported on two others (`bench/recall-quality.ts`).
- * Pure.
+ * Ranks the lines that the index has found: BM25 over a line and its two neighbours on each side, and the question's hints of
+ * speaker and time. The weights were chosen on three conversations of LoCoMo and are reported on two others
+ * (`bench/recall-quality.ts`). Pure.
  */
 
 /** A term of the question, with about how many entries of the channel hold it. */
@@ -18,7 +18,7 @@ export interface RankingTerm {
   readonly isCounted: boolean;
 }
 
-/** What one definition of words of the question adds to it. */
+/** The terms that one definition adds to the question. */
 export interface ExplainingTerms {
   /** Lexemes of the question that it explains. */
   readonly of: readonly string[];
@@ -30,9 +30,9 @@ export interface ExplainingTerms {
 export interface RankingQuery {
   readonly question: string;
   readonly terms: readonly RankingTerm[];
-  /** Default: none. */
+  /** Default: empty. */
   readonly explained?: readonly ExplainingTerms[];
-  /** The name of whoever asks of themselves; null, the default: nobody. */
+  /** The name of an asker who asks about themselves; null, the default: no such question. */
   readonly self?: string | null;
   /** Entries of the channel. */
   readonly size: number;
@@ -50,10 +50,10 @@ export interface RankedLines {
 
 /** Lines on each side of a line that count for it… */
 const NEAR = 2;
-/** …and how much of a line's words counts for the lines behind it, and before it, by how far away they are. */
+/** …and the weights of a line's words for the lines after it, and before it, by distance. */
 const BEHIND = [1, 0.4, 0.2];
 const BEFORE = [1, 0.5, 0.2];
-/** What was asked counts this many times as much for the line behind it: that answers it. */
+/** Factor of a question's words for the line after it, which probably answers it. */
 const ASKED_BEFORE = 1.4;
 /**
  * Of BM25: how soon a term said again counts for little; how much length counts, where lines of chat are short; the usual length.
@@ -61,16 +61,16 @@ const ASKED_BEFORE = 1.4;
 const K1 = 0.5;
 const B = 0.2;
 const USUAL_LENGTH = 12;
-/** A line of so many lexemes counts for 63 %: nobody wants "yes, Ann" back. */
+/** A line of this many lexemes counts 63 %: short lines as "yes, Ann" are of no use. */
 const SHORT = 3;
-/** What the name of somebody who takes part weighs: it is said to them more often than of them. */
+/** Weight of a participant's name: lines contain it more often to address them than to speak about them. */
 const NAME = 0.7;
 const NAMED_SPEAKER = 1.6;
-/** Something in the line asks: a question tells less than an answer. */
+/** Factor of a line that asks: a question says less than an answer. */
 const ASKS = 0.8;
-/** The line speaks of a time, and a time is asked for. */
+/** Factor of a line that mentions a time, if the question asks for a time. */
 const TELLS_TIME = 1.5;
-/** Said on a date that is asked for, or so long after it, ms: people tell of what has been. */
+/** Factor of a line of an asked date, or of the time after it, ms: people report the past. */
 const ON_DATE = 2;
 const SOON_MS = 14 * 24 * 3_600_000;
 /** Silence that ends a conversation, ms, and how much of a line's score is the mean of the two best of its own conversation. */
@@ -119,7 +119,7 @@ function bestFirst(scores: Float64Array): Uint32Array {
   });
 }
 
-/** What each term weighs: those of the question, then those that explain it. */
+/** The weights of the terms: those of the question, then those that explain it. */
 function weigh(
   query: RankingQuery,
   terms: readonly RankingTerm[],
@@ -215,7 +215,7 @@ function countTerms(
     let place = 0;
     for (let at = told.indexOf(term); at >= 0; at = told.indexOf(term, at + term.length)) {
       while (at >= (wordsTo[place] ?? Infinity)) place++;
-      // What comes before a line's words is no word of it, such as a part of its author's name.
+      // Text before a line's words, such as its author's name, does not count.
       if (told[at - 1] !== " " || at <= (wordsFrom[place] ?? Infinity)) continue;
       const cell = index * count + place;
       counts[cell] = (counts[cell] ?? 0) + 1;
@@ -236,7 +236,7 @@ function nearShare({ seqs, asks }: LineColumns, place: number, near: number): nu
   return behind === 1 && asks[near] === 1 ? share * ASKED_BEFORE : share;
 }
 
-/** What the question tells of a line, by its place, beside its words. */
+/** The factor of each line, by its place: the question's hints other than its words. */
 function lineFactor(query: RankingQuery, lines: LineColumns): (place: number) => number {
   const { told, times, authors, saidBy, asks, wordsFrom, wordsTo, lengths } = lines;
   const named = namedSpeaker(query.question, authors) ?? query.self ?? "";
@@ -252,16 +252,16 @@ function lineFactor(query: RankingQuery, lines: LineColumns): (place: number) =>
   };
 }
 
-/** @param at NaN: on none */
+/** @param at NaN: the line has no time */
 function dateFactor(dates: readonly AskedDate[], at: number): number {
   return dates.some(({ from, to }) => at >= from && at < to + SOON_MS) ? ON_DATE : 1;
 }
 
-/** The words of a name; a single letter is too little to know somebody by. */
+/** The words of a name; a single letter does not identify a person. */
 const NAMES = /[\p{L}\p{N}_]{2,}/gu;
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2}`, "u");
 
-/** The one author whom the question names; null: nobody, or several. */
+/** The one author whom the question names; null: no author, or several. */
 export function namedSpeaker(question: string, authors: readonly string[]): string | null {
   const asked = question.toLowerCase();
   const words = new Set(asked.match(/[\p{L}\p{N}_]+/gu));

@@ -14,38 +14,38 @@ import { orQuery } from "./terms.ts";
 
 /** Longest query that is looked at, in UTF-16 units. */
 const MAX_QUERY = 1000;
-/** Most pieces of words that are looked for: each of them is, in each memory. */
+/** Most pieces of words that are searched for: each is compared with each memory. */
 const MAX_PIECES = 64;
 /** Memories that are ranked. */
 const CANDIDATES = 100;
-/** Words of these scripts are looked for in pairs of characters: most have two, so that a trigram would miss them. */
+/** Words of these scripts are searched for as pairs of characters: most have two, so that a trigram would miss them. */
 const UNSPACED = new RegExp(`^[${PAIRED_SCRIPTS}]`, "u");
 const HAS_UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Age at which the boost of what is new has halved. */
+/** Age at which the boost of new memories has halved. */
 const HALF_LIFE_DAYS = 30;
-/** What each boost is worth at most: together they never make up for fitting half as well. */
+/** Greatest value of each boost: together they never outweigh a fit that is twice as good. */
 const RECENCY_BOOST = 0.2;
 const PROOF_BOOST = 0.15;
 const IMPORTANCE_BOOST = 0.15;
-/** It tells of a time that is asked for: as much as it fits besides, once more, and this where it does not fit otherwise. */
+/** Bonus of a memory of an asked time, where it does not fit otherwise. Where it fits, its fit counts twice as well. */
 const ASKED_TIME = 0.5;
-/** It tells of a time, and any is asked for. */
+/** Factor of a memory that refers to a time, if the question asks for any time. */
 const TELLS_TIME = 1.5;
 
 export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
   /** Ids of the people whose text it is. */
   readonly askers: readonly string[];
-  /** The name of whoever asks of themselves, by which they stand in statements; null, the default: nobody. */
+  /** The name of an asker who asks about themselves, as statements have it; null, the default: no such question. */
   readonly self?: string | null;
   readonly limit: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Finds what is remembered for a conversation; never what another one may not see. */
+/** Finds memories for a conversation, only of those that may be shown in it. */
 export class RecallMemories {
   readonly #memories: MemoryStore;
   readonly #search: SearchStore;
@@ -66,8 +66,8 @@ export class RecallMemories {
   }
 
   /**
-   * @param isAsked the days that the text names are asked for, and not told of
-   * @returns the memories that fit, best first; empty if none does
+   * @param isAsked whether the days in the text are a question, and not a report
+   * @returns the memories that fit, best first
    * @throws WeirError if the database does not answer
    */
   async find(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
@@ -111,12 +111,18 @@ export class RecallMemories {
     return { words, pieces, times, limit: CANDIDATES };
   }
 
-  /** The best of what was found, best first. @param definitions of terms in the text */
+  /**
+   * The best hits, best first.
+   * @param definitions of terms in the text
+   */
   best(query: MemoryRecallQuery, found: readonly MemoryHit[], definitions: readonly string[] = []): Memory[] {
     return besideDissent(rankMemories(newest(wordsOf(query)), found, this.#now(), definitions), query.limit);
   }
 
-  /** What was found by words and by meaning, best first. @param near undefined: it was not looked for by meaning */
+  /**
+   * Hits by words and by meaning, best first.
+   * @param near undefined: no search by meaning
+   */
   joined(byWords: readonly Memory[], near: readonly Memory[] | undefined, limit: number): Memory[] {
     if (near === undefined || near.length === 0) return [...byWords];
     const all = new Map([...byWords, ...near].map((memory) => [memory.id, memory]));
@@ -129,13 +135,13 @@ export class RecallMemories {
   }
 }
 
-/** What is looked for: who asks of themselves is named in what is remembered of them. */
+/** The text to search for: it includes the asker's name, if they ask about themselves. */
 export function wordsOf({ text, self = null }: Pick<MemoryRecallQuery, "text" | "self">): string {
   return self === null ? text : `${text}\n${self}`;
 }
 
 /**
- * The first memories, each followed by what others say otherwise, if that was found. Pure.
+ * The first memories, each followed by contradicting ones, if they were found. Pure.
  * @returns at most `limit`, which name only each other
  */
 export function besideDissent(ranked: readonly Memory[], limit: number): Memory[] {
@@ -154,7 +160,7 @@ export function besideDissent(ranked: readonly Memory[], limit: number): Memory[
   return first.map((memory) => namingOnly(memory, ids));
 }
 
-/** What was found by the words of definitions counts by those alone. */
+/** Adds the hits of definitions, which count by the definitions' words alone. */
 export function withExplained(found: readonly MemoryHit[], more: readonly MemoryHit[]): MemoryHit[] {
   const known = new Set(found.map(({ memory }) => memory.id));
   return [
@@ -168,10 +174,9 @@ function newest(asked: string): string {
 }
 
 /**
- * Memories, best first: by how well they fit the query, times small boosts for what is new, said more than once and
- * important. Of equals, the newer one. Pure.
- * @param found what the database picked: a word that all of them have says nothing
- * @param definitions of terms in the query: what fits them best counts as half of what fits the query best
+ * Memories, best first: by their fit, times small boosts for new, repeated and important ones. Of equals, the newer one. Pure.
+ * @param found the database's hits: a word that all of them have does not count
+ * @param definitions of terms in the query: their best fit counts as half of the query's best fit
  */
 export function rankMemories(
   query: string,

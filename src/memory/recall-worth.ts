@@ -2,12 +2,12 @@ import { type EntryReference, QUOTE_TOKENS } from "../core/entry.ts";
 import { sentencesOf } from "../text/terms.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
-/** What is shown of what recall finds. Pure. */
+/** Decides whether recall runs, and which of its hits are shown. Pure. */
 
 const QUESTION = /[?\uff1f\u061f]/;
 /** Links hold question marks that ask nothing. */
 const LINKS = /(?<!\S)\S+:\/\/\S+/g;
-/** Share of what a text says that a line must hold where nothing is asked: some words in common are not enough. */
+/** Share of a text without a question that a line must hold: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
 
 export function isQuestion(text: string): boolean {
@@ -15,8 +15,8 @@ export function isQuestion(text: string): boolean {
 }
 
 /**
- * The share of a text, rare terms weighing more, that a line must hold to be shown before anybody has asked for it: nothing for a
- * question, and the more of a text asks nothing, the more.
+ * The share of a text, rare terms weighing more, that a line must hold to be shown unasked: 0 for a question, and more the less
+ * of the text is questions.
  */
 export function leastCoverage(text: string): number {
   const said = text.replaceAll(LINKS, " ");
@@ -30,23 +30,23 @@ export function leastCoverage(text: string): number {
 }
 
 /**
- * Share of what is asked that the best line must hold, else nothing is shown. Of 784 questions of recorded conversations, put to
- * another conversation than theirs, 219 find no such line; put to their own, four.
+ * Least share of the question in the best line; below it nothing is shown. Of 784 questions of recorded conversations, put to
+ * another conversation, 219 find no such line; put to their own, four.
  */
 const LEAST_BEST = 0.2;
 
-/** What must be found for this text to be shown before the model has asked for it. */
+/** The thresholds for hits of this text that are shown unasked. */
 export function worthShowing(text: string): { readonly leastCoverage: number; readonly leastBest: number } {
   return { leastCoverage: leastCoverage(text), leastBest: LEAST_BEST };
 }
 
-/** What all results of one search take at most, and the head of one, in estimated tokens. */
+/** Longest results of one search, and the header of each, in estimated tokens. */
 const SEARCH_TOKENS = 1200;
 const HEAD_TOKENS = 20;
 
 /**
- * The results of a search that a model is shown: the best, as many as fit, in the order in which they were said.
- * @param found best first. @returns by seq
+ * The best results of a search that fit in the model's share, by seq.
+ * @param found best first
  */
 export function fittingResults(found: readonly EntryReference[]): EntryReference[] {
   let tokens = 0;
@@ -57,13 +57,13 @@ export function fittingResults(found: readonly EntryReference[]): EntryReference
   return found.slice(0, end < 0 ? found.length : end).toSorted((a, b) => a.seq - b.seq);
 }
 
-/** A lexeme in a larger share of the indexed entries tells little. */
+/** A lexeme in a larger share of the indexed entries says little. */
 const COMMON = 0.01;
-/** More words than that are no pleasantry, however common they are. */
+/** A text of more words is no pleasantry, however common they are. */
 const FEW_WORDS = 3;
 
 /**
- * Is it worth looking something up for this text? For a question, and for whatever has an uncommon word, or more than a few.
+ * Whether recall is worth a search for this text: for a question, for an uncommon word, and for more than a few words.
  * @param frequencies share of entries that hold a lexeme; common ones only; empty: not known
  */
 export function asksForRecall(

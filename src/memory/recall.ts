@@ -1,3 +1,8 @@
+/**
+ * Recall and the gates of memory: finds earlier entries and memories for a turn, and checks what a model wants kept. It uses
+ * the store's search, vector and memory stores and an embedding model; it knows neither platforms nor turns.
+ */
+
 import type { EntryReference, RecallArms } from "../core/entry.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
@@ -25,9 +30,9 @@ import {
 
 /** Longest query that is looked at, in UTF-16 units. */
 export const MAX_QUERY = 2000;
-/** How long the frequencies of lexemes are good for, ms; they cost 25 ms to load. */
+/** How long the frequencies of lexemes are valid, ms; they cost 25 ms to load. */
 const FREQUENCIES_FOR_MS = 10 * 60_000;
-/** The same where there were none: the server takes its statistics about a minute after the first entries. */
+/** The same while there are no statistics: the server makes them about a minute after the first entries. */
 const NO_FREQUENCIES_FOR_MS = 20_000;
 
 const FIRST: Seq = 1;
@@ -40,21 +45,21 @@ export interface RecallQuery {
   /** …up to here. */
   readonly to: Seq;
   readonly limit: number;
-  /** Names of the people whose text it is; default: nobody knows. */
+  /** Names of the people whose text it is; default: unknown. */
   readonly askers?: readonly string[];
-  /** What the text replies to: its words count as well, at most half of the text's own. Default: nothing. */
+  /** The text that is replied to: its words count as well, at most half of the text's own. Default: not a reply. */
   readonly repliesTo?: Promise<string>;
-  /** Nothing that holds a smaller share of what is asked (see `RankedLine`); default: 0. */
+  /** Least share of the question in a line (see `RankedLine`); default: 0. */
   readonly leastCoverage?: number;
-  /** Nothing at all where no line holds such a share, none an identifier of it, and no day is asked for; default: 0. */
+  /** Least share in the best line, without which nothing is found, unless an identifier matches or the text names a day; default: 0. */
   readonly leastBest?: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Finds earlier entries of one channel. Never another channel's: leaving the filter out would find 3 % more, and
- * show what was said in private.
+ * Finds earlier entries of one channel. Never another channel's: without the filter, 3 % more would be found, and private
+ * messages would be shown.
  */
 export class Recall {
   readonly #search: SearchStore;
@@ -73,7 +78,7 @@ export class Recall {
   }
 
   /**
-   * @param explaining what is remembered of what the words of those who ask mean; default: nothing
+   * @param explaining memories that may explain the askers' words; default: none
    * @returns the best first; empty if nothing fits
    */
   async find(query: RecallQuery, explaining?: Explaining): Promise<EntryReference[]> {
@@ -84,9 +89,9 @@ export class Recall {
   }
 
   /**
-   * Entries and memories for a turn, if its text asks for any. By words that is mostly one look-up; what names
-   * days or has a word that somebody has explained takes more. By meaning they are looked for beside it.
-   * @returns `arms`: left out if only words were looked for
+   * Entries and memories for a turn, if its text asks for any. By words this is mostly one query; named days and explained
+   * words take more. The search by meaning runs at the same time.
+   * @returns `arms`: left out if only words were searched
    */
   async findWithMemories(
     query: Omit<RecallQuery, "channel">,
@@ -119,7 +124,7 @@ export class Recall {
     return (await this.#asksForRecall(asked.text)) ? memories.find(asked, isQuestion(asked.text)) : [];
   }
 
-  /** Begins the look-up by meaning, beside that by words. Among entries a text that asks nothing is looked for by words alone. */
+  /** Starts the search by meaning, beside that by words. For a text without a question, entries are searched by words alone. */
   async #near(
     { channel, text, from = FIRST, to, limit, leastCoverage = 0, signal }: RecallQuery,
     memories: MemoryRecallQuery | null,
@@ -134,7 +139,7 @@ export class Recall {
     return this.#search.said(channel, seqs, signal);
   }
 
-  /** What a definition adds is looked for behind the rest, and only where a text has a term that somebody has defined. */
+  /** Searches by words. The words of definitions take a second search, only where the text has a defined term. */
   async #lookUp(query: RecallQuery, search: Search, explaining?: Explaining): Promise<LookedUp> {
     const { channel, signal } = query;
     if (explaining === undefined) {
@@ -231,7 +236,7 @@ export class Recall {
       best({ lines, literals: exact }, explained) {
         const ranked = rankLines({ ...ranking, explained }, lines);
         const isUnderFloor = exact.length === 0 && ranked.coverage.every((share) => share < leastBest);
-        // What was said on a day that is asked for need not say the day.
+        // A line of an asked day need not contain the date.
         if (isUnderFloor && askedDates(text, ranking.now).length === 0) return [];
         const fitting = ranked.seqs.filter((_, place) => (ranked.coverage[place] ?? 0) >= leastCoverage);
         return bestOf(fitting, exact).slice(0, limit);
@@ -239,14 +244,14 @@ export class Recall {
     };
   }
 
-  /** Only the first load is waited for: what is known is good enough while it is read again. */
+  /** Only the first load is awaited: later, the known values serve until the new ones are read. */
   async #loadFrequencies(): Promise<ReadonlyMap<string, number>> {
     const forMs = this.#frequencies.size === 0 ? NO_FREQUENCIES_FOR_MS : FREQUENCIES_FOR_MS;
     const isOld =
       this.#now() - this.#frequenciesAt > forMs || this.#frequenciesOf !== this.#search.statistics;
     if (this.#loading === undefined && isOld) {
       this.#loading = this.#readFrequencies();
-      // Whoever does not wait for it does not care.
+      // Avoids an unhandled rejection; only the first load is awaited.
       this.#loading.catch(() => undefined);
     }
     if (this.#frequenciesAt === -Infinity) await this.#loading;
@@ -266,11 +271,14 @@ export class Recall {
 
 interface Search {
   readonly query: SearchQuery;
-  /** The best of what it has found, best first. @param explained what definitions add to the query */
+  /**
+   * The best of the found lines, best first.
+   * @param explained terms that definitions add to the query
+   */
   best(found: FoundLines, explained: readonly ExplainingTerms[]): Seq[];
 }
 
-/** Whose words are looked for, and the memories that may explain them. */
+/** The asker whose words are searched, and the memories that may explain them. */
 interface Explaining {
   readonly memories: RecallMemories;
   readonly asked: MemoryRecallQuery;

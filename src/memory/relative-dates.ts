@@ -38,7 +38,7 @@ const WHOLE_WORDS = new RegExp(
 );
 const ABSOLUTE = /\d{4}-\d\d-\d\d/;
 
-/** Does a statement name a day that it does not tell? Pure. */
+/** Whether a statement names a day only relative to an unknown one. Pure. */
 export function hasRelativeDate(statement: string): boolean {
   if (ABSOLUTE.test(statement)) return false;
   const text = withoutUnseen(normalForm(statement, "NFKC"))

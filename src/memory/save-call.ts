@@ -11,7 +11,7 @@ export const memorySaveParameters = parametersOf(
   z.object({ memories: memoryListSchema, wishes: wishListSchema }),
 );
 
-/** What has passed the gates. */
+/** The drafts that passed the gates. */
 export interface SavedDrafts {
   readonly memories: readonly MemoryDraft[];
   readonly wishes: readonly WishDraft[];
@@ -19,7 +19,7 @@ export interface SavedDrafts {
 
 export const NOTHING_SAVED: SavedDrafts = { memories: [], wishes: [] };
 
-/** What two calls have saved. Pure. */
+/** The drafts of two calls together. Pure. */
 export function joinSaved(before: SavedDrafts, { memories, wishes }: SavedDrafts): SavedDrafts {
   return {
     memories: mergeMemories([...before.memories, ...memories]),

@@ -1,7 +1,7 @@
 import { normalForm, plainDigits } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
 
-/** Finds what nobody wants remembered: keys, tokens, passwords, card numbers. By their form alone. Pure. */
+/** Finds keys, tokens, passwords and card numbers, by their form alone. Pure. */
 
 /** Longest text that is looked at, in UTF-16 units. */
 const MAX_LENGTH = 10_000;
@@ -20,7 +20,7 @@ const PATTERNS: readonly RegExp[] = [
   /\bBearer\s+[\w.~+/-]{16,}/iu,
   // A password in an address.
   /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s/:@]{1,100}:[^\s/@]{1,100}@/iu,
-  // A password by its name: what follows looks like none of the language's words.
+  // A password by its label: the value that follows does not look like a word.
   /\b(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?key|(?:access|auth|api|bot|secret)[ _-]?(?:token|key)|client[ _-]?secret|passwort|kennwort|mot de passe|contraseña|senha)\b['"”]?\s*(?:is|are|ist|est|es|:|=|→){1,8}\s*['"“]?(?=\S{0,200}[\d!#$%^&*_+~])[^\s'"”]{6,}/iu,
   /(?:パスワード|暗証番号|密码|密碼|비밀번호)\s*(?:(?:は|是|为|為|:|=|은|는){1,8}\s*)?(?=\S{0,200}\d)[\w!#$%^&*+~-]{4,}/u,
 ];

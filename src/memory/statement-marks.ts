@@ -2,8 +2,8 @@ import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
 import { normalForm } from "../text/text.ts";
 
 /**
- * What two statements are compared by where one may repeat the other, or say something newer of the same thing: its marks are
- * what counts, and what it is about is the rest. The comparison is SQL (`add_memory`), with these lists in columns. Pure.
+ * The parts by which two statements are compared, to find repetitions and newer statements about the same thing: marks are the
+ * values, the other words are the subject. The comparison is SQL (`add_memory`), with these lists in columns. Pure.
  */
 export interface StatementMarks {
   /**
@@ -11,11 +11,11 @@ export interface StatementMarks {
    * first of a sentence, and pairs of characters of scripts without spaces. Each once, in order.
    */
   readonly marks: readonly string[];
-  /** Its other words, each once, in order; empty: a newer statement, and it is none of the same thing. */
+  /** Its other words, each once, in order; if empty, no other statement is about the same thing. */
   readonly about: readonly string[];
   /**
-   * Those of its marks that take one value of most things: dates, numbers, negations, weekdays and months; and `c:` where it says
-   * that something has changed. Another name alone need not be a change: who speaks German may speak French as well.
+   * Its marks that have one value for most subjects: dates, numbers, negations, weekdays and months; and `c:` for a change.
+   * Another name alone need not be a change: a speaker of German may speak French as well.
    */
   readonly slots: readonly string[];
 }
@@ -47,15 +47,15 @@ const DAYS = words(
 const UNSPACED_DAYS = /[月火水木金土日]曜|(?:星期|周|週)[一二三四五六日天]/gu;
 const CHANGE = "c:";
 const NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");
-/** Who says so tells of a change. They count nowhere else: what holds now is about the same as what held before. */
+/** Words that signal a change. They count only as that: a statement about now and one about before have the same subject. */
 const CHANGES = words(
   "now nowadays anymore longer moved switched changed instead meanwhile jetzt nun inzwischen stattdessen umgezogen désormais maintenant ahora",
 );
 const UNSPACED_CHANGE = /今は|今では|もう|になった|に変え|变成|改成|现在|現在/u;
-/** Who says so adds something, and takes nothing back. */
+/** Words that signal an addition, and no replacement. */
 const ADDS = /\b(?:also|too|as well|another|additionally|auch|außerdem|aussi|también|anche)\b|も|也/iu;
 
-/** What counts in a statement, and what it is about. */
+/** The marks and the subject of a statement. */
 export function marksOf(statement: string): StatementMarks {
   const text = normalForm(normalForm(statement.slice(0, MAX_LENGTH), "NFKC"), "NFC");
   const marks = new Set<string>();
@@ -92,7 +92,7 @@ function isDay(mark: string): boolean {
   return mark.startsWith("@") && (DAYS.has(name) || name.search(UNSPACED_DAYS) === 0);
 }
 
-/** A word is a mark, or what the statement is about, or may be either. */
+/** A word is a mark, or part of the subject, or possibly either. */
 function sort(
   word: string,
   plain: string,

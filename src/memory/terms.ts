@@ -5,7 +5,7 @@ import { sliceWhole } from "../text/text.ts";
 
 /** A lexeme that the planner's statistics do not list is rarer than this. */
 const RARE = 0.0005;
-/** What a lexeme is taken for while there are no statistics: the longest are picked first. */
+/** Assumed frequency of a lexeme while there are no statistics: the longest are picked first. */
 const UNKNOWN = 0.01;
 /** About how many entries the picking terms may bring together; at most twice as many are ranked. */
 export const CANDIDATES = 100;
@@ -55,7 +55,7 @@ export function orQuery(lexemes: readonly string[]): string {
   return lexemes.map((lexeme) => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`).join(" | ");
 }
 
-/** The same, where a word is to be said in the line itself, and not in the one before it: pairs and parts of identifiers are so anyway. */
+/** The same, where a word must be in the line itself, and not in the line before it: pairs and parts of identifiers always are. */
 export function saidQuery(lexemes: readonly string[]): string {
   return lexemes
     .map((lexeme) => (/^[=~]/.test(lexeme) ? orQuery([lexeme]) : `${orQuery([lexeme])}:A`))
@@ -64,21 +64,24 @@ export function saidQuery(lexemes: readonly string[]): string {
 
 /** Full-text search finds 1 % of these runs. */
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2,}`, "gu");
-/** What paths, links, versions, snake_case and camelCase are made of; the index knows them by the same (`identifier_parts`). */
+/**
+ * The characters of paths, links, versions, snake_case and camelCase; the index splits identifiers the same way
+ * (`identifier_parts`).
+ */
 const RUN = /[\w@#~+./:?=&%-]+/g;
-/** Longest run that is looked at: some patterns look at each place of it several times. */
+/** Longest run that is searched: some patterns examine each place of it several times. */
 const MAX_RUN = 200;
 const JOINED = /[\w@#][./:_-]/;
 const CAMEL_CASE = /(?<!\w)[a-z]+[A-Z]\w*/;
 
-/** Without a part of such a length (12:30, e.g., v1.2) it tells hardly one text from another. */
+/** A literal without a part of this length (12:30, e.g., v1.2) hardly identifies a text. */
 const TELLING = /[A-Za-z0-9]{4}/;
 
-/** What full-text search is no good at. */
+/** Parts of a query that full-text search does not find. */
 export interface Pieces {
   /** At most 4, each of at most 80 characters. */
   readonly literals: readonly string[];
-  /** At most 80 characters; "" where there are none. */
+  /** At most 80 characters; may be empty. */
   readonly unspaced: string;
 }
 
@@ -95,7 +98,7 @@ const MAX_LITERAL = 80;
 /** Of longer parts the index knows the beginning. */
 const MAX_PART = 40;
 
-/** What is left of a part that was cut would be found nowhere, but where it is as long as the index knows any. */
+/** Cuts an identifier to the longest literal. A cut part would not be found, so it is left out, unless the index cuts it as well. */
 function shorten(identifier: string): string {
   if (identifier.length <= MAX_LITERAL) return identifier;
   const cut = identifier.slice(0, MAX_LITERAL);
@@ -104,7 +107,7 @@ function shorten(identifier: string): string {
   return isCut ? cut.slice(0, cut.length - rest.length) : cut;
 }
 
-/** Entries of its channel that a literal may be expected in: where it is in more, it tells none from the others. */
+/** Most entries of a channel that a literal may be expected in: in more, it does not identify one. */
 const COMMON = 1000;
 /**
  * Those that are worth looking for: a link's server alone is in every tenth entry of some channels, and to read them all
@@ -134,7 +137,7 @@ export function findPieces(query: string): Pieces {
   return { literals: [...new Set(literals)].slice(0, 4), unspaced };
 }
 
-/** Less the marks round it: a dot behind it ends a sentence. */
+/** Without the marks around it: a dot after it ends a sentence. */
 function identifierIn(run: string): string[] {
   const bare = run.replace(/^[./:?=&%]+/, "").replace(/(?<!\W)\W+$/, "");
   return JOINED.test(bare) ? [bare] : (bare.match(CAMEL_CASE) ?? []);

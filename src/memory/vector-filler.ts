@@ -7,25 +7,25 @@ import type { TextToEmbed, VectorStore } from "../store/search/vectors.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import { type Meaning, signsOf } from "./meaning.ts";
 
-/** How long what was said may wait for its vector, ms, where nothing fails. */
+/** Longest wait of a message for its vector, ms, if nothing fails. */
 const INTERVAL_MS = 2000;
-/** Waits behind failures, ms. */
+/** Waits after failures, ms. */
 const BACKOFF = { fromMs: 5000, toMs: 600_000 };
 /** Channels of a round, and texts of each kind in a request: twice as many vectors of 3,072 numbers are about 3 MB of JSON. */
 const CHANNELS = 16;
 const TEXTS = 24;
-/** Ids of memories of which some may be committed after a later one. */
+/** Range of the newest memory ids in which a smaller id may be committed after a larger one. */
 const UNCOMMITTED = 1000;
 
-/** What the log says that a text has no vector for. */
+/** The vector of one text. */
 interface Kept {
   readonly of: TextToEmbed["of"];
   readonly bits: string;
 }
 
 /**
- * Has vectors made of what was said and remembered, in the background: channel by channel, from where the last run has come. An
- * embedding model that fails is asked again later, and later each time; what waits for it waits in the log.
+ * Makes the vectors of messages and memories in the background, channel by channel, from where the last run has stopped. After
+ * a failure of the model the next attempt follows after a growing wait; the texts wait in the log.
  */
 export class VectorFiller implements AsyncDisposable {
   readonly #vectors: VectorStore;
@@ -104,7 +104,7 @@ export class VectorFiller implements AsyncDisposable {
     if (within !== null) await this.#vectors.fold(channel, memories, within);
   }
 
-  /** A text that the server refuses, or hangs on, where it takes others stays without a vector. */
+  /** A text that the server refuses, or hangs on, while it accepts others, gets no vector. */
   async #embed(channel: ChannelId, texts: readonly TextToEmbed[]): Promise<Kept[]> {
     if (texts.length === 0) return [];
     try {
@@ -112,7 +112,7 @@ export class VectorFiller implements AsyncDisposable {
     } catch (error) {
       const { signal } = this.#closing;
       if (!isOfText(error)) throw error;
-      // Fails, too, where the server is away: then no text is to blame.
+      // This fails too if the server is away: then no text is the cause.
       if (!isRefused(error) || texts.length === 1) await this.#meaning.measure(signal);
       if (texts.length > 1) {
         const half = Math.ceil(texts.length / 2);
@@ -159,7 +159,7 @@ function isOfText(error: unknown): boolean {
   return isRefused(error) || (error instanceof ModelError && error.kind === "unavailable");
 }
 
-/** Perhaps the server works, and takes not this: for a text that is too long some answer 500. */
+/** Perhaps the server works, and rejects only this text: some answer 500 for a text that is too long. */
 function isRefused(error: unknown): boolean {
   return (
     error instanceof ModelError &&

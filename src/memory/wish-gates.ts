@@ -9,8 +9,8 @@ import { overridesRules } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 
 /**
- * The gates between what a model takes for a wish of how to be answered and what is kept. A wish is by nature an instruction, so
- * it is let pass by what it may say: plain words for the manner of an answer, and hardly anything else. Pure.
+ * Checks of the wishes about answers that a model proposes. A wish is by nature an instruction, so only plain words for the
+ * manner of an answer pass, and hardly any others. Pure.
  */
 
 /** Wishes of one call that are looked at. */
@@ -42,14 +42,14 @@ interface WishContext extends LineContext {
 
 export interface CheckedWishes {
   readonly kept: readonly WishDraft[];
-  /** What failed, by its place in the call, with a reason that a model can act on. */
+  /** Rejected wishes, by their place in the call, each with a reason that a model can act on. */
   readonly dropped: readonly ({ readonly index: number } & Fault)[];
 }
 
 /**
- * Checks the wishes of a call of `memory_save`, one by one. What is kept is about the manner of an answer, and was said by a
- * person in a line of the transcript; one for a speaker is for whoever said its line.
- * @param input the list, parsed from JSON but not checked; undefined: there is none
+ * Checks the wishes of a call of `memory_save`, one by one. A kept wish is about the manner of an answer, and a person said it
+ * in a line of the transcript; a wish for a speaker is for the author of its line.
+ * @param input the list, parsed from JSON but not checked; undefined: there is no list
  */
 export function checkWishes(input: unknown, context: WishContext): CheckedWishes {
   if (input === undefined) return { kept: [], dropped: [] };
@@ -90,7 +90,7 @@ function onOneLine(text: string): string {
 
 /** A letter, a digit, or what stands in a plain sentence: no mention, link, label, markup or code. */
 const PLAIN = /^[\p{L}\p{M}\p{N} .,;!?()'’"“”%°/+-]+$/u;
-/** What a wish may not be about, whatever its other words are. */
+/** Words that a wish may not contain. */
 const FORBIDDEN = new Set(
   terms(
     `tool tools function functions command commands file files system prompt instruction instructions rule rules policy guideline
@@ -164,11 +164,11 @@ function draftOf(item: Item, line: UserEntry, context: LineContext): WishDraft |
   };
 }
 
-/** Where in a message words of others begin: what it forwards, a file, and on Discord all behind `>>>`. */
+/** Start of borrowed words in a message: a forwarded message, a file, and on Discord everything after `>>>`. */
 const BORROWED = /^(?:\[forwarded message\]|\[file [^\n]*\]$|[^\S\r\n\u2028\u2029]*>>>)/mu;
 const QUOTED_LINE = /^[^\S\r\n\u2028\u2029]*>.*$/gmu;
 
-/** A message without what it quotes, forwards or has attached: what its author says. */
+/** A message's own words: without quotes, forwarded messages and attachments. */
 function spokenPart(text: string): string {
   const end = text.search(BORROWED);
   return (end < 0 ? text : text.slice(0, end)).replaceAll(QUOTED_LINE, "");

@@ -16,8 +16,8 @@ import type {
 import { WeirError } from "../core/errors.ts";
 
 /**
- * The port between Weir and one chat platform. An adapter translates both ways and decides nothing: it hands
- * events to its inbox in the order of the platform, and does what it is told with texts.
+ * The port between Weir and one chat platform. An adapter translates both ways and decides nothing: it hands events to its
+ * inbox in the platform's order, and sends and edits texts as requested.
  */
 export interface Platform extends AsyncDisposable {
   /** `terminal`, `loopback`, …: the `platform` of every address it speaks for. */
@@ -34,68 +34,65 @@ export interface Platform extends AsyncDisposable {
    */
   stopIntake(deadline: AbortSignal): Promise<void>;
   /**
-   * Sends a text. Resolves when the platform acknowledged it, with the platform's id of the new message.
-   * A second call with the same idempotency key sends nothing new where the platform can tell
-   * (`capabilities.takesIdempotencyKeys`), and answers with the id of the first.
+   * Sends a text. Resolves when the platform acknowledged it, with the platform's id of the new message. A second call with the
+   * same idempotency key sends nothing new where the platform recognises it (`capabilities.takesIdempotencyKeys`), and resolves
+   * with the id of the first.
    * @throws PlatformError
    */
   send(message: OutboundMessage): Promise<string>;
   /**
    * Replaces the text of a message that `send` returned.
-   * @throws PlatformError, with `isMessageGone` where somebody has deleted it
+   * @throws PlatformError, with `isMessageGone` if it was deleted
    */
   edit(messageId: string, message: OutboundMessage): Promise<void>;
   /**
-   * Takes back a message that `send` returned: a draft of an answer that never came. If there is none any more,
-   * nothing happens. Default: the platform cannot.
+   * Deletes a message that `send` returned: a draft of an answer that never came. Idempotent. Default: the platform cannot.
    * @throws PlatformError
    */
   remove?(channel: ChannelAddress, messageId: string): Promise<void>;
   /**
-   * Puts an emoji under somebody's message. Once or twice is the same. Default: the platform has no such thing.
+   * Adds an emoji to a message. Idempotent. Default: the platform has no reactions.
    * @param emoji a Unicode emoji, or the platform's name of one of its own, without colons
    * @throws PlatformError
    */
   react?(channel: ChannelAddress, messageId: string, emoji: string): Promise<void>;
   /**
-   * Tells one person something, where nobody else sees it; it does not last. Default: the platform cannot.
+   * Shows a text to one person only; it does not last. Default: the platform cannot.
    * @param person the platform's id
    * @param card drawn in place of the text, if the platform draws cards
    * @throws PlatformError
    */
   tellAlone?(channel: ChannelAddress, person: string, text: string, card?: Card): Promise<void>;
   /**
-   * The channel of the direct messages with a person, for a text that they have not asked for. Default: the platform has none that
-   * the bot could begin.
+   * The channel of the direct messages with a person, for a text without a request of theirs. Default: the bot cannot open one.
    * @param person the platform's id
    * @throws PlatformError
    */
   directChannel?(person: string): Promise<ChannelAddress>;
   /**
-   * The address at which people find a message of a channel; null: this one has none. Must not throw. Default: the platform has no
-   * such addresses.
+   * The web address of a message; null: it has no address. Must not throw. Default: the platform has no such addresses.
    * @param messageId the platform's id, of a message of that channel or of one that it shows
    */
   linkTo?(channel: LinkedChannel, messageId: string): Promise<string | null>;
   /**
-   * Shows people that an answer to these messages is being made, until the next text, or `isWorking` false, or, where
-   * nobody says so any more, for some seconds: call it again while it lasts. Best effort: does not throw, tells nobody.
+   * Shows that an answer to these messages is being made, until the next text, or `isWorking` false, or for some seconds: call
+   * it again as long as the work lasts. Best effort: it does not throw, and failures are not reported.
    */
   showTyping?(channel: ChannelAddress, inReplyTo: readonly string[], isWorking: boolean): void;
-  /** How its connection stands. Must not throw. Default: it has none that could be cut. */
+  /** The state of its connection. Must not throw. Default: it has no connection. */
   connection?(): ConnectionState;
 }
 
 /** How the connection to a platform stands. */
 export interface ConnectionState {
-  /** `interrupted`: the platform's own client mends it; `waiting`: it is over, and is opened again after a pause. */
+  /** `interrupted`: the platform's own client recovers it; `waiting`: it has ended, and is opened again after a pause. */
   readonly kind: "connecting" | "connected" | "interrupted" | "waiting";
   readonly since: Date;
-  /** Why the last connection could not be opened, or ended; null: it is connected, or there was none yet. */
+  /** Why the last connection could not be opened, or ended; null: it is connected, or has not been yet. */
   readonly why: string | null;
   /** Of `waiting`: an operator has to mend something. */
   readonly isOperators: boolean;
-  /** Of `connected`: as whom and where, as `weir in 3 servers`. Default: it does not tell. */
+  /** Of `connected`: account and place, as `weir in 3 servers`. Default: unknown. */
   readonly as?: string | undefined;
 }
 
@@ -104,12 +101,12 @@ export function notConnectedYet(): ConnectionState {
   return { kind: "connecting", since: new Date(), why: null, isOperators: false };
 }
 
-/** What a link to a message is made of. */
+/** The parts of a link to a message. */
 export interface LinkedChannel {
   readonly address: ChannelAddress;
   /** Id of the server or team; "" in direct messages. */
   readonly workspace: string;
-  /** Null: its platform has told no names. */
+  /** Null: its platform gave no names. */
   readonly place: Place | null;
 }
 
@@ -117,14 +114,14 @@ export interface PlatformCapabilities {
   /** Answers can be shown while they are written. */
   readonly streaming: false | PieceTiming;
   readonly takesIdempotencyKeys: boolean;
-  /** Longest text of one message, in UTF-16 units: so much shorter than the platform's limit as its markup may take. */
+  /** Longest text of one message, in UTF-16 units: the platform's limit less the room for its markup. */
   readonly maxTextLength: number;
   /**
-   * People type commands into their messages, as `/status` behind a mention: the router looks for them. Default: the
-   * adapter tells commands apart itself.
+   * People type commands into their messages, as `/status` after a mention: the router looks for them. Default: the adapter
+   * recognises commands itself.
    */
   readonly hasTextCommands?: true;
-  /** What stands before a command's name where people type it; default: `/`. */
+  /** Prefix of a command's name in typed text; default: `/`. */
   readonly commandPrefix?: string;
   /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Default: they are not. */
   readonly isProportional?: true;
@@ -147,18 +144,18 @@ export interface PlatformCapabilities {
 export interface PieceTiming {
   /** The least time between two of them. */
   readonly intervalMs: number;
-  /** The first one is shown so long after it is there: an answer that is whole by then is sent once. Default: at once. */
+  /** Delay of the first piece: an answer that is complete by then is sent once. Default: no delay. */
   readonly firstAfterMs?: number;
   /**
-   * Asked before each piece, by the key of its answer; false: it is left out, for the platform's rate is needed elsewhere. Left out:
-   * there is no bound but the interval, which is not 0 where this is given.
+   * Called before each piece, with the key of its answer; false: the piece is left out, because the platform's rate is needed
+   * elsewhere. Left out: only the interval limits pieces; it is not 0 where this is given.
    */
   readonly mayShow?: (idempotencyKey: string) => boolean;
-  /** To be told where a piece of which `mayShow` was asked was not shown under that key, and none is to come. */
+  /** Called if a piece that `mayShow` allowed was not shown under that key, and no later piece follows. */
   readonly ended?: (idempotencyKey: string) => void;
 }
 
-/** Takes what people say and ask on a platform. Every adapter needs it. */
+/** Receives a platform's messages and commands. Every adapter needs it. */
 export interface PlatformInbox {
   /**
    * Appends the event to the log, and wakes its channel. Resolves once the event is durable.
@@ -173,31 +170,29 @@ export interface PlatformInbox {
    * @throws what `list` throws; WeirError if the database does not answer
    */
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
-  /**
-   * Notes whether channels are private now, of each the latest. Resolves when that is stored, or Weir ends; must not reject.
-   */
+  /** Stores whether channels are private now, the latest state of each. Resolves when that is stored, or Weir ends; must not reject. */
   meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void>;
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
   command(command: InboundCommand): Promise<CommandAnswer>;
 }
 
 /**
- * What the log has of each channel, and where messages may be missing. For adapters that read a platform's history to catch up on
- * what was said while the bot was offline.
+ * The log's state of each channel, and its gaps. For adapters that read a platform's history to catch up on messages from while
+ * the bot was offline.
  */
 export interface CatchUpLedger {
-  /** True: the message's author is not listened to in this channel, and nothing of the message is stored. */
+  /** True: the message's author is not heard in this channel, and nothing of the message is stored. */
   refuses(message: InboundMessage): boolean;
   /** How the configuration treats a channel, and whether the log has messages of it. */
   policyOf(channel: ChannelOnPlatform): Promise<ChannelPolicy>;
   /**
-   * The channels in which messages may be missing. To be asked at the start and after each interruption, before any later event
-   * is handed in.
-   * @param which `recorded`: only those that were left with `keepGap`, for a connection that replays all that came since. Default: all
+   * The channels in which messages may be missing. To be called at the start and after each interruption, before any later
+   * event is handed in.
+   * @param which `recorded`: only those that were left with `keepGap`, for a connection that replays later events. Default: all
    * @returns the channels with the newest activity, at most some thousand, the newest first
    */
   openGaps(platform: string, which?: "all" | "recorded"): Promise<readonly Gap[]>;
-  /** The gap of one channel; null: the log has nothing of the channel, or nobody answers it. */
+  /** The gap of one channel; null: the log has nothing of the channel, or no binding answers it. */
   gapOf(channel: ChannelAddress): Promise<Gap | null>;
   /** Records a gap until `closeGap`, so that later events of the channel can be stored before the gap is filled. */
   keepGap(gap: Gap): Promise<void>;
@@ -211,21 +206,21 @@ export interface CatchUpLedger {
   hasMessage(channel: ChannelAddress, id: string): Promise<boolean>;
   /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
   newestMessageIds(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
-  /** True: the channel's view is nearly full and is being summarised, so messages that nobody waits for should come later. */
+  /** True: the channel's view is nearly full and is being summarised, so messages that need no answer should come later. */
   isCrowded(channel: ChannelOnPlatform): boolean;
   /**
-   * The time up to which everything was received that was said to a bot; null: the bot has never listened.
+   * The time up to which everything addressed to a bot was received; null: the bot has never listened.
    * @param account the platform's id of the bot
    */
   watermark(platform: string, account: string): Promise<Date | null>;
   /** Moves the watermark forward. An earlier time changes nothing, unless the stored time lies in the future. */
   moveWatermark(platform: string, account: string, to: Date): Promise<void>;
-  /** How far a connection was heard last, where the platform replays what comes behind that; null: nobody knows. */
+  /** The last received position of a connection, if the platform replays later events; null: unknown. */
   keptSession(platform: string, shard: number): Promise<KeptSession | null>;
   /**
-   * Replaces what is kept of that connection. Everything up to its sequence has to be in the log by then.
+   * Replaces the stored position of that connection. Everything up to its sequence must be in the log by then.
    * @param epoch with which this daemon has the connection; null: it belongs to no cluster
-   * @returns false: another daemon has it, and what that keeps stays
+   * @returns false: another daemon has it, and its stored position stays
    */
   keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean>;
 }
@@ -238,7 +233,7 @@ export interface ChannelPolicy {
   readonly listens: boolean;
   /** Messages are answered without a mention. */
   readonly answersAll: boolean;
-  /** The log has messages of the channel. Always false if nobody listens there and it is no thread: then it is not looked up. */
+  /** The log has messages of the channel. Always false, without a look-up, if it is no thread and no binding listens there. */
   readonly isKnown: boolean;
 }
 
@@ -259,11 +254,11 @@ export interface PlatformCommand {
   readonly name: string;
   /** One line. */
   readonly help: string;
-  /** Null: it takes none. */
+  /** Null: it has no argument. */
   readonly argument: null | {
-    /** What the field for it is called, where it has one: small letters, digits, `-` and `_`, at most 32. */
+    /** Name of the argument's field, where the platform has fields: small letters, digits, `-` and `_`, at most 32. */
     readonly name: string;
-    /** What is typed there, as `NUMBER | me`. */
+    /** Form of the argument, as `NUMBER | me`. */
     readonly form: string;
     /** One line. */
     readonly help: string;
@@ -276,19 +271,19 @@ export interface InboundCommand {
   readonly name: string;
   readonly argument: string;
   readonly asker: Asker;
-  /** The message in which it was typed; default: it stands in none, as a slash command. */
+  /** The message in which it was typed; default: it was no message, as a slash command. */
   readonly said?: Pick<InboundMessage, "id" | "text" | "at">;
-  /** The channel as its messages tell it: a command may be the first thing there that is kept. Default: nothing is known of it. */
+  /** The channel as its messages describe it: a command may be the first stored event there. Default: unknown. */
   readonly where?: ChannelOnPlatform;
 }
 
 /** The answer to a `/stop` that has ended something: the ended answer says so itself. */
 export const STOPPED = "Stopped.";
 
-/** The answer to a command that failed. Why is the log's matter: it may tell what is not the asker's. */
+/** The answer to a command that failed. The reason is only logged: it may contain more than the asker may know. */
 export const COMMAND_FAILED = "That did not work. The log of Weir says why.";
 
-/** Who gives a command. */
+/** The person who gives a command. */
 export interface Asker {
   /** The platform's identifier of the person. */
   readonly id: string;
@@ -302,10 +297,10 @@ export interface Asker {
 /** A platform did not take a text. */
 export class PlatformError extends WeirError {
   readonly platform: string;
-  /** `unavailable`: try again later. `gone`: the channel or message is no more. `rejected`: it will never take this text. */
+  /** `unavailable`: try again later. `gone`: the channel or message was deleted. `rejected`: it will never accept this text. */
   readonly kind: "unavailable" | "gone" | "rejected";
   readonly retryAfterMs: number | undefined;
-  /** Of `gone`: the message is no more, and its channel still is, as far as the platform says. */
+  /** Of `gone`: only the message was deleted; its channel still exists, by the platform's answer. */
   readonly isMessageGone: boolean;
 
   constructor(

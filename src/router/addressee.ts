@@ -1,36 +1,36 @@
 import { memberNamed, mentionForm, type Team, type TeamMember } from "../core/team.ts";
 
-/** What tells of whom a message means. */
+/** The parts of a message that show whom it addresses. */
 export interface Addressed {
   readonly text: string;
-  /** Names of people (and of the bot) that the platform's own mentions stand for, as the text has them behind `@`. */
+  /** Names of people (and of the bot) that the platform's own mentions stand for, as the text has them after `@`. */
   readonly mentions?: readonly string[];
   /** Ids and names of roles that it mentions. */
   readonly mentionedRoles?: readonly string[];
 }
 
-/** Whom a message means. */
+/** The agent that a message addresses. */
 export interface Addressee {
   readonly member: TeamMember;
   /** It says so as the command `/ask`: it is no other command. */
   readonly isAsk: boolean;
 }
 
-/** Longest text that is looked through, in UTF-16 units: who is meant is said before a page of it. */
+/** Longest text that is searched, in UTF-16 units: an address stands at the beginning. */
 const LOOKED_THROUGH = 20_000;
-/** Fenced blocks, and code in a line: what stands there is quoted. */
+/** Fenced and inline code is quoted text. */
 const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
 /** Behind a name it is another word. */
 const IN_WORD = /[\p{L}\p{N}_-]/u;
 /** Before an `@` it is an address, as in `ann@researcher.org`. */
 const IN_ADDRESS = /[\p{L}\p{N}_.+-]/u;
-/** `/ask researcher what is it?`, behind a mention of the bot or alone; the text may have several lines. */
+/** `/ask researcher what is it?`, after a mention of the bot or alone; the text may have several lines. */
 const ASK = /^(?:@[^\s,:]+[\s,:]+)?\/ask[ \t]+@?(\S+?)[,:]?\s+\S/i;
 
 /**
- * Whom of several agents a message means: the first that it names, by `@` and any of its names, by its role, or by `/ask NAME`.
- * What a platform's own mention stands for is that person, whatever the person is called. All that decides this is here. Pure.
- * @returns undefined: none of them, and the channel's own agent is as much addressed as the platform says
+ * Which of several agents a message addresses: the first that it names, by `@` and any of its names, by its role, or by `/ask
+ * NAME`. A platform's own mention always means that person, whatever their name. All rules for this are here. Pure.
+ * @returns undefined: no agent is named, and the platform's own flag decides whether the channel's agent is addressed
  */
 export function addresseeOf(team: Team, message: Addressed): Addressee | undefined {
   if (team.length === 0) return undefined;
@@ -78,7 +78,7 @@ function endsWord(rest: string, length: number): boolean {
 }
 
 function byRole(team: Team, roles: readonly string[]): TeamMember | undefined {
-  // It only chooses among agents who answer there anyway: so a role's name may count, whoever has made the role.
+  // This only chooses among agents who answer there anyway, so a role's name counts, whoever made the role.
   const wanted = new Set(roles.map(mentionForm));
   return team.find((member) => member.roles.some((role) => wanted.has(mentionForm(role.replace(/^@/, "")))));
 }

@@ -20,7 +20,7 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
   readonly dmNames?: readonly string[];
   /** Others may send DMs once they are let in. */
   readonly dmPairing: boolean;
-  /** What is remembered of public channels is their workspace's. */
+  /** Memories of public channels are shared in their workspace. */
   readonly sharesMemory: boolean;
 }
 
@@ -48,13 +48,13 @@ export function bindPlatform(platform: string, agent: AgentId, sharesMemory = fa
   };
 }
 
-/** What the configuration may give by name instead of by id. */
+/** Kinds of things that the configuration may name instead of giving their id. */
 export type NameKind = "workspace" | "channel" | "role";
 
-/** Whether a configured name holds in a server (team): anybody may use any names in their own server. */
+/** Whether a configured name is valid in a server (team): people can use any names in their own server. */
 export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
 
-/** Somebody whose direct messages are answered because they were let in; null: they were not. Counts where a binding has `dmPairing`. */
+/** A person whose direct messages are answered because they were let in; null: they were not. Counts if a binding has `dmPairing`. */
 export type FindPaired = (
   platform: string,
   person: string,
@@ -62,7 +62,7 @@ export type FindPaired = (
 
 const NOBODY_PAIRED: FindPaired = () => null;
 
-/** The first binding that matches; undefined: nobody answers this channel. Pure. */
+/** The first matching binding; undefined: no binding answers this channel. Pure. */
 export function findBinding(
   bindings: readonly Binding[],
   where: ChannelOnPlatform,
@@ -90,7 +90,7 @@ function matches(
   if (kind === "dm") return dms && (dmNames === undefined || dmNames.includes(channel.name));
   if (kind === "thread" && !threads) return false;
   const { parent = null, channel: title = "" } = place ?? {};
-  // Anybody may begin a thread with any name: match its channel's name instead.
+  // A thread's name is chosen by its creator: match its channel's name instead.
   const [ids, name] =
     kind === "thread" ? [[channel.name, parent?.id ?? ""], parent?.name ?? ""] : [[channel.name], title];
   const isMeant = (nameKind: NameKind) => (wanted: string) =>
@@ -125,7 +125,7 @@ export function isId(text: string): boolean {
   return PLATFORM_ROWS.some(({ ids }) => ids.test(text));
 }
 
-/** What to do with a message. */
+/** The decision about a message. */
 export type Admission =
   | { readonly outcome: "turn" }
   | { readonly outcome: "listened" }
@@ -166,7 +166,7 @@ export function refusal(
   return isStranger(binding, kind, author, findPaired, message) ? "dm_not_allowed" : null;
 }
 
-/** @param said what was said before somebody was let in stays unread; left out: it is asked of a person, not of a message */
+/** @param said a message from before its author was let in stays unread; left out: the check is for the person only */
 function isStranger(
   { platform, dmAllow, dmPairing }: Binding,
   kind: ChannelKind,
@@ -208,9 +208,9 @@ function mayAsk(
 ): boolean {
   // `dmAllow` decides on DMs.
   if (kind === "dm" || (allowUsers.length === 0 && allowRoles.length === 0)) return true;
-  // By id alone: anybody can take a name.
+  // By id alone: names can be copied.
   if (allowUsers.includes(id)) return true;
-  // A channel named by id is not in somebody else's server.
+  // A channel that is configured by id belongs to the operator's server.
   const isOurs = channels.includes(channel.name) || channels.includes(place?.parent?.id ?? channel.name);
   return (
     allowRoles.length > 0 &&

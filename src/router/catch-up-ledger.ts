@@ -18,7 +18,7 @@ export interface BindingLedgerOptions {
   readonly registry: Pick<ChannelRegistry, "loaded">;
   readonly waker: Pick<Waker, "mention">;
   readonly channelIds: ChannelIds;
-  /** The binding that answers a channel; undefined: nobody answers it. */
+  /** The binding of a channel; undefined: no binding answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
   readonly findPaired: FindPaired;
 }
@@ -58,7 +58,7 @@ export class BindingLedger implements CatchUpLedger {
     return row === undefined ? null : this.#gap(row);
   }
 
-  /** @returns null: nobody answers the channel */
+  /** @returns null: no binding answers the channel */
   #gap({ address: channel, kind, workspace, place, afterId, isOnRecord }: GapRow): Gap | null {
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
     const binding = this.#options.bindingOf(where);

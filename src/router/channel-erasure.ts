@@ -15,8 +15,8 @@ const CHANNELS = 20;
 const AGAIN_MS = 5000;
 
 /**
- * Blanks the messages of deleted channels: one channel after the other, in batches, beside everything else.
- * The remaining work follows from the log, so a crash in the middle loses nothing.
+ * Blanks the messages of deleted channels in the background: one channel after another, in batches. The remaining work follows
+ * from the log, so a crash in the middle loses nothing.
  */
 export class ChannelErasure implements AsyncDisposable {
   readonly #parts: ChannelErasureParts;

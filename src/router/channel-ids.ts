@@ -19,13 +19,13 @@ export class ChannelIds {
   /** Look-ups in flight: other callers wait for the same look-up, so no message overtakes another. */
   readonly #opening = new Map<string, Promise<ChannelId>>();
 
-  /** @param homes told where a channel is, with its id */
+  /** @param homes gets the address of each channel with its id */
   constructor(channels: Pick<Store["channels"], "open">, homes: Pick<ChannelHomes, "place">) {
     this.#channels = channels;
     this.#homes = homes;
   }
 
-  /** The bindings are others: what they say of channels is written anew with the next message of each. */
+  /** The bindings have changed: each channel's settings are written again with its next message. */
   forget(): void {
     this.#known.clear();
   }

@@ -9,8 +9,8 @@ import type { Store } from "../store/store.ts";
 const BACKOFF = { fromMs: 100, toMs: 20_000 };
 
 /**
- * Stores whether channels are private, of each the latest, and tries until it is stored: no platform says it a second time, and a
- * memory of a private channel must not show elsewhere.
+ * Stores the latest privacy of channels, and retries until it is stored: platforms report it only once, and a memory of a
+ * private channel must not show elsewhere.
  */
 export class ChannelPrivacyNotes implements AsyncDisposable {
   readonly #store: Pick<Store, "channels">;
@@ -56,7 +56,7 @@ export class ChannelPrivacyNotes implements AsyncDisposable {
         platform,
         channels.map(([, one]) => one),
       );
-    // Another may have been noted meanwhile.
+    // A newer state may have been noted during the write.
     for (const [address, one] of batch) if (this.#pending.get(address) === one) this.#pending.delete(address);
   }
 }

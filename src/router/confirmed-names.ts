@@ -6,12 +6,10 @@ import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 
 /**
- * Decides in which servers the names of the configuration hold.
- *
- * Anybody may bring a Discord bot into their own server and name that server, its channels and its roles
- * freely. So a name holds in the servers that the bot was in when Weir first started with the name; the
- * database has them on record. In any other server, the server's id has to be in `workspaces`. From then on,
- * ids replace the names of servers.
+ * Decides in which servers the names of the configuration are valid. A stranger can bring a Discord bot into their own server
+ * and choose the names of that server, its channels and its roles. So a name is valid in the servers that the bot was in when
+ * Weir first started with the name; the database records them. In any other server, the server's id must be in `workspaces`.
+ * From then on, ids replace the names of servers.
  */
 export class ConfirmedNames {
   readonly #store: NameStore;
@@ -22,7 +20,7 @@ export class ConfirmedNames {
   /** By {@link keyOf}: ids of servers. Empty until the servers are met. */
   readonly #record = new Map<string, ReadonlySet<string>>();
   readonly #told = new Set<string>();
-  /** Platforms that did not say in which servers the bot is. */
+  /** Platforms that have not listed the bot's servers. */
   readonly #unconfirmed = new Set<string>();
 
   constructor(parts: NamingConfig & { readonly store: NameStore; readonly log: Logger }) {
@@ -32,9 +30,9 @@ export class ConfirmedNames {
   }
 
   /**
-   * Confirms what another configuration names, in the servers that were met, as a start with it would. What cannot be confirmed now
-   * holds nowhere until the next connection.
-   * @returns puts it in force
+   * Confirms the names of a new configuration in the known servers, as a start with it would. Names that cannot be confirmed
+   * now are valid nowhere until the next connection.
+   * @returns a function that activates them
    */
   async prepare(next: NamingConfig): Promise<() => void> {
     const uses = usesOf(next);
@@ -53,12 +51,12 @@ export class ConfirmedNames {
     };
   }
 
-  /** All that is named was confirmed, as far as platforms have met their servers. */
+  /** All names were confirmed in the servers that platforms have listed. */
   get areConfirmed(): boolean {
     return this.#unconfirmed.size === 0;
   }
 
-  /** Whether a plain name holds in a server. Before the servers are met, none holds. */
+  /** Whether a plain name is valid in a server. Before the servers are known, no name is. */
   holds(platform: string, kind: NameKind, name: string, server: string): boolean {
     if (!isOpen(platform) || this.#uses.ids.has(`${platform} ${server}`)) return true;
     return this.#record.get(keyOf(platform, kind, name))?.has(server) ?? false;
@@ -96,7 +94,7 @@ export class ConfirmedNames {
     for (const server of servers) this.#tellNamesake(platform, server);
   }
 
-  /** Warns, once, of a server in which configured names do not hold, if a message there has no binding. */
+  /** Warns, once, of a server in which configured names are not valid, if a message there has no binding. */
   tellUnbound(platform: string, server: Server): void {
     this.#tellNamesake(platform, server);
     const { id, name } = server;
@@ -170,7 +168,7 @@ export interface NamingConfig {
   readonly ownerRoles: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a configuration names. */
+/** The names of a configuration. */
 interface Uses {
   /** By platform. */
   readonly used: ReadonlyMap<string, readonly UsedName[]>;
@@ -213,7 +211,7 @@ export function usedNames(
   return [...names.values()];
 }
 
-/** A server name that several servers had means none of them; channels and roles may share a name. Pure. */
+/** A server name that several servers had identifies none of them; channels and roles may share a name. Pure. */
 export function isAmbiguous({ kind, servers }: Pick<ConfirmedName, "kind" | "servers">): boolean {
   return kind === "workspace" && servers.length > 1;
 }

@@ -39,8 +39,8 @@ export class MessageChanges {
   }
 
   /**
-   * The id under which a message is appended. A reaction that is given again after it was taken back is a new
-   * message. It is a redelivery if the reaction is still there, or if this or a later one was taken back.
+   * The id under which a message is appended. A reaction that was removed and is added again is a new message. It is a
+   * redelivery if the reaction is still there, or if this or a later one was removed.
    */
   async idOf({ id, channel, replyTo, author, at }: InboundMessage): Promise<string> {
     if (replyTo === undefined || !id.startsWith(REACTION_PREFIX)) return id;
@@ -72,7 +72,7 @@ export class MessageChanges {
       return store.log.edit(row.id, edit.id, edit.text, edit.at, digester, edit.isLate);
     const memory = commands.memoryIn(row, { ...said, text: edit.text });
     const result = await store.people.reword(row.id, edit, memory, digester);
-    // Tool results quote the memory: more has changed than the notice tells.
+    // Tool results quote the memory, so the edit has changed more than its notice says.
     return result.outcome === "noted" ? { outcome: "replaced", seq: result.seq } : result;
   }
 

@@ -34,7 +34,7 @@ export class Notices {
   }
 
   /**
-   * Answers the author of a command: in private if the platform can, else in the channel. Returns at once.
+   * Answers the author of a command: in private if the platform can, otherwise in the channel. Returns at once.
    * @param sign an emoji that replaces an answer in the channel; null: the answer needs words
    */
   answer(
@@ -47,7 +47,7 @@ export class Notices {
     if (platform === undefined) return;
     const parts = partsOf(answerText(answer), platform.capabilities.maxTextLength);
     const card = typeof answer === "string" ? null : answer;
-    // In a direct message nobody else reads, and a private answer does not last.
+    // A direct message is private already, and a private answer does not last.
     if (platform.tellAlone !== undefined && kind !== "dm") {
       const drawn = async (one: Card): Promise<unknown> =>
         platform.tellAlone?.(channel, author.id, one.summary, one);
@@ -62,7 +62,7 @@ export class Notices {
     }
   }
 
-  /** Shows a card, or its text if the platform draws none or does not take this one. */
+  /** Shows a card, or its text if the platform does not draw cards or rejects this one. */
   async #draw(
     { capabilities }: Platform,
     channel: ChannelAddress,

@@ -14,7 +14,7 @@ export interface RedactionParts {
 /** Messages per transaction: other writers to the channel wait for it. */
 export const REDACTED_AT_ONCE = 100;
 
-/** What was taken of a person's words in a channel. */
+/** Counts of a person's erased content in a channel. */
 export interface RedactedWords {
   readonly messages: number;
   readonly memories: number;
@@ -23,9 +23,9 @@ export interface RedactedWords {
 }
 
 /**
- * Blanks everything that a person has said in one channel, in bounded batches, each one transaction: a later failure undoes no
- * batch, and a repetition goes on.
- * @param mayGoOn asked before each batch
+ * Blanks all messages of a person in one channel, in bounded batches, each one transaction: a later failure undoes no batch,
+ * and a repetition continues.
+ * @param mayGoOn called before each batch
  */
 export async function redactPerson(
   parts: RedactionParts,

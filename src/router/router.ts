@@ -1,3 +1,8 @@
+/**
+ * The inbox of every platform: finds the binding of an event, runs commands, and appends messages to the log. It touches
+ * channels through the store and the waker; it never calls a model.
+ */
+
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
@@ -56,9 +61,9 @@ export interface RouterParts {
   /** In which servers the names in the bindings hold. */
   readonly names: ConfirmedNames;
   readonly speakers: Speakers;
-  /** Who can be asked where an agent answers, and others beside it; empty: that one alone. */
+  /** The agents that can be asked where an agent answers with others; empty if it answers alone. */
   readonly teamOf: (agent: AgentId, also: readonly AgentId[]) => Team;
-  /** Names that nobody in a channel may have: those of its agents. */
+  /** Names of a channel's agents, which no person in it may have. */
   readonly namesOf: (agent: AgentId, also: readonly AgentId[]) => readonly string[];
   /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
@@ -67,7 +72,7 @@ export interface RouterParts {
   readonly limits: TurnRateLimit;
   /** Told each message of a person that causes no turn. */
   readonly refusals: Refusals;
-  /** Whether the agent of a channel sees pictures with its model there; none are kept for others. */
+  /** Whether the agent of a channel sees pictures with its model there; only then are they stored. */
   readonly seesImages: (channel: ChannelRow) => boolean;
   readonly notices: Notices;
   /** Open it before the intake. */
@@ -95,7 +100,7 @@ export class Router implements PlatformInbox {
   readonly #channelIds: ChannelIds;
   /** Threads that the agent takes part in. */
   readonly #threads = new BoundedMap<true>(KNOWN_CHANNELS);
-  /** Channels that nobody answers and that were reported. */
+  /** Channels without a binding that were reported. */
   readonly #unbound = new BoundedMap<true>(KNOWN_CHANNELS);
   readonly #roles: TurnRoles;
   readonly #commands: TextCommands;
@@ -128,7 +133,7 @@ export class Router implements PlatformInbox {
     this.privacy = new ChannelPrivacyNotes(parts.store, parts.log);
   }
 
-  /** The bindings are others: channels are looked at anew with their next message. */
+  /** The bindings have changed: each channel is looked up again with its next message. */
   rebound(): void {
     this.#channelIds.forget();
     this.#unbound.clear();
@@ -163,7 +168,7 @@ export class Router implements PlatformInbox {
     return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
   }
 
-  /** What a command keeps has its place in the log, also where it is the first thing that is said in a channel. */
+  /** A command that is kept has a place in the log, even as the first message of a channel. */
   async #openFor(command: string, where: ChannelOnPlatform, binding: Binding): Promise<void> {
     if (!this.#parts.commands.keepsMessage(command)) return;
     await retryWrite(async () => this.#channelIds.of(where, binding));
@@ -173,7 +178,7 @@ export class Router implements PlatformInbox {
   async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
     const { store, commands, limits } = this.#parts;
     const row = await store.channels.find(channel);
-    // There is nothing to look at, and nobody to ask.
+    // There is no such channel to look at.
     if (row === undefined) return null;
     const { kind, workspace, place } = row;
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
@@ -254,7 +259,7 @@ export class Router implements PlatformInbox {
     );
   }
 
-  /** A stranger is told how to be let in; whoever was let in this very moment is no stranger. */
+  /** Decides about a message. A stranger gets instructions for pairing; a person who was let in a moment ago is no stranger. */
   async #admit(binding: Binding, message: InboundMessage, takesPart: boolean): Promise<Admission> {
     const judge = (): Admission => admit(binding, message, takesPart, this.#holds, this.pairing.find);
     const admission = judge();

@@ -20,9 +20,8 @@ const CALL = /(\bcalled\s+\S*?)\(/giu;
 const RESULT = /\breturned$/iu;
 
 /**
- * The names of people in a channel's log: nobody has the agent's name or another person's. A name is settled
- * when a message is appended, and is in its row. So the history is the same after a restart, and a line never
- * changes.
+ * The names of people in a channel's log: each is unlike the agent's and other people's. A name is settled when a message is
+ * appended, and is in its row. So the history is the same after a restart, and a line never changes.
  */
 export class Speakers {
   readonly #store: SpeakerStore;
@@ -89,7 +88,7 @@ function storableId(id: string): string {
   return id.length <= 200 ? storableText(id) : createHash("sha256").update(id).digest("hex");
 }
 
-/** Equal for names that differ only in case, width, spaces and what nobody sees. */
+/** Equal for names that differ only in case, width, spaces and invisible characters. */
 function comparable(name: string): string {
   return normalForm(withoutUnseen(name), "NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }

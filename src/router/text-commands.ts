@@ -15,16 +15,16 @@ export interface Commands {
   run(command: InboundCommand): Promise<CommandAnswer>;
   /** Whether a command's message is kept: the log has the message once the command has run. */
   keepsMessage(name: string): boolean;
-  /** The memory that the author of a message asks for; null: none. */
+  /** The memory that the author of a message asks to keep; null: the message asks for no memory. */
   memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
   /**
-   * Whether the operator has named somebody for a command, whoever is answered in the channel: owners for all, approvers for those
-   * by which they decide.
+   * Whether the operator has configured the asker for a command, apart from the people who are answered in the channel: owners
+   * for all commands, approvers for those by which they decide.
    */
   isNamedFor(name: string, channel: ChannelRow, asker: Asker): boolean;
 }
 
-/** What a memory takes from its message. */
+/** The parts of a message that a memory uses. */
 export type ProvingMessage = Pick<InboundMessage, "id" | "author" | "text" | "at">;
 
 interface TextCommandsParts {
@@ -47,7 +47,7 @@ export class TextCommands {
     this.#parts = parts;
   }
 
-  /** The command in a message, or null. Bots give none: two would run each other's refusals without end. */
+  /** The command in a message, or null. Bots' messages have no commands: two bots would run each other's refusals without end. */
   find({ author, channel, text }: InboundMessage): TextCommand | null {
     const { notices, commands } = this.#parts;
     if (author.isBot) return null;
@@ -55,11 +55,10 @@ export class TextCommands {
   }
 
   /**
-   * Commands are not in the log, unless their message is kept: a later event, such as its deletion, then
-   * finds it there. The answer comes later.
-   * @param isWithinRate counts the command; called once, however often the command is delivered. False: do
-   * not run it
-   * @param command what {@link find} found in the message
+   * Runs a command. Commands are not in the log, unless their message is kept: a later event, such as its deletion, then finds
+   * it there. The answer comes later.
+   * @param isWithinRate counts the command; called once, however often the command is delivered. False: do not run it
+   * @param command the result of {@link find} for the message
    * @throws WeirError if the command cannot be noted as run; it did not run
    */
   async run(message: InboundMessage, command: TextCommand, isWithinRate: () => boolean): Promise<void> {
@@ -91,7 +90,7 @@ export class TextCommands {
   }
 }
 
-/** A command that somebody typed into a message, after a mention or alone. */
+/** A command typed into a message, after a mention or alone. */
 interface TextCommand {
   /** Without the slash. */
   readonly name: string;

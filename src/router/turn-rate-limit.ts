@@ -15,7 +15,7 @@ export class TurnRateLimit {
   readonly #now: () => number;
   /** When each person caused their newest turns, oldest first. */
   readonly #asked = new BoundedMap<number[]>(MAX_KNOWN);
-  /** Until when not to tell a person again. */
+  /** Until when a person gets no second notice. */
   readonly #told = new BoundedMap<number>(MAX_KNOWN);
   /** Turns that bots caused in a channel since a person spoke. */
   readonly #botTurns = new BoundedMap<number>(MAX_KNOWN);
@@ -27,7 +27,7 @@ export class TurnRateLimit {
 
   /**
    * @param perMinute 0: no limit
-   * @returns `over`: no turn; `first_over`: no turn, and the person has not been told in this minute
+   * @returns `over`: no turn; `first_over`: no turn, and the person has had no notice in this minute
    */
   ask(person: string, perMinute: number): "within" | "over" | "first_over" {
     if (perMinute === 0) return "within";

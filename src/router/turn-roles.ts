@@ -8,7 +8,7 @@ import { channelKey, type ChannelIds } from "./channel-ids.ts";
 import type { Notices } from "./notices.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
 
-/** `asks`: causes a turn; `joins`: is answered by a turn that comes anyway; `listens`: by none. */
+/** `asks`: causes a turn; `joins`: is answered by a turn that comes anyway; `listens`: is not answered. */
 export type TurnRole = "asks" | "joins" | "listens";
 
 export interface TurnRolesParts {
@@ -20,7 +20,10 @@ export interface TurnRolesParts {
 /** Limit of channels in each of the maps below. */
 const KNOWN_CHANNELS = 10_000;
 
-/** Decides which messages cause turns: who asks too often is told so, once, and listened to. In memory: a restart forgets. */
+/**
+ * Decides which messages cause turns: a person who asks too often gets one notice, and their messages are only read. In memory:
+ * a restart forgets.
+ */
 export class TurnRoles {
   readonly #parts: TurnRolesParts;
   readonly #channelIds: Pick<ChannelIds, "known">;
@@ -37,9 +40,9 @@ export class TurnRoles {
   }
 
   /**
-   * @param isAsked it may cause a turn; one that may not is listened to
-   * @param agent whom it means of several; null: the channel's own
-   * @param tooOften what a person who asks too often is told
+   * @param isAsked it may cause a turn; otherwise it is only read
+   * @param agent the one of several that it addresses; null: the channel's own
+   * @param tooOften the notice for a person who asks too often
    */
   of(
     binding: Binding,
@@ -91,7 +94,7 @@ export class TurnRoles {
 
   /**
    * A message in the log waits for an answer. To be called before its channel is woken.
-   * @returns to be called when the channel is loaded, and tells itself whether anybody waits
+   * @returns a function to be called when the channel is loaded and knows itself whether messages wait
    */
   awaits(binding: Binding, { channel, agent }: InboundMessage & Meant): () => void {
     const key = channelKey(binding, channel);

@@ -6,10 +6,10 @@ import { retryWrite } from "../async/retry.ts";
 export type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
 
 /**
- * Changes texts of a channel in the log, then in the memory of its actor, if it has one here or at its home, and of those that were shown what is
- * remembered of them.
+ * Changes texts of a channel in the log, then in the memory of its actor, here or at its home, and in channels that were shown
+ * memories of them.
  * @param write idempotent
- * @param changedBy the first text that a result has changed; null: it has changed none
+ * @param changedBy the first text that a result has changed; null: it has changed no text
  */
 export async function writeThrough<Result>(
   waker: Pick<Waker, "changed" | "doubt" | "memoriesGone">,

@@ -3,9 +3,9 @@ import type { ApprovalMode } from "../core/approval.ts";
 import { formatNumber } from "../text/format.ts";
 import type { Tool } from "./tool.ts";
 
-/** What decides whether a call has to be allowed by a person. Pure. */
+/** Decides whether a call needs a person's approval. Pure. */
 
-/** @param configured by tool; it goes over what the tool says of itself */
+/** @param configured by tool; it takes precedence over the tool's own setting */
 export function needsApproval(
   { spec, approve = "never", isReadOnly = false }: Pick<Tool, "spec" | "approve" | "isReadOnly">,
   configured: Readonly<Record<string, ApprovalMode>>,
@@ -29,11 +29,11 @@ function canonical(value: unknown): string {
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
 }
 
-/** Deepest arguments and longest, in UTF-16 units, that a person is asked about: nobody reads more. */
+/** Greatest depth and length of arguments, in UTF-16 units, that people are asked to approve: they would not read more. */
 const DEEPEST = 32;
 const LONGEST = 50_000;
 
-/** Why nobody is asked about such arguments; null: somebody can read them. */
+/** Why such arguments cannot be put to a person; null: they can. */
 export function unreadableArguments(json: string): string | null {
   if (json.length > LONGEST)
     return `arguments of over ${formatNumber(LONGEST)} characters are put before nobody.`;
@@ -43,7 +43,7 @@ export function unreadableArguments(json: string): string | null {
   return someWithin(value, DEEPEST, isTooLarge) ? "a number in the arguments is too large." : null;
 }
 
-/** @param fits null: whether anything lies deeper than that */
+/** @param fits null: whether any value lies deeper than that */
 function someWithin(value: unknown, levels: number, fits: ((one: unknown) => boolean) | null): boolean {
   if (fits?.(value) === true) return true;
   if (typeof value !== "object" || value === null) return false;
@@ -51,7 +51,7 @@ function someWithin(value: unknown, levels: number, fits: ((one: unknown) => boo
   return Object.values(value).some((inner) => someWithin(inner, levels - 1, fits));
 }
 
-/** Tells the call of a tool with these arguments from all others. */
+/** Distinguishes the call of a tool with these arguments from all others. */
 export function fingerprintOf(
   { spec, identity }: Pick<Tool, "spec" | "identity">,
   canonicalJson: string,

@@ -5,7 +5,7 @@ const Input = z.strictObject({ query: z.string().trim().min(1).max(1000) });
 /** Memories of one call. */
 const LIMIT = 10;
 
-/** `memory_recall`: finds what is remembered and may be shown in this channel. */
+/** `memory_recall`: finds memories that may be shown in this channel. */
 export const memoryRecall = defineTool({
   name: "memory_recall",
   needs: "memories",

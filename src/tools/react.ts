@@ -3,9 +3,9 @@ import { PlatformError } from "../platforms/platform.ts";
 import { defineTool, type Reaction, type ToolContext, ToolFailure } from "./tool.ts";
 
 const Input = z.strictObject({ emoji: z.string().trim().min(1).max(64) });
-/** Nobody waits longer for an answer because of a sign beside it. */
+/** A reaction must not delay the answer. */
 const TIMEOUT_MS = 3000;
-/** Why there is no reaction, and what the model may do instead. */
+/** Why there is no reaction, and what the model can do instead. */
 const WHY_NOT = {
   unsupported: "There are no reactions here. Use words, where something is to be said.",
   gone: "There is no reaction: the message is gone, or you may not react there.",

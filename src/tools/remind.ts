@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
 
-/** Bounds are told where they are broken: in the schema each request would pay for them. */
+/** Bounds are reported when they are exceeded: in the schema every request would pay for them. */
 const Words = z.string();
 
-/** `remind`: something is said in this channel at a time, once or again and again. */
+/** `remind`: sets a reminder in this channel, once or repeatedly. */
 export const remind = defineTool({
   name: "remind",
   needs: "reminders",

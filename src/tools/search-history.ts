@@ -7,7 +7,7 @@ const Input = z.strictObject({
   limit: z.number().int().min(1).max(20).default(8),
 });
 
-/** `search_history`: finds what was said in this channel before, in view or not. */
+/** `search_history`: finds earlier messages of this channel, in view or not. */
 export const searchHistory = defineTool({
   name: "search_history",
   needs: "messages",

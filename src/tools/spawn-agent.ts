@@ -19,7 +19,7 @@ const Input = z.strictObject({
   context: z.enum(["none", "brief"]).default("none"),
 });
 
-/** `spawn_agent`: a subagent does something, and its agent is told what came of it. */
+/** `spawn_agent`: a subagent does a task, and reports the outcome to its agent. */
 export function spawnAgent(choices: SpawnChoices): (prompts: Prompts) => Tool {
   return (prompts) =>
     makeTool({

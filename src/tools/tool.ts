@@ -13,35 +13,35 @@ import type { Prompts } from "../prompts/load.ts";
 /** Something that the model may ask for. */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** The turn waits no longer for it, ms. Default: as long as for any. `own`: it sees to that itself, and may take longer. */
+  /** Longest wait of the turn for it, ms. Default: the general limit. `own`: it has a limit of its own, which may be longer. */
   readonly timeoutMs?: number | "own";
-  /** A subagent may have it where nobody has to allow its calls: it needs nothing of the conversation. Default: false. */
+  /** A subagent may have it, if its calls need no approval: it needs nothing of the conversation. Default: false. */
   readonly forSubagents?: boolean;
-  /** Whether a person has to allow each call first; the configuration goes over it. Default: "never". */
+  /** Whether a person must allow each call first; the configuration takes precedence. Default: "never". */
   readonly approve?: ApprovalMode;
   /** It changes nothing. Default: it may. */
   readonly isReadOnly?: boolean;
   /**
-   * Whether the arguments are right, without running it: nobody is asked to allow a call that cannot run. Default: not known.
+   * Checks the arguments without running it, so that people are not asked about a call that cannot run. Default: no check.
    * @throws ToolInputError
    */
   check?(input: unknown): void;
-  /** What an agent must have to be offered it. Default: nothing. */
+  /** What an agent must have to be offered it. Default: no condition. */
   readonly needs?: ToolNeed;
-  /** Where it comes from: the name of a server. Default: it is Weir's own. */
+  /** Name of the server that it comes from. Default: it is Weir's own. */
   readonly server?: string;
-  /** Tells it from another tool that had or gets its name: nobody has allowed the calls of that. Default: there is none. */
+  /** Distinguishes it from another tool under the same name, whose approvals do not cover it. Default: the name suffices. */
   readonly identity?: string;
   /**
    * Runs one call.
    * @param input the arguments, parsed from the model's JSON but not checked: the tool does that
-   * @throws ToolInputError if the arguments are wrong, ToolFailure where the model is to know why it failed; anything
-   * else is a failure that only the log tells. All become results.
+   * @throws ToolInputError if the arguments are wrong, ToolFailure if the model is to know the reason; the reason of any other
+   * error is only logged. All become results.
    */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A folder to write notes to, skills, leave to set reminders, or leave to look up messages or memories. */
+/** A notes folder, skills, or permission to set reminders or to search messages or memories. */
 export type ToolNeed = "notes" | "skills" | "reminders" | "messages" | "memories";
 
 export type ToolOutcome =
@@ -49,9 +49,9 @@ export type ToolOutcome =
       readonly kind: "result";
       readonly text: string;
       readonly references: readonly EntryReference[];
-      /** Default: none. */
+      /** Default: empty. */
       readonly memories?: readonly MemoryReference[];
-      /** Which the text names, by number; shown to a model that sees, while the turn runs. Default: none. */
+      /** Pictures that the text names by number; a model that sees is shown them while the turn runs. Default: empty. */
       readonly images?: readonly ImageBytes[];
     }
   /** The turn ends without an answer. */
@@ -59,7 +59,7 @@ export type ToolOutcome =
   /** The turn ends, and another agent answers. */
   | HandOff;
 
-/** Something that an agent hands over to another one of its channel. */
+/** A hand-over to another agent of the channel. */
 export interface HandOff {
   readonly kind: "hand_off";
   /** Null: the channel's own agent. */
@@ -69,13 +69,13 @@ export interface HandOff {
   readonly message: string;
 }
 
-/** What a tool may use of the turn that runs it. */
+/** A tool's access to the turn that runs it. */
 export interface ToolContext extends ToolKit {
   readonly signal: AbortSignal;
-  /** The model's id of the call, as the log has it: what a call does is keyed by the turn and this. */
+  /** The model's id of the call, as in the log: the effect of a call is keyed by the turn and this. */
   readonly callId: string;
   /**
-   * Names what the call does: the same where a turn that runs again asks for the same again, and another one for each other call.
+   * Key of the call's effect: equal when a turn that runs again makes the same call again, different for every other call.
    * Models give other ids each time.
    */
   readonly effectKey: string;
@@ -87,56 +87,60 @@ export interface ToolContext extends ToolKit {
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
 }
 
-/** What a channel lets the tools of its turns do. */
+/** A tool's access to its channel. */
 export interface ToolKit {
   /**
-   * Puts an emoji under the newest message that is being answered. Once or twice is the same.
-   * @param under the platform's id of another message; null: there is none. Left out: the newest
-   * @throws PlatformError if the platform does not take it
+   * Adds an emoji to the newest message that is being answered. Idempotent.
+   * @param under the platform's id of another message; null: it has no id. Left out: the newest
+   * @throws PlatformError if the platform rejects it
    */
   react(emoji: string, under?: string | null): Promise<Reaction>;
   /**
-   * Changes the agent's notes of this channel. @returns what the model is told
-   * @throws ToolFailure where nothing was written
+   * Changes the agent's notes of this channel.
+   * @returns the result for the model
+   * @throws ToolFailure if nothing was written
    */
   writeNote(request: NoteRequest): Promise<string>;
   /**
-   * Takes up or lays down a skill in this channel, or reads a file of one. @returns what the model is told
-   * @throws ToolFailure where it cannot be done
+   * Activates or deactivates a skill in this channel, or reads a file of one.
+   * @returns the result for the model
+   * @throws ToolFailure if that is not possible
    */
   useSkill(request: SkillRequest): Promise<string>;
   /**
-   * Lets another agent answer; it happens with the turn's end.
+   * Lets another agent answer, once the turn ends.
    * @param request.agent by any of its names
-   * @throws ToolFailure where it cannot be done
+   * @throws ToolFailure if that is not possible
    */
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
   /**
-   * Has a subagent do something, and waits for it a while. @returns what the model is told
-   * @throws ToolFailure where none was begun
+   * Starts a subagent, and waits a while for its result.
+   * @returns the result for the model
+   * @throws ToolFailure if it was not started
    */
   spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
   /**
-   * Sets a reminder in this channel. @returns what the model is told
-   * @throws ToolFailure where none was set
+   * Sets a reminder in this channel.
+   * @returns the result for the model
+   * @throws ToolFailure if it was not set
    */
   setReminder(request: ReminderRequest): Promise<string>;
 }
 
-/** What an agent wants of a subagent. */
+/** A subagent's task and settings. */
 export interface SpawnRequest {
   readonly task: string;
-  /** A name of the configuration; null: none. */
+  /** A name of the configuration; null: without a persona. */
   readonly persona: string | null;
   /** Null: the agent's own. */
   readonly model: string | null;
   /** Names; null: all that a subagent may have. */
   readonly tools: readonly string[] | null;
-  /** `brief`: it is told of the conversation. */
+  /** `brief`: it gets a summary of the conversation. */
   readonly context: "none" | "brief";
 }
 
-/** What somebody wants to be reminded of: one of `at`, `in` and `cron` says when. */
+/** A reminder; one of `at`, `in` and `cron` sets its time. */
 export interface ReminderRequest {
   /** `18:30`, `2026-12-01 09:00`. */
   readonly at?: string | undefined;
@@ -150,7 +154,7 @@ export interface ReminderRequest {
   readonly callId: string;
 }
 
-/** What an agent wants of one of its skills. */
+/** A request for a skill. */
 export type SkillRequest =
   | { readonly kind: "activate" | "deactivate"; readonly name: string }
   | { readonly kind: "read"; readonly name: string; readonly file: string };
@@ -159,18 +163,18 @@ export type SkillRequest =
 export interface NoteRequest {
   /** `memory`: the lasting notes; `note`: those of the day. */
   readonly kind: "memory" | "note";
-  /** "": the line that it replaces goes. */
+  /** Empty: the replaced line is deleted. */
   readonly text: string;
-  /** Words of a line that the agent has written; null: none is replaced. */
+  /** Words of a line that the agent has written; null: nothing is replaced. */
   readonly replaces: string | null;
 }
 
-/** `unsupported`: the platform has no reactions. `gone`: the message was taken back. `enough`: several were tried already. */
+/** `unsupported`: the platform has no reactions. `gone`: the message was deleted. `enough`: several were tried already. */
 export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
-/** What a tool's own file says of it. */
+/** The definition in a tool's own file. */
 export interface ToolDefinition<Input> {
-  /** As the model calls it. What the model reads of it is `prompts/en/tool-NAME.md.j2`. */
+  /** The name for the model. Its description is `prompts/en/tool-NAME.md.j2`. */
   readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: Tool["timeoutMs"];
@@ -207,8 +211,8 @@ export function makeTool<Input>(
   };
 }
 
-/** The model's arguments do not fit: the message tells it what to change. */
+/** The model's arguments are wrong; the message says what to change. */
 export class ToolInputError extends Error {}
 
-/** What was asked for cannot be done: the message tells the model so, and what else it may do; the cause is for the log. */
+/** The request cannot be done; the message explains it to the model, with alternatives. The cause is for the log. */
 export class ToolFailure extends Error {}

@@ -1,3 +1,8 @@
+/**
+ * The built-in tools that a model may call, and which of them an agent gets. A tool reaches the store and the platform only
+ * through its `ToolContext`.
+ */
+
 import type { AgentConfig } from "../config/config.ts";
 import { PLAIN_TOOLS, type PlainTool } from "../core/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
@@ -27,20 +32,20 @@ const TOOLS: Readonly<Record<PlainTool, (prompts: Prompts) => Tool>> = {
   skip,
 };
 
-/** What the tools of an agent depend on. */
+/** The facts of an agent that decide about its tools. */
 export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
   readonly hasSkills: boolean;
   /** It may set reminders. */
   readonly setsReminders: boolean;
-  /** What it may look up. */
+  /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
-  /** What a subagent of it may be; default: it has none. */
+  /** What its subagents may be; default: it has no subagents. */
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
-  /** Of its servers: a subagent may have some of them, too. Default: none. */
+  /** Tools of its servers; a subagent may have some of them. Default: empty. */
   readonly served?: readonly Tool[];
-  /** What the configuration says of approvals, by tool; default: nothing. */
+  /** Configured approvals, by tool; default: empty. */
   readonly approvals?: AgentConfig["approvals"]["tools"];
 }
 
@@ -78,7 +83,7 @@ export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[]
   return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
 }
 
-/** Those that a subagent may have: nobody is asked for an approval on its behalf. */
+/** Tools for subagents: only those that need no approval. */
 export function toolsOfSubagents(
   tools: readonly Tool[],
   approvals: NonNullable<ToolNeeds["approvals"]>,

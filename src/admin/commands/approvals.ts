@@ -47,12 +47,12 @@ export const approvalsCommand: Command = {
 /** Longest line of arguments in a list. */
 const LONGEST_LINE = 200;
 const LONGEST_REASON = 500;
-/** In place of arguments that are not there any more. */
+/** Shown in place of deleted arguments. */
 const TAKEN_BACK = "(taken back)";
 /** More would not fit the messages of one answer. */
 const LONGEST_PAGE = 12_000;
 
-/** The people of a platform whom the agent names as approvers, as `discord:ID`; none: its owners are. */
+/** The agent's configured approvers on a platform, as `discord:ID`; empty: its owners are. */
 function namedOn({ config }: Agent, platform: string): readonly string[] {
   return config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
 }
@@ -66,7 +66,7 @@ function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolea
 
 type ChatOwners = Pick<CommandParts["owners"], ChatPlatform>;
 
-/** The platforms in use on which nobody may allow what the agent's calls need. Pure. */
+/** The platforms in use without a person who may approve the agent's calls. Pure. */
 export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
   if (!mayAskApprovals(agent)) return [];
   return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
@@ -78,7 +78,7 @@ function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id 
   return agentsOf(parts, { channel }).some((agent) => namedOn(agent, platform).includes(`${platform}:${id}`));
 }
 
-/** Null: the asker may decide about calls of one of these agents. Whoever is in a direct message with one is no approver for that. */
+/** Null: the asker may decide about calls of one of these agents. A direct message does not make a person its approver. */
 function refusal(
   agents: readonly Agent[],
   { asker, channel: { address }, isNamedOwner }: AskedCommand,
@@ -141,7 +141,7 @@ async function decide(
     : `Allowed: #${id}.`;
 }
 
-/** An approval that the asker may decide about, or why there is none for them: each agent has its approvers. */
+/** An approval that the asker may decide about, or the reason why there is none: each agent has its approvers. */
 async function findFor(
   parts: CommandParts,
   command: AskedCommand,

@@ -14,8 +14,8 @@ export const askCommand: Command = {
 };
 
 /**
- * `/ask AGENT TEXT`: the text becomes the asker's message in the log, for that agent. Where commands are typed into messages, the
- * router takes such a message for what it is, and this is only run for an agent that there is not.
+ * `/ask AGENT TEXT`: the text becomes the asker's message in the log, for that agent. If commands are typed into messages, the
+ * router handles it, and this runs only for an unknown agent.
  */
 async function ask(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { store, waker, guestsOf } = parts;

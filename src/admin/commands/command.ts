@@ -34,15 +34,15 @@ import type { OwnersConfig } from "./permissions.ts";
 export interface Command extends CommandRule {
   /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
-  /** The log keeps the message in which it is typed: it says something by itself. Default: only that it was run. */
+  /** The log keeps its message, which has content of its own. Default: only the fact that it was run. */
   readonly keepsMessage?: true;
-  /** Whether the operator has named somebody for it who is no owner. Default: nobody is named for one command. */
+  /** Whether the operator has configured a person for it who is no owner. Default: false. */
   isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
-  /** The answer where the log does not know the channel yet. Null, and the default: that it is not known. */
+  /** The answer if the log does not know the channel yet. Null, the default: that it is not known. */
   runUnmet?(parts: CommandParts, command: Pick<InboundCommand, "channel" | "asker">): string | null;
 }
 
-/** What commands work with. */
+/** The parts that commands work with. */
 export interface CommandParts {
   readonly store: Store;
   readonly homes: Pick<ChannelHomes, "isHome">;
@@ -70,14 +70,14 @@ export interface CommandParts {
   ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
   /** Finds what is remembered, with the filter of a turn. */
   readonly recall: Pick<RecallMemories, "find">;
-  /** The address of a message on its platform; null: it has none, or no platform here knows it. */
+  /** The address of a message on its platform; null: it has no address, or its platform is not in use here. */
   readonly linkTo: (channel: LinkedChannel, messageId: string) => Promise<string | null>;
   /** A person's name in a channel's log. */
   readonly nameIn: (channel: ChannelRow, author: Pick<Author, "id" | "name" | "isBot">) => Promise<string>;
-  /** Keys, tokens and passwords, which nobody is shown. */
+  /** Keys, tokens and passwords, which must not be shown. */
   readonly secrets: readonly string[];
   readonly helpText: (commands: readonly { name: string; help: string }[]) => string;
-  /** What the daemon tells of itself. */
+  /** The daemon's own report. */
   readonly daemon: () => DaemonStatus;
   /** No model is set up: the built-in one answers. */
   readonly isStandIn: () => boolean;
@@ -98,7 +98,7 @@ export interface AskedCommand {
   readonly typed: Typed;
   /** Formats lines so that their columns align. */
   readonly columns: (text: string) => string;
-  /** The message in which it was typed; undefined: none. */
+  /** The message in which it was typed; undefined: it was typed into no message. */
   readonly said: InboundCommand["said"];
 }
 
@@ -107,7 +107,7 @@ export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: C
   return { agent: agentOf(row).config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
 }
 
-/** `#general in Acme`, or its address if its platform tells no names. */
+/** `#general in Acme`, or its address if its platform gives no names. */
 export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">): string {
   const { place, kind } = row;
   const isNamed = kind === "dm" || (place !== null && place.channel !== "");

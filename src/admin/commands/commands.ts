@@ -1,3 +1,8 @@
+/**
+ * Administration: the chat commands, the reports that they and the command line show, and the requests between processes. It
+ * works on the store and on a channel's home; answers are plain text and cards, which platforms draw.
+ */
+
 import { askCommand } from "./ask.ts";
 import { agentsCommand } from "./agents.ts";
 import type { InboundCommand, PlatformCommand } from "../../platforms/platform.ts";
@@ -149,7 +154,7 @@ function unknownCommand(name: string, typed: Typed): string {
   return `There is no command ${typed(name)}.${guess} ${typed("help")} lists what there is.`;
 }
 
-/** A platform with one command for all (Slack's `/weir`) has none in threads: commands follow a mention. */
+/** A platform with one command for all (Slack's `/weir`) has no commands in threads: there they follow a mention. */
 function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
   const mention = /^@[^\s,:]+/.exec(said.trim())?.[0];
   return kind === "thread" && prefix !== "/" && mention !== undefined ? `${mention} /` : prefix;

@@ -118,19 +118,19 @@ const OPERATORS: ReadonlySet<string> = new Set(["system", "tools", "identity"]);
 /** Sections without a text of their own, and the part that shows them. */
 const HOLDERS: Readonly<Record<string, string>> = { identity: "system", now: "dynamic" };
 
-/** Whoever may not read what stands in the folder is not told which files there are, either. */
+/** Whether a key names a file of the agent's folder: only readers of the folder may know which files exist. */
 function isFileKey(key: string): boolean {
   const kind = key.split(":")[0] ?? "";
   return isFileKind(kind);
 }
 
-/** What stands in the agent's folder, and whom it tells of, is the operator's business. */
+/** Removes the contents of the agent's folder, and the people that they name, unless the asker is a configured owner. */
 function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }: AskedCommand): Report {
   if (isNamedOwner) return report;
   return { ...report, sections: report.sections.filter((section) => !isOperators(section)) };
 }
 
-/** What the log's texts tell, without secrets. */
+/** The report with secrets masked in texts of the log. */
 function maskedReport(report: ChannelReport, masked: (text: string) => string): ChannelReport {
   return {
     ...report,

@@ -15,10 +15,10 @@ const MAX_LENGTH = { file: 1_000_000, messages: 8000 };
 const MAX_PICTURE_BYTES = 10_000_000;
 /** Entries that are read at once. */
 const PAGE = 500;
-/** Platforms on which whoever asks has a disk. */
+/** Platforms on which the asker can read files of this machine. */
 const WITH_FILES: ReadonlySet<string> = new Set(["terminal", "loopback"]);
 
-/** A message as it is exported. */
+/** A message in its exported form. */
 interface SaidMessage {
   readonly speaker: string;
   /** In words. */
@@ -56,7 +56,7 @@ async function exportChannel(
   return [`# ${title}\n\n${about}`, ...said.map(markdownOf)].join("\n\n");
 }
 
-/** What was said in a channel and not taken back, the newest part where it is long; the oldest first. */
+/** A channel's messages without deleted ones, oldest first; of a long channel only the newest part. */
 async function readSaid(
   store: CommandParts["store"],
   channel: ChannelRow,
@@ -88,8 +88,8 @@ async function readSaid(
 }
 
 /**
- * One message, with who said it and when; null: it is none, or was taken back. Pure.
- * @param images those of its pictures that are kept; the others stand in its text by name, kind and size
+ * One message, with its author and time; null: it is no message, or was deleted. Pure.
+ * @param images its stored pictures; the others stand in its text by name, kind and size
  */
 function exported(
   entry: Entry,
@@ -139,7 +139,10 @@ async function withPictures(
   return pages.toReversed();
 }
 
-/** Who said an entry. @param agent the channel's own */
+/**
+ * The author of an entry.
+ * @param agent the channel's own
+ */
 export function speakerIn(entry: Entry, agent: string): string {
   if (entry.kind === "user") return entry.author.name;
   return ("agent" in entry ? entry.agent : undefined) ?? agent;

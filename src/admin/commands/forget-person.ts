@@ -60,7 +60,7 @@ export async function forgetEverywhere(parts: CommandParts, command: AskedComman
   const { people } = parts.store;
   const { platform } = channel.address;
   const until = performance.now() + WITHIN_MS;
-  // Somebody may have chosen a model where they have said nothing.
+  // A person may have chosen a model without a message in the channel.
   await people.leaveChoices(platform, asker.id, null);
   const isHere = (place: SpokenPlace): number => (place.channel.id === channel.id ? 0 : 1);
   const places = (await people.places(platform, asker.id)).toSorted((a, b) => isHere(a) - isHere(b));

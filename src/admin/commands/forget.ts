@@ -18,7 +18,7 @@ import { withoutUnseen } from "../../text/unseen.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
-/** Memories of a channel that are looked through for what a query names; the newest. */
+/** Newest memories of a channel that a query is compared with. */
 const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
@@ -57,8 +57,8 @@ async function explain(parts: CommandParts, { channel, asker, typed }: AskedComm
 }
 
 /**
- * `/forget QUERY`: forgets the memory that has all words of the query, where there is one; several are shown first. Only what the
- * asker may forget is looked at.
+ * `/forget QUERY`: forgets the memory that has all words of the query, if there is one; several are shown first. It searches
+ * only memories that the asker may forget.
  */
 async function forgetFitting(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, asker, typed } = command;
@@ -98,15 +98,15 @@ export function memoriesWith(query: string, memories: readonly Memory[]): Memory
   });
 }
 
-/** A single character of a script without spaces, an emoji, a word to which others stick. */
+/** A single character of a script without spaces, an emoji, or a word that others attach to. */
 const IS_PART = new RegExp(
   `^(?:[${EDGELESS_SCRIPTS}]|\\p{Extended_Pictographic}|[\\p{Script=Arabic}\\p{Script=Hebrew}]{2,})$`,
   "u",
 );
-/** Accents, Hebrew points, what stands above and below Arabic letters or stretches them; not what makes another kana of one. */
+/** Accents, Hebrew points, and marks that stand above or below Arabic letters or stretch them; not the marks that change a kana. */
 const ACCENTS = /(?!\u3099|\u309a)(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]|\u0640/gu;
 
-/** As somebody types it who is in a hurry: without accents, in small letters. */
+/** As people type in a hurry: without accents, in small letters. */
 function asTyped(text: string): string {
   const plain = plainDigits(withoutUnseen(normalForm(text, "NFKC")));
   return normalForm(normalForm(plain.toLowerCase(), "NFD").replaceAll(ACCENTS, ""), "NFC").replaceAll(
@@ -123,7 +123,7 @@ async function forgetSeveral(
   const { channel } = command;
   let [forgotten, messages, others] = [0, 0, 0];
   for (const { id } of memories) {
-    // One may have gone with the messages of another.
+    // An earlier deletion of this loop may have deleted it as well.
     const memory = await parts.store.memories.find(askingChannel(parts, channel), id);
     forgotten++;
     if (memory === undefined) continue;
@@ -163,8 +163,8 @@ async function forgetOne(parts: CommandParts, command: AskedCommand, id: number)
 }
 
 /**
- * In a direct message, what `/memory me` shows there of other places: it rests on the asker's words alone.
- * @returns null: there is none of this number
+ * In a direct message, deletes a memory of another place that `/memory me` shows: it rests on the asker's words alone.
+ * @returns null: there is no such memory
  */
 async function forgetOwnWords(
   parts: CommandParts,
@@ -178,15 +178,15 @@ async function forgetOwnWords(
   const [own] = await cited.ownWords(channel.address.platform, asker.id, elsewhere, 1);
   const there = await (own && channels.find(own.channel.address));
   if (own === undefined || there === undefined) return null;
-  // Another agent may answer there by now than the one that remembers it.
+  // Another agent than the one with the memory may answer there now.
   const memory = await memories.find({ ...askingChannel(parts, there), agent: own.agent }, id);
   if (memory === undefined) return null;
-  // Who says the same there, and how many do, is not the asker's to know or to take.
+  // The asker must neither learn nor delete what other people there say in the same words.
   const taken = await takeOne(parts, { ...command, channel: there }, { ...memory, standsFor: [] });
   return formatForgotten({ id: memory.id }, taken);
 }
 
-/** What went with a memory. */
+/** Content that was deleted with a memory. */
 interface Taken {
   /** Blanked messages. */
   readonly messages: number;
@@ -208,14 +208,14 @@ async function takeOne(parts: CommandParts, command: AskedCommand, memory: Owned
     channel,
     messages.map(({ id }) => id),
   );
-  // What the asker said in other words would show in its place; what others did is theirs, and does.
+  // The asker's own repetitions would replace it in view, so they are deleted too. Those of other people are theirs, and stay.
   const taken = said.filter((one) => one === memory || isOwners || one.asserter === asker.id);
   let gone = 0;
   for (const { id } of taken) if (!(await takeMemory(parts, channel, id))) gone++;
   return {
     messages: redacted.messages,
     others: proving.size - messages.length,
-    // What no other message proved has been counted as gone with its messages.
+    // Memories that no other message proved were counted as deleted with their messages.
     otherMemories: Math.max(0, redacted.memories - gone),
   };
 }
@@ -244,7 +244,7 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId
     parts.store.people.forgetMemory(channel.id, id),
   );
   if (!result && !isRepeated) return false;
-  // Stored tool results refer to it by number: memory is rendered anew, and a running turn begins again.
+  // Stored tool results refer to it by number: memory is rendered again, and a running turn restarts.
   await parts.waker.changed(channel.id, 0, null);
   await parts.waker.memoriesGone(channel.id);
   return true;
@@ -293,7 +293,7 @@ function formatSeveralForgotten(taken: {
   return `Forgotten: ${counted(forgotten, "statement")}. ${texts}${stay}`;
 }
 
-/** @param memory without its statement where the asker is not to be told that */
+/** @param memory without its statement if the asker may not see it */
 function formatForgotten(
   { id, statement }: Pick<Memory, "id"> & Partial<Pick<Memory, "statement">>,
   taken: Taken,

@@ -4,8 +4,8 @@ import { COMMAND_PREFIX, type InboundMessage } from "../../core/message.ts";
 import type { AskedCommand, CommandParts } from "./command.ts";
 
 /**
- * The asker's message of a command that is kept in the log: the one in which it was typed, else one of its own.
- * @param typed its text where it was typed into no message
+ * The asker's message of a command that the log keeps: the one in which it was typed, or a new one.
+ * @param typed its text if it was typed into no message
  * @throws WeirError if the name of the asker cannot be read
  */
 export async function keptMessage(

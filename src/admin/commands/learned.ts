@@ -36,10 +36,10 @@ async function describeLearned(
 }
 
 /**
- * `/forget L12`, `/forget L12 me`: ends what was learned, and leaves the messages. What is for everybody an owner ends for all, and
- * anybody for themselves.
+ * `/forget L12`, `/forget L12 me`: ends a learned candidate, and keeps the messages. Owners end a candidate for everybody;
+ * other people end it for themselves.
  * @param number of the candidate
- * @param whom `me`: an owner, too, means themselves alone
+ * @param whom `me`: only for the asker, even if they are an owner
  */
 export async function endLearned(
   parts: CommandParts,
@@ -85,7 +85,7 @@ function ownsPlace(
 /** Candidates that one answer shows. */
 const SHOWN = 20;
 
-/** What a state means to people. */
+/** The states, in words for people. */
 const MEANING: Readonly<Record<CandidateState, string>> = {
   shadow: "watched, not used yet",
   promoted: "used from the next answer on",

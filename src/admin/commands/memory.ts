@@ -27,7 +27,7 @@ import type { ListedMemory, MemoryRecord } from "../../store/memory/memories.ts"
 
 /** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
 const MAX_LENGTH = 400;
-/** High: somebody asked for it. */
+/** High, because a person asked for it. */
 const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {
@@ -91,8 +91,8 @@ async function describeFound(
 }
 
 /**
- * `/memory me`: what shows here and was said by the asker, or is about somebody of that name. In a direct message also the
- * asker's own words from other places, and nothing that anybody else made of them.
+ * `/memory me`: memories visible here that the asker said, or that are about a person of that name. In a direct message also
+ * the asker's own words from other places, without statements derived from them.
  */
 async function describeOwn(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { cited } = parts.store;
@@ -147,7 +147,7 @@ async function citedLines(
   return Promise.all(lines);
 }
 
-/** Only the words: what was made of them may tell what others have said there. */
+/** Only the words: statements derived from them may contain what other people have said there. */
 async function ownWords(parts: CommandParts, channel: ChannelRow, memory: CitedMemory): Promise<string> {
   const time = timeOf(parts, channel);
   const words = await Promise.all(
@@ -168,7 +168,7 @@ async function linkTo(
   return address === null ? "" : ` ${address}`;
 }
 
-/** Who sees a memory, by where it was said. */
+/** The places in which a memory is visible, by where it was said. */
 function whereShown({ scope, from, isShared, channel: { kind } }: CitedMemory): string {
   if (scope === "dm" || kind === "dm") return from === "here" ? "in this conversation alone" : "there alone";
   if (isShared) return "in all channels of this server";

@@ -65,7 +65,7 @@ async function whyOf(
   return `It is the model of the agent ${id}: ${displayableLine(chosen.name)}, chosen here ${choice}, is not set up any more.`;
 }
 
-/** `by Ann at 2026-11-21 14:05`; `at 2026-11-21 14:05` where nobody is to know by whom */
+/** `by Ann at 2026-11-21 14:05`; `at 2026-11-21 14:05` if the author must not be shown */
 async function describeChoice(
   parts: CommandParts,
   channel: ChannelRow,
@@ -77,7 +77,7 @@ async function describeChoice(
   return `by ${displayableLine(name ?? `the person with the id ${by}`)} ${when}`;
 }
 
-/** Of a server that does not answer, what is known without it. */
+/** If the server does not answer, the known facts. */
 async function windowOf({ config, models, time }: Agent): Promise<string> {
   const name = await models.resolve(config.model).catch(() => config.model);
   const { tokens, source, until } = models.knownWindow(name, config.contextWindow);

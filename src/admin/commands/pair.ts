@@ -18,7 +18,10 @@ interface PairParts {
   readonly owners: OwnersConfig;
 }
 
-/** `/pair CODE`, `/pair`. @param workspace id of the server or team, "" where there is none or nobody knows */
+/**
+ * `/pair CODE`, `/pair`.
+ * @param workspace id of the server or team; empty: there is no server, or it is unknown
+ */
 export async function pair(
   { pairing, owners }: PairParts,
   { channel, argument, asker, said, where }: InboundCommand,
@@ -26,7 +29,7 @@ export async function pair(
 ): Promise<string> {
   const { platform } = channel;
   if (!isNamedOwner(asker, { platform, workspace }, owners)) return forOwners(typed(PAIR.name), platform);
-  // Whoever has the terminal has all platforms.
+  // The terminal's operator may decide for all platforms.
   const reach = chatPlatform(platform) ?? null;
   if (argument.trim() === "") {
     // Such an answer stands in the channel, for everybody.
@@ -45,10 +48,10 @@ export async function pair(
   }
 }
 
-/** What is said of a code with which nobody waits. */
+/** The answer to a code without a request. */
 export const NO_SUCH_CODE = `Nobody waits with this code. A code is valid for ${CODE_VALID_MS / 60_000} minutes, and once.`;
 
-/** Who waits, a line each. Pure. */
+/** The waiting requests, one a line. Pure. */
 export function listRequests(requests: readonly PairingRequest[], typed: Typed): string {
   if (requests.length === 0) return "Nobody waits to be let in.";
   return requests

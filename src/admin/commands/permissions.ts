@@ -64,8 +64,8 @@ export function howToOwn(platform: string): string {
 }
 
 /**
- * In a DM everybody is an owner, and on the operator's own machine (terminal, loopback), too. On a chat
- * platform only configured people are owners. People count by their ids alone: anybody can take a name.
+ * In a DM every person is an owner, as on the operator's own machine (terminal, loopback). On a chat platform only configured
+ * people are owners. People are identified by id alone: names can be copied.
  */
 export function isOwner(
   asker: Asker,
@@ -75,10 +75,7 @@ export function isOwner(
   return place.kind === "dm" || isNamedOwner(asker, place, config);
 }
 
-/**
- * As {@link isOwner}, but a DM makes nobody an owner: an agent's instructions and its model's server are the
- * operator's matter.
- */
+/** As {@link isOwner}, but a DM does not count: an agent's instructions and its model's server are the operator's matter. */
 export function isNamedOwner(
   { id, roles, roleNames = [] }: Asker,
   place: Pick<CommandPlace, "platform" | "workspace">,

@@ -15,7 +15,7 @@ export const recapCommand: Command = {
   argument: null,
   allowed: "everybody",
   run: recap,
-  /** Says at the terminal what this is. How it is set up is the matter of who sits at the operator's machine alone. */
+  /** An introduction for the terminal. Only the person at the operator's machine sees how it is set up. */
   runUnmet({ isStandIn }, { channel }) {
     if (channel.platform !== "terminal") return null;
     return isStandIn() ? STAND_IN : WELCOME;

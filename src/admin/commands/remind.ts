@@ -30,7 +30,7 @@ export const remindersCommand: Command = {
   run: reminders,
 };
 
-/** `/remind WHEN TEXT`: the message is kept, and the reminder goes with it. */
+/** `/remind WHEN TEXT`: the message is stored, and its deletion deletes the reminder. */
 async function remind(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
   const request = parseRemind(argument);
@@ -63,7 +63,10 @@ const IN = /^in\s+((?:\d{1,6}\s*[a-z]+[\s,]+(?:and\s+)?)+)(\S.*)/isu;
 const AT =
   /^(?:at\s+)?(\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?|(?:tomorrow\s+(?:at\s+)?)?\d{1,2}:\d{2})\s+(\S.*)$/isu;
 
-/** `in 20m TEXT`, `18:30 TEXT`, `2026-12-01 09:00 TEXT`, `cron "0 9 * * 1-5" TEXT`. Pure. @returns null: none of them */
+/**
+ * `in 20m TEXT`, `18:30 TEXT`, `2026-12-01 09:00 TEXT`, `cron "0 9 * * 1-5" TEXT`. Pure.
+ * @returns null: another form
+ */
 export function parseRemind(argument: string): Omit<ReminderRequest, "callId"> | null {
   const said = argument.trim();
   const [, cron, cronText] = QUOTED.exec(said) ?? FIVE_FIELDS.exec(said) ?? [];

@@ -10,11 +10,11 @@ export const resetCommand: Command = {
   run: reset,
 };
 
-/** The same under the name by which people look for it. */
+/** The same under another common name. */
 export const newCommand: Command = { ...resetCommand, name: "new", help: "as /reset" };
 
 async function reset(parts: CommandParts, { channel, argument, typed }: AskedCommand): Promise<string> {
-  // A reset with an argument may mean something else, and there is no way back.
+  // With an argument it may mean something different, and a reset cannot be undone.
   if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
   if (!(await resetAtHome(parts, channel.id))) return NOBODY_HOME;
   await parts.store.skills.deactivate(channel.id, null);

@@ -22,7 +22,7 @@ async function describeStatus(
   const backlog = await store.gaps.backlogOf(channel.id);
   const isHome = await homes.isHome(channel.id);
   const here = registry.loaded(channel.id)?.status;
-  // What runs at another daemon stands in the rows.
+  // The state of a channel that runs at another daemon is in the rows.
   const status = isHome ? here : { ...(await store.partitions.status(channel.id)), delivering: false };
   const running = status?.turnRunningForMs ?? null;
   const lines = [
@@ -39,7 +39,7 @@ async function describeStatus(
   return lines.join("\n");
 }
 
-/** What stands behind a channel, for its operator; the terminal is where they look after all of it. */
+/** The facts about the daemon that concern a channel, for its operator; the terminal shows all of them. */
 function behind(status: DaemonStatus, { address }: Pick<ChannelRow, "address">, time: TimeFormat): string[] {
   const facts = address.platform === "terminal" ? describeForChat(status, time) : [status.server];
   return [...facts, ...configurationLines(status.configuration, time)];
@@ -57,7 +57,7 @@ function configurationLines(state: ConfigurationState | undefined, time: TimeFor
   ];
 }
 
-/** Shows the time that was reached: no platform tells how many messages there are. */
+/** Shows the time that was reached: no platform gives the number of messages. */
 function describeBacklog({ read, readTo, until }: BacklogRow, time: TimeFormat): string {
   const to = until === null ? "" : ` of ${time.minute(until)}`;
   return readTo === null

@@ -31,7 +31,7 @@ export const whyCommand: Command = {
   runUnmet: explainUnmet,
 };
 
-/** `/why`: why the asker's last message has no answer, if so, and then what the last answer here was made of. */
+/** `/why`: why the asker's last message has no answer, if so, and then the sources of the last answer here. */
 async function explain(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, isNamedOwner } = command;
   const [answer, failure] = await Promise.all([
@@ -50,7 +50,7 @@ async function explain(parts: CommandParts, command: AskedCommand): Promise<stri
       : " Whoever runs me sees why, by the same command or in the log.";
   const heads: string[] = [];
   if (why !== null) heads.push(describeUnanswered(why, at, { time, now: parts.now(), explain: explained }));
-  // Somebody else's turn has failed since.
+  // Another person's turn has failed since.
   if (failure !== null && !isOfFailure(why))
     heads.push(`My last turn here failed, at ${time.minute(failure.at)}.${explained(failure.reason)}`);
   if (answer === null) return [...heads, "I have not answered anything here yet."].join("\n\n");
@@ -74,7 +74,7 @@ function explainUnmet(
   return describeUnanswered(why, null, { time: createTimeFormat("UTC"), now: now(), explain: () => "" });
 }
 
-/** Why the asker's last message there has no answer; null: it has one, or none is known. */
+/** Why the asker's last message there has no answer; null: it has an answer, or the reason is unknown. */
 async function lastMessage(
   parts: CommandParts,
   { channel, asker }: Pick<AskedCommand, "channel" | "asker">,
@@ -99,7 +99,7 @@ async function lastMessage(
 
 type SettledFacts = Pick<LastMessageFacts, "logged" | "skipReason" | "handedOver" | "lastFailureAt">;
 
-/** Follows a message over the hand-offs by which its turns ended. */
+/** Follows a message over the hand-offs that ended its turns. */
 async function settledFacts(
   parts: CommandParts,
   channel: ChannelRow,
@@ -126,7 +126,7 @@ function nameIn({ agentOf, guestsOf }: CommandParts, channel: ChannelRow, agent:
   return agent === null ? agentOf(channel).config.name : guestsOf(channel).nameOf(agent);
 }
 
-/** What an answer was made of, in its current text, with the filter of recall. */
+/** The sources of an answer, in their current text, filtered as in recall. */
 async function describeAnswer(
   parts: CommandParts,
   { channel, isNamedOwner }: AskedCommand,
@@ -165,7 +165,7 @@ async function describeAnswer(
   );
 }
 
-/** What recall found before the model call, and what tools found; each once. */
+/** The entries that recall found before the model call, and that tools found; each once. */
 function recalledBy(
   entries: readonly Entry[],
   first: { readonly entries: readonly Seq[]; readonly memories: readonly MemoryId[] },
@@ -182,16 +182,16 @@ function recalledBy(
 /** An earlier message that was found for an answer. */
 type RecalledEntry = UserEntry | AssistantEntry;
 
-/** What an answer was made of. */
+/** The sources of an answer. */
 interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "modelMs" | "calls"> {
   readonly asked: readonly UserEntry[];
   readonly memories: readonly Memory[];
-  /** Found memories that are gone. */
+  /** Number of found memories that have been deleted since. */
   readonly forgotten: number;
   readonly earlier: readonly RecalledEntry[];
   /** Names, in the order of the calls. */
   readonly tools: readonly string[];
-  /** Files that were part of its context, as far as the asker may know of them; none where its record is not kept. */
+  /** Files in its context that the asker may know of; empty if its record is not stored. */
   readonly sections: readonly RecordedSection[];
 }
 
@@ -200,7 +200,7 @@ const SHOWN = 10;
 /** Shown characters of a text. */
 const SHOWN_TEXT = 60;
 
-/** Describes the sources of the last answer, as far as they are known. Pure. */
+/** Describes the known sources of the last answer. Pure. */
 function formatWhy(
   report: WhyReport,
   {
@@ -210,7 +210,7 @@ function formatWhy(
   }: {
     readonly time: TimeFormat;
     readonly nameOf: (agent: AgentId | null) => string;
-    /** Who answered; null: the channel's own agent. */
+    /** The agent that answered; null: the channel's own agent. */
     readonly by: AgentId | null;
   },
 ): string {

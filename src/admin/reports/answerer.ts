@@ -16,7 +16,7 @@ export interface AnswererParts {
   readonly digester: Digester;
 }
 
-/** Who answered a channel last, and what that agent sees of it. */
+/** The agent that last answered a channel, and its view of it. */
 export interface Answerer {
   readonly agent: Agent;
   /** Whether it is another than the channel's own. */

@@ -104,7 +104,7 @@ const KNOWN_BY: Readonly<Record<WindowSource, string>> = {
   assumed: "assumed, for nobody says it",
 };
 
-/** How a window is known, and until when: `which a refusal has told, believed until 2026-12-27 14:05`. Pure. */
+/** The source of a window, and its expiry: `which a refusal has told, believed until 2026-12-27 14:05`. Pure. */
 export function describeKnown(source: WindowSource, until: Date | null, time: TimeFormat): string {
   return KNOWN_BY[source] + (until === null ? "" : `, believed until ${time.minute(until)}`);
 }
@@ -193,7 +193,7 @@ export function describeCounts(counts: Readonly<Record<string, number>>): string
     .join(", ");
 }
 
-/** What the compactions of a channel have done so far, a line or two; none: there was none. */
+/** A channel's compactions so far, in a line or two; empty: there were no compactions. */
 function describeCompactions(totals: CompactionTotals): string[] {
   const { committed, saved, landed, waiting, failed, stale, sourceTokens, summaryTokens } = totals;
   const tiers = Object.entries(committed).filter(([, count]) => count > 0);
@@ -225,7 +225,7 @@ export function describePhases({
     .join(", ");
 }
 
-/** The sections, one a line: how much of which, where it comes from, and why it is there. Pure. */
+/** The sections, one a line: size, source and reason. Pure. */
 export function formatSections(head: string, sections: readonly SectionReport[]): string[] {
   return sections.length === 0
     ? []

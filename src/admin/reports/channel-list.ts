@@ -13,7 +13,7 @@ export interface ListedChannel {
   readonly agent: string;
   /** Entries of its log. */
   readonly entries: number;
-  /** Share of the usable window that the last request took which was answered; null: there was none. */
+  /** Share of the usable window that the last answered request took; null: there is no such request. */
   readonly level: number | null;
   readonly answeredAt: Date | null;
   readonly heardAt: Date | null;

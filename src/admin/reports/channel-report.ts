@@ -85,7 +85,10 @@ async function readNotes(
   return keeper.read(fileNames, gone);
 }
 
-/** What of the report is another agent's, where that one answered last: the log, its compactions and its costs are the channel's. */
+/**
+ * The parts of the report that depend on the agent, if another agent answered last: the log, its compactions and its costs are
+ * the channel's.
+ */
 async function reportGuest(
   store: Store,
   { agent, seen }: Answerer,

@@ -5,8 +5,8 @@ import type { TimeFormat } from "../../text/time.ts";
 import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.ts";
 
 /**
- * What whoever sits before a terminal may want to know of what is behind it, a line each. Pure.
- * @param runs where Weir does: in the process of the terminal, in a daemon, or in that of another chat, with which it ends
+ * Facts about Weir for the person at a terminal, one a line. Pure.
+ * @param runs where Weir runs: in the process of the terminal, in a daemon, or in that of another chat, with which it ends
  */
 export function describeForChat(
   { version, pid, startedAt, server, platforms, log }: DaemonStatus,

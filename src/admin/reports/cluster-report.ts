@@ -10,27 +10,27 @@ import { type ClusterState, describeCluster, parseClusterState } from "./daemon-
 
 /** A daemon of a cluster, as `weir cluster --json` prints it. */
 interface ReportedMember extends Omit<Member, "vitals"> {
-  /** `gone`: it has told nothing of itself for long; `unknown`: it is of another version. */
+  /** `gone`: no report of it for long; `unknown`: it is of another version. */
   readonly state: ClusterState["state"] | "gone" | "unknown";
   readonly channels: number;
   readonly due: PartitionState["due"];
-  /** As it has last told; null: it is of another version. */
+  /** Its last report; null: it is of another version. */
   readonly cluster: ClusterState | null;
 }
 
 export interface ClusterReport {
   readonly daemons: readonly ReportedMember[];
-  /** `homes`: the daemons that are there and say that they are home of it. More than one: they are about to notice that they are not. */
+  /** `homes`: the present daemons that claim to be its home. Several: the wrong ones are about to notice. */
   readonly partitions: readonly (PartitionState & { readonly homes: readonly string[] })[];
-  /** Connections to platforms. `holders`: the daemons that are there and say that they have it. */
+  /** Connections to platforms. `holders`: the present daemons that claim to have them. */
   readonly shards: readonly (ShardState & { readonly holders: readonly string[] })[];
   /** In all channels. */
   readonly due: PartitionState["due"];
-  /** Partitions that no daemon is home of, as far as is known. */
+  /** Partitions without a known home. */
   readonly homeless: number;
 }
 
-/** What the database tells of a cluster. Pure. */
+/** The state of a cluster, by the database. Pure. */
 export function reportCluster(
   members: readonly Member[],
   partitions: readonly PartitionState[],
@@ -126,7 +126,7 @@ function describeShards(cluster: ClusterState | null): string {
   return all.join("; ");
 }
 
-/** A line for each platform that somebody shares. */
+/** A line for each platform with shared connections. */
 function describeUnheld(shards: ClusterReport["shards"]): string[] {
   return Object.entries(Object.groupBy(shards, ({ platform }) => platform)).map(([platform, all = []]) => {
     const of = all[0]?.of ?? 0;

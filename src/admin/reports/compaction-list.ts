@@ -16,7 +16,7 @@ export type PriceOf = (model: string) => ModelPrice | undefined;
 /** Longest wait for a server to list its prices, ms. */
 const LISTED_WITHIN_MS = 3000;
 
-/** A channel's newest compactions, the newest last, and what all of them have cost by today's prices. */
+/** A channel's newest compactions, the newest last, and the cost of all of them by today's prices. */
 export async function readCompactions(
   { store, models }: { readonly store: Store; readonly models: Models },
   channel: ChannelId,

@@ -14,9 +14,9 @@ import { dueMessages, type History, type Stretch } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Agent } from "../../turn/agent.ts";
 
-/** How the compactor sees a channel, in tokens as far as the model's own count is known. */
+/** The compactor's view of a channel, in tokens by the model's own count if it is known. */
 export interface CompactionMonitor {
-  /** What it would do now, if nothing of it is under way; null: nothing. */
+  /** Its next work, if it is not under way; null: no work. */
   readonly due: DueWork | null;
   /** Where each tier begins. */
   readonly tiers: Readonly<Record<"background" | "aggressive" | "emergency", number>>;
@@ -31,7 +31,7 @@ export interface CompactionMonitor {
 }
 
 export interface DueWork {
-  /** `land`: what was written ahead is to be committed; `blocked`: it is due, and cannot be done. */
+  /** `land`: a summary written ahead is to be committed; `blocked`: work is due, and cannot be done. */
   readonly what: JobKind | "land" | "blocked";
   readonly tier: Tier | null;
   readonly fromSeq: Seq | null;

@@ -1,6 +1,6 @@
 import type { Context, Section, SectionKind, SegmentKey } from "../../core/context.ts";
 
-/** What a request's tokens are spent on. */
+/** The purposes of a request's tokens. */
 export type CostType =
   | "system"
   | "tools"
@@ -72,7 +72,7 @@ export function costsByType(
   return costs;
 }
 
-/** The type of the segment in which a section stands. */
+/** The type of the segment that contains a section. */
 function wherever({ place }: Pick<Section, "place">): CostType {
   return TYPE_OF_SEGMENT[place === "static" ? "system" : "dynamic"];
 }

@@ -26,12 +26,12 @@ export interface ContextReport {
   readonly agent: string;
   readonly model: string;
   readonly window: number;
-  /** How the window is known, and until when it is believed; null: until somebody says otherwise. */
+  /** The source of the window, and its expiry; null: it holds until it is replaced. */
   readonly windowSource: WindowSource;
   readonly windowUntil: Date | null;
   readonly reserve: number;
   readonly usable: number;
-  /** Tokens of the next request, as far as the model's own count is known. */
+  /** Tokens of the next request, by the model's own count if it is known. */
   readonly tokens: number;
   /** The same by Weir's own estimate. */
   readonly estimatedTokens: number;
@@ -58,13 +58,13 @@ export interface ContextReport {
   }[];
   /** Tokens by what they are spent on. */
   readonly types: CostsByType;
-  /** What all of it is made of, in the order in which it is sent; estimated tokens. */
+  /** All its parts, in the order of the request; estimated tokens. */
   readonly sections: readonly SectionReport[];
   /** Keys of the sections that the budget has cut. */
   readonly truncated: readonly string[];
-  /** What the messages to answer are about. */
+  /** The subject of the messages to answer. */
   readonly focus: Focus;
-  /** What sections may take: one and all in characters, all and those behind the messages in estimated tokens. */
+  /** Limits of sections: one and all in characters, all and those after the messages in estimated tokens. */
   readonly budget: SectionLimits;
   readonly monitor: CompactionMonitor;
   readonly log: {
@@ -85,7 +85,7 @@ export interface ContextReport {
   readonly compactions: CompactionTotals;
 }
 
-/** What a channel's model calls have cost, by what their providers reported and by the prices of today. */
+/** The cost of a channel's model calls, by their providers' reports and today's prices. */
 export interface SpentReport extends ModelCallTotals {
   readonly cost: Cost;
   /** Part of it. */
@@ -102,7 +102,7 @@ export interface ReportSituation extends Pick<ContextReport, "model" | "compacti
   readonly notes: readonly AgentFile[];
   /** Names of the skills that are active there. */
   readonly skills: readonly string[];
-  /** Lines about the subagents for which the agent waits. */
+  /** Lines about the subagents that the agent waits for. */
   readonly subagents: readonly string[];
 }
 
@@ -140,7 +140,7 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
   const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
   const { omission } = history;
   const known = agent.models.knownWindow(situation.model, agent.config.contextWindow);
-  // What an emergency would leave out now counts as well: else it would hide its own cause.
+  // Includes the entries that an emergency would leave out: without them it would hide its own cause.
   const usage = usageOf(context, shown, budget);
   const sections = contextSections(context);
   const tokensOf = inRealTokens(context.tokens, budget.calibration);

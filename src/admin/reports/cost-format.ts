@@ -15,7 +15,7 @@ export function describeCost({ dollars, unpriced, uncounted }: Cost): string {
   return `${more}${formatDollars(dollars)}${why}`;
 }
 
-/** What stands before numbers that are in part estimated. */
+/** Prefix of numbers that are partly estimated. */
 export function about(uncounted: number): string {
   return uncounted === 0 ? "" : "about ";
 }
@@ -31,7 +31,7 @@ export function describeSpending(
   return `${counted(calls, "model call")}, ${tokens}; ${describeCost(costOf(spendings, priceOf))}`;
 }
 
-/** `9,000 cached, 73 %`; `9,000 cached, 73 %; 800 written`, where the provider tells that. */
+/** `9,000 cached, 73 %`; `9,000 cached, 73 %; 800 written`, if the provider reports that. */
 export function describeCached({
   cachedTokens,
   writtenTokens,

@@ -20,14 +20,14 @@ const connection = z.object({
   as: z.string().optional(),
 });
 const clusterStates = z.enum(["joining", "member", "leaving", "left"]);
-/** How a daemon fares in its cluster: what `Cluster.vitals` tells, as far as it is shown. */
+/** A daemon's state in its cluster: the shown part of `Cluster.vitals`. */
 const clusterSchema = z.object({
   name: z.string(),
   /** `joining`: there is no broker, or it is being asked. */
   state: clusterStates,
   /** It hands on what it has, and takes nothing. */
   isResting: z.boolean(),
-  /** Of one that is joining: what has kept it from it last; null: nothing has. Daemons of before do not tell. */
+  /** While it joins: the last obstacle; null: no obstacle. Older daemons leave it out. */
   why: z.string().nullable().default(null),
   /** Partitions. */
   owned: z.number(),
@@ -36,7 +36,7 @@ const clusterSchema = z.object({
   /** Whether RabbitMQ takes what is published. */
   isPublishing: z.boolean(),
   wakes: z.object({ sent: z.number(), received: z.number(), dropped: z.number() }),
-  /** Of each platform whose connections are shared: those that it has. Daemons of before do not tell. */
+  /** By platform with shared connections: its own. Older daemons leave it out. */
   shards: z
     .array(
       z.object({
@@ -50,20 +50,20 @@ const clusterSchema = z.object({
     .readonly()
     .default([]),
 });
-/** 0 as a limit: none. */
+/** A limit of 0 is no limit. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });
 const statusSchema = z.object({
   version: z.string(),
   pid: z.number(),
   host: z.string(),
   startedAt: date,
-  /** `draining`: it ends; what is in flight is finished, and nothing new is taken. */
+  /** `draining`: it ends; work in flight is finished, and no new work begins. */
   phase: z.enum(["starting", "serving", "draining"]),
   /** Null: one that needs no connection. */
   platforms: z.array(z.object({ name: z.string(), connection: connection.nullable() })),
   /** The server of the models, in words. */
   server: z.string(),
-  /** Where its log goes, in words. */
+  /** The log's destination, in words. */
   log: z.string().optional(),
   /** The last call of each model. */
   calls: z.array(
@@ -71,11 +71,11 @@ const statusSchema = z.object({
       model: z.string(),
       outcome: z.string(),
       at: date,
-      /** How many of its calls for turns have failed in a row, and how the last of them did; null: none since one was answered. */
+      /** Consecutive failures of its calls for turns, and the last outcome; null: no failure since the last answer. */
       failing: z.object({ calls: z.number(), outcome: z.string() }).nullable(),
     }),
   ),
-  /** Models whose compactions fail: how often in a row, and how long none is asked for another; 0: one is. */
+  /** Models whose compactions fail: the number of consecutive failures, and the wait before the next attempt; 0: no wait. */
   circuits: z.array(z.object({ model: z.string(), failures: z.number(), waitMs: z.number() })),
   /** Budgets that are nearly spent today, or spent, the emptiest first. */
   budgets: z.array(
@@ -95,17 +95,17 @@ const statusSchema = z.object({
   /** Left out: it reads its configuration once. */
   configuration: z
     .object({
-      /** When a reload has last changed something; null: what is in force is of the start. Daemons of before do not tell. */
+      /** Time of the last reload with a change; null: the start's configuration is active. Older daemons leave it out. */
       reloadedAt: date.nullable().default(null),
-      /** Keys that are others in the file, and take effect at the next start. */
+      /** Keys that differ in the file, and take effect at the next start. */
       atStart: z.array(z.string()),
-      /** Why the file that is there is not in force; null: it is. */
+      /** Why the present file is not active; null: it is. */
       refused: z
         .object({
           since: date,
           first: z.string(),
           count: z.number(),
-          /** It may be half of a change. Daemons of before do not tell. */
+          /** The file may be half changed. Older daemons leave it out. */
           isHeld: z.boolean().default(false),
         })
         .nullable(),
@@ -113,7 +113,7 @@ const statusSchema = z.object({
     .optional(),
 });
 
-/** What a running daemon knows of itself, as of one moment. */
+/** A running daemon's knowledge of itself, at one moment. */
 export type DaemonStatus = z.output<typeof statusSchema>;
 
 /** How a daemon stands in its cluster. */
@@ -127,7 +127,7 @@ export function parseClusterState(value: unknown): ClusterState | undefined {
 /** How the configuration of a daemon stands. */
 export type ConfigurationState = NonNullable<DaemonStatus["configuration"]>;
 
-/** The part by which a daemon is judged. It costs next to nothing to read. */
+/** The part by which monitors judge a daemon. It is cheap to read. */
 export type Vitals = Pick<
   DaemonStatus,
   "phase" | "platforms" | "calls" | "circuits" | "channels" | "cluster" | "configuration"
@@ -148,7 +148,7 @@ export interface StatusParts {
   readonly budgets: Pick<Budgets, "low">;
   readonly registry: { readonly size: number };
   readonly events: Events;
-  /** Where the log goes, in words; default: it does not tell. */
+  /** The log's destination, in words; default: unknown. */
   readonly logPlace?: string | undefined;
   /** Default: it is alone. */
   readonly cluster?: { readonly vitals?: () => ClusterState } | undefined;
@@ -156,14 +156,14 @@ export interface StatusParts {
   readonly configuration?: () => ConfigurationState | undefined;
 }
 
-/** Budgets that are told at most: each person may have one. */
+/** Most budgets that are reported: each person may have one. */
 const MOST_BUDGETS = 20;
 /** Failed calls in a row after which a model counts as down: retries of one call are such calls. */
 const MODEL_FAILURES = 3;
-/** Outcomes that say nothing of whether the model can be had. */
+/** Outcomes that do not show whether the model is available. */
 const NEUTRAL: ReadonlySet<string> = new Set(["aborted", "context_length"]);
 
-/** Keeps what a daemon can tell of itself. It asks nobody: whoever looks, looks often. */
+/** Collects a daemon's state. It makes no requests, because it is read often. */
 export class StatusKeeper {
   readonly #parts: StatusParts;
   readonly #version = readVersion();
@@ -216,7 +216,7 @@ export class StatusKeeper {
   };
 }
 
-/** Of compactions the circuit tells. */
+/** Compactions are reported by their circuit. */
 function failingAfter(
   { purpose, outcome, reason }: Extract<WeirEvent, { type: "model_call" }>,
   before: LastCall["failing"],
@@ -225,7 +225,7 @@ function failingAfter(
   return outcome === "answered" ? null : { calls: (before?.calls ?? 0) + 1, outcome: reason ?? outcome };
 }
 
-/** That a model is down, in words; null: as far as is known, it is not. Pure. */
+/** That a model is down, in words; null: it is not known to be. Pure. */
 export function describeOutage({ failing }: LastCall): string | null {
   if (failing === null || failing.calls < MODEL_FAILURES) return null;
   return `the last ${counted(failing.calls, "call")} for answers failed (${describeReason(failing.outcome)})`;
@@ -244,7 +244,7 @@ export function whyNot({ why }: Pick<ConnectionState, "why">): string {
   return why?.replace(/(?<![.\s])[.\s]+$/, "") ?? "no reason was given";
 }
 
-/** That the file is not in force, in words; null: it is. Pure. */
+/** That the file is not active, in words; null: it is. Pure. */
 export function describeRefusal({ refused }: ConfigurationState, at: (date: Date) => string): string | null {
   if (refused === null) return null;
   const more = refused.count > 1 ? ` (and ${counted(refused.count - 1, "other problem")})` : "";

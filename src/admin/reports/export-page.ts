@@ -21,10 +21,7 @@ const STYLE =
   "h2{font-size:1rem;margin:1.5rem 0 0}time{font-weight:normal;color:#666}p{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}" +
   "figure{margin:.5rem 0}img{max-width:100%}figcaption{color:#666;font-size:.875rem}";
 
-/**
- * A conversation as one page by itself, with its pictures in it. What people said is text in it, and nothing is loaded from elsewhere.
- * Pure.
- */
+/** A conversation as one self-contained page, with its pictures. Messages are text in it, and the page loads nothing. Pure. */
 export function exportPage({
   title,
   about,

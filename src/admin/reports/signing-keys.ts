@@ -2,13 +2,13 @@ import { isPresent, type Member } from "../../store/channels/members.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
 /*
- * Daemons of a cluster sign what they learn with one key, which stands in a file of each and never in the database: whoever writes there
- * could sign, too. An operator copies it. Here it is told where that was forgotten.
+ * Daemons of a cluster sign what they learn with one key. It is in a file of each and never in the database, because a writer of the
+ * database could sign with it. An operator copies it; these reports show where that was forgotten.
  */
 
 export interface KeyProblem {
   readonly detail: string;
-  /** What to do about it. */
+  /** The remedy. */
   readonly todo: string;
 }
 
@@ -21,9 +21,10 @@ function listed(holders: readonly Holder[]): string {
 }
 
 /**
- * What is wrong with the key of one daemon beside the others that are there, and what to do; null: nothing. Pure.
- * @param own which key it has; null: none
- * @param file where it has it, or would
+ * The problem of one daemon's key, compared with those of the other present daemons, and the remedy; null: there is no problem.
+ * Pure.
+ * @param own its key; null: it has no key
+ * @param file the key's file, whether or not it exists
  */
 export function describeOwnKey(
   own: string | null,
@@ -44,7 +45,7 @@ export function describeOwnKey(
   };
 }
 
-/** That the daemons that are there have not all the same key, in lines for a person; none: they have. Pure. */
+/** A warning if the present daemons have different keys, in lines for a person; empty: they agree. Pure. */
 export function describeKeys(daemons: readonly Holder[]): string[] {
   const present = daemons.filter(isPresent);
   const keys = [...new Set(present.map(({ keyId }) => keyId))];

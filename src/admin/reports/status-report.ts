@@ -14,13 +14,13 @@ import {
   describeRefusal,
 } from "./daemon-status.ts";
 
-/** What `weir status` knows, as `--json` prints it. */
+/** The facts of `weir status`, as `--json` prints them. */
 export interface StatusReport {
-  /** Null: none runs, or it did not answer. */
+  /** Null: no daemon runs, or it did not answer. */
   readonly daemon: DaemonStatus | null;
-  /** Words for the daemons that are connected to the database; null: there are none. */
+  /** The daemons that are connected to the database, in words; null: there are no such daemons. */
   readonly connected: string | null;
-  /** When somebody last said something on each platform, by the log. */
+  /** Time of the last message on each platform, by the log. */
   readonly heard: Readonly<Record<string, Date>>;
   readonly due: {
     readonly messages: number;
@@ -36,7 +36,7 @@ export interface StatusReport {
 /** Fullest channels that are named. */
 const MOST_FULLEST = 5;
 
-/** What the database tells of the channels together. Pure. */
+/** A summary of all channels, by the database. Pure. */
 export function summariseChannels(
   overviews: readonly ChannelOverview[],
   listed: readonly ListedChannel[],
@@ -176,7 +176,7 @@ function daemonLines(
   ];
 }
 
-/** Nothing, where the file is in force as it was at the start. */
+/** Empty if the file is active as it was at the start. */
 function configurationLines(
   { configuration }: Pick<DaemonStatus, "configuration">,
   at: (date: Date) => string,

@@ -4,19 +4,19 @@ import { displayableLine, firstWords } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
-/** Why somebody's last message has no answer: from facts to one reason, and to words. Pure. */
+/** Why a person's last message has no answer: from facts to one reason, and to words. Pure. */
 
-/** What is known of a person's last message in a channel. */
+/** The known facts about a person's last message in a channel. */
 export interface LastMessageFacts {
-  /** As the log has it; null: the log has none. */
+  /** The message in the log; null: the log has no such message. */
   readonly logged: MessageFate | null;
-  /** The newest that was refused a turn, as far as this process knows. */
+  /** The newest message that was refused a turn, if this process knows one. */
   readonly refusal: Refusal | null;
-  /** What became of the hand-off by which its turn has ended; null: there was none. */
+  /** The outcome of the hand-off that ended its turn; null: there was no hand-off. */
   readonly handedOver: { readonly to: string; readonly reason: Unanswered | null } | null;
-  /** A time of which messages were lost, after all that is known of the person's messages and of answers. */
+  /** A period of lost messages, later than all known messages of the person and all answers. */
   readonly lost: { readonly from: Date; readonly to: Date } | null;
-  /** Why the model chose not to answer, as far as this process knows. */
+  /** Why the model chose not to answer, if this process knows it. */
   readonly skipReason: string | null;
   /** The binding of the channel answers only what is meant for it. */
   readonly isMentionRequired: boolean;
@@ -29,7 +29,7 @@ export interface LastMessageFacts {
 export type Unanswered =
   /** The router refused it a turn. */
   | { readonly kind: RefusalReason; readonly isRead: boolean; readonly isEdited: boolean }
-  /** It was only read. Why is not known any more. */
+  /** It was only read, for a reason that is no longer known. */
   | { readonly kind: "only_read" }
   | { readonly kind: "read_late" }
   | { readonly kind: "lost"; readonly from: Date; readonly to: Date }
@@ -53,11 +53,11 @@ export type Unanswered =
   | { readonly kind: "queued"; readonly since: Date | null }
   | { readonly kind: "handed_over"; readonly to: string; readonly outcome: Unanswered | null };
 
-/** An answer is usually shown within so many ms of its turn's end. */
+/** Usual time between a turn's end and its shown answer, at most, ms. */
 const SOON_MS = 10_000;
 const SPENT = /^the budget of the (?<purse>agent|channel|person) is spent/;
 
-/** @returns null: it was answered, or nothing is known of it */
+/** @returns null: it was answered, or nothing is known about it */
 export function whyUnanswered(facts: LastMessageFacts): Unanswered | null {
   const { logged, refusal, lost } = facts;
   if (lost !== null) return { kind: "lost", ...lost };
@@ -117,7 +117,7 @@ function whySettled(
     const isLast = lastFailureAt?.getTime() === at.getTime();
     return { kind: "failed", at, isLast, notice: turn.notice, reason };
   }
-  // Of somebody else's budget the asker learns nothing.
+  // Another person's budget must not be revealed to the asker.
   if (purse === "person") return { kind: "spent", purse: turn.isAskersOwn ? "person" : "unknown" };
   return { kind: "spent", purse: purse === "channel" ? "channel" : "agent" };
 }

@@ -7,14 +7,14 @@ import { alignNumbers } from "../../text/markdown-table.ts";
 import { parseSpan } from "../../text/when.ts";
 import { describeCost } from "./cost-format.ts";
 
-/** What was spent, of whom or what. */
+/** One line of spending. */
 export interface UsageLine {
   /** Null: no person has asked for it. */
   readonly key: string | null;
   readonly name: string;
   readonly calls: number;
   readonly tokensIn: number;
-  /** Parts of `tokensIn`: what a cache had, and what was written to it. */
+  /** Parts of `tokensIn`: read from a cache, and written to it. */
   readonly tokensCached: number;
   readonly tokensWritten: number;
   readonly tokensOut: number;
@@ -24,7 +24,7 @@ export interface UsageLine {
 export interface UsageReport {
   readonly by: UsageKey;
   readonly since: Date;
-  /** Days in their order; of anything else what costs most first. */
+  /** Days in their order; other keys by cost, highest first. */
   readonly lines: readonly UsageLine[];
   readonly total: Omit<UsageLine, "key" | "name">;
 }
@@ -81,7 +81,7 @@ export function formatUsage({ by, lines, total }: UsageReport): string {
   if (lines.length === 0) return "No model was called in that time.";
   const named = ({ key, name }: UsageLine): string =>
     key === null ? NOBODY : displayableLine(name === "" ? key : `${key} ${name}`);
-  // Most providers tell nothing of it.
+  // Most providers do not report it.
   const isTold = total.tokensWritten > 0;
   const rows = [
     ...lines.map((line) => [named(line), ...numbers(line, isTold)]),
@@ -123,7 +123,7 @@ const LONGEST_MS = 3_660 * 86_400_000;
 
 /**
  * `7d`, `12h`, or a day, `2026-11-01`, which begins in UTC. Pure.
- * @returns null: it is neither
+ * @returns null: another form
  */
 export function parseSince(text: string, now: Date): Date | null {
   const said = text.trim();

@@ -20,8 +20,8 @@ export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 10
 /**
  * Waits for a request's answer.
  * @param parse undefined: this version does not know the answer
- * @param whereToLook for the error: what shows how it goes on
- * @returns null if nobody took it: it is withdrawn
+ * @param whereToLook for the error: where its progress is shown
+ * @returns null if the request was not taken; it is withdrawn
  * @throws OperatorError if it was taken and is not answered in time
  */
 export async function ask<Answer>(
@@ -38,7 +38,7 @@ export async function ask<Answer>(
     if (answer !== undefined) return readAnswer(answer, parse);
     const waitedMs = performance.now() - startedAt;
     const isLate = shutdown.aborted || waitedMs >= times.takeMs;
-    // Whoever takes it in this moment answers it.
+    // If a daemon takes it at this moment, the withdrawal fails, and the daemon answers.
     if (!isTaken && isLate && (await requests.withdraw(id))) {
       if (shutdown.aborted) throw new OperatorError("Interrupted: nothing was asked.");
       return null;
@@ -51,9 +51,10 @@ export async function ask<Answer>(
 }
 
 /**
- * Asks a daemon on this database for what it can do by itself: the one of this machine where there are several, or the one of a name.
+ * Asks a daemon on this database for something that does not depend on a channel: by default the one of this machine, or any;
+ * or the one of a name.
  * @param name in the cluster; default: of this machine, or any
- * @param answerMs how long it may take to answer, ms
+ * @param answerMs longest wait for the answer, ms
  * @returns null if no daemon took it
  * @throws OperatorError if it was taken and is not answered in time
  */
@@ -82,10 +83,10 @@ function readAnswer<Answer>(value: unknown, parse: (value: unknown) => Answer | 
 }
 
 /**
- * Nobody has taken a request of a channel. A command may then do it by itself only where no daemon of a cluster is there: it knows no
- * partition, and would take the channel from its next home.
- * @param what as it was asked, `summarise discord:1`
- * @throws OperatorError if one is
+ * To be called when a channel's request was not taken. A command may do the work itself only if no daemon of a cluster is
+ * present: it has no partition, and would take the channel from its next home.
+ * @param what the request, `summarise discord:1`
+ * @throws OperatorError if a daemon is present
  */
 export async function assertNoCluster({ members }: Pick<Store, "members">, what: string): Promise<void> {
   if (!(await members.all()).some(isPresent)) return;

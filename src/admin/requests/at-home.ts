@@ -9,17 +9,17 @@ import type { RequestStore, RequestedWork } from "../../store/commands/requests.
 import { ask } from "./ask-daemon.ts";
 import { type CompactAnswer, forceCompaction, parseAnswer } from "./compact-answer.ts";
 
-/** What is needed to do in a channel what only its home can, here or there. */
+/** The parts for work that only a channel's home can do, here or at another daemon. */
 export interface AtHomeParts {
   readonly store: { readonly requests: RequestStore; readonly compactions: Pick<CompactionStore, "find"> };
   readonly homes: Pick<ChannelHomes, "isHome">;
   readonly registry: Pick<ChannelRegistry, "inMemory" | "get">;
 }
 
-/** No daemon was home of the channel for so long: it is being handed on. */
+/** The answer if the channel has had no home for this long, because it is being handed over. */
 export const NOBODY_HOME = "This place is just moving to another machine. Please try again in a moment.";
 
-/** How long the home may take to take a request: a daemon that ends hands its channels on meanwhile. ms */
+/** Longest wait until the home takes a request, ms: a daemon that ends hands over its channels in this time. */
 const TAKE_MS = 5000;
 /** How long a stop or a reset may take there, ms. */
 const DO_MS = 15_000;
@@ -28,7 +28,10 @@ const POLL_MS = 50;
 const Stopped = z.object({ kind: z.literal("stopped"), isStopped: z.boolean() });
 const Reset = z.object({ kind: z.literal("reset") });
 
-/** Ends the answer that is being written. @returns false: none is; null: nobody is home, or the home has not answered */
+/**
+ * Stops the answer that is being written.
+ * @returns false: there is no such answer; null: the channel has no home, or its home has not answered
+ */
 export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean | null> {
   const { homes, registry } = parts;
   if (await homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
@@ -36,7 +39,10 @@ export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promis
   return answer?.isStopped ?? null;
 }
 
-/** Covers everything that was said without a text. @returns false: nobody is home, or the home has not answered */
+/**
+ * Covers all earlier messages without a summary.
+ * @returns false: the channel has no home, or its home has not answered
+ */
 export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean> {
   const { homes, registry } = parts;
   if (await homes.isHome(channel)) {
@@ -48,9 +54,9 @@ export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promi
 }
 
 /**
- * Summarises what is old.
- * @param waitMs how long is waited for the summary
- * @returns null: it is not there by then, or nobody is home
+ * Summarises old entries.
+ * @param waitMs longest wait for the summary
+ * @returns null: the summary is late, or the channel has no home
  */
 export async function compactAtHome(
   parts: AtHomeParts,
@@ -70,7 +76,10 @@ function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer |
   return (value) => answer.safeParse(value).data;
 }
 
-/** Asks the home of a channel by a request. @returns null: nobody has taken it, or not answered it in time */
+/**
+ * Asks the home of a channel by a request.
+ * @returns null: the request was not taken, or not answered in time
+ */
 async function askHome<Answer>(
   { store: { requests } }: AtHomeParts,
   channel: ChannelId,

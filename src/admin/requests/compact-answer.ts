@@ -59,7 +59,7 @@ export async function forceCompaction(
   return answerTo(await compactor.force(focus), compactions);
 }
 
-/** What a redo needs of the store. */
+/** The stores that a redo uses. */
 export interface RedoStores {
   readonly compactions: Pick<CompactionStore, "find" | "covering">;
   readonly log: Pick<LogStore, "tokensLeft" | "hasExpired">;
@@ -91,7 +91,10 @@ export async function redoCompaction(
   return answerTo(await compactor.redo(record), compactions);
 }
 
-/** Why the summary of a compaction cannot be written again; null: it can. @param covering what covers its messages by now */
+/**
+ * Why the summary of a compaction cannot be written again; null: it can.
+ * @param covering the compaction that covers its messages now
+ */
 function reasonAgainst({ id, state, summary }: CompactionRecord, covering: JobId | null): string | null {
   if (state === "running" || state === "staged") return `#${id} is under way`;
   if (state === "ahead") return `#${id} is written ahead, and has not landed yet`;
@@ -152,7 +155,7 @@ export function describeRedo(answer: CompactAnswer): string {
   return `Written again, as #${job}: the summary of ${range}, ${tokens}, ${how}, in ${(ms / 1000).toFixed(1)} s.`;
 }
 
-/** The summary that it made, indented; "" if none. */
+/** The resulting summary, indented; empty: there is no summary. */
 export function quoteSummary(answer: CompactAnswer): string {
   if (answer.kind !== "committed") return "";
   return answer.text.trim().replaceAll(/^(?=.)/gm, "  ");

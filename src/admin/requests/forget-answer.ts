@@ -6,7 +6,7 @@ const Answer = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("failed") }),
 ]);
 
-/** What was taken of a person's words in a channel, as sent between processes. */
+/** Counts of a person's erased content in a channel, as sent between processes. */
 export type ForgetAnswer = z.infer<typeof Answer>;
 
 /** @returns undefined if this version does not know the answer */

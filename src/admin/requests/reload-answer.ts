@@ -2,25 +2,25 @@ import { z } from "zod";
 import { formatSpan } from "../../text/format.ts";
 
 const changes = {
-  /** What is in force from now on; empty: nothing has changed. */
+  /** Changed keys that are active from now on; empty: no changes. */
   live: z.array(z.string()),
-  /** Templates have changed, or what there is of agents' folders. */
+  /** Templates have changed, or the files in agents' folders. */
   prompts: z.boolean(),
 };
 
-/** What a reload has come to, by keys as the file has them. No value is told. */
+/** The outcome of a reload, by keys as the file has them, without values. */
 const reloadAnswer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("reloaded"),
     ...changes,
     /** Where nothing has changed: the last reload that changed something. A file that is saved is reloaded by itself. */
     last: z.object({ ...changes, agoMs: z.number() }).optional(),
-    /** What is in the file and takes effect at the next start. */
+    /** Changed keys that take effect at the next start. */
     atStart: z.array(z.string()),
-    /** In a cluster, who has done it: the others read their own files. */
+    /** In a cluster, the daemon that reloaded: the others read their own files. */
     daemon: z.string().optional(),
   }),
-  /** What was read before stays in force. */
+  /** The configuration that was read before stays active. */
   z.object({ kind: z.literal("refused"), problems: z.string() }),
 ]);
 
@@ -32,7 +32,7 @@ export function parseReloadAnswer(value: unknown): ReloadAnswer | undefined {
   return reloadAnswer.safeParse(value).data;
 }
 
-/** What has changed, for a person. Pure. */
+/** The changes, in words for a person. Pure. */
 export function formatReloaded({ last, atStart, ...changed }: Reloaded): string {
   const nothing =
     last === undefined

@@ -39,9 +39,9 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
   readonly sweepNotes: () => Promise<void>;
   /** This daemon's place in a cluster; default: it is alone. */
   readonly cluster?: { readonly name: string } | undefined;
-  /** What this daemon knows of itself. */
+  /** This daemon's report of itself. */
   readonly status: () => DaemonStatus;
-  /** Reads the configuration anew. Must not throw. `isForced`: also where it may be half of a change. */
+  /** Reads the configuration again. Must not throw. `isForced`: even if the file may be half changed. */
   readonly reload: (isForced: boolean) => Promise<ReloadAnswer>;
   /** Whether this daemon can deliver to the channel. */
   readonly serves: (channel: ChannelAddress) => boolean;
@@ -53,7 +53,7 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
 /** How often it looks even without a notification, ms. */
 const POLL_MS = 2000;
 const CLEAN_EVERY_MS = 3_600_000;
-/** Head start of another daemon: on a channel of its platform, or on what is asked of its machine's, ms. */
+/** Head start of another daemon, ms: for a channel of its platform, or a request to its machine's. */
 const OTHERS_FIRST_MS = 500;
 
 /**
@@ -79,7 +79,7 @@ export class RequestServer implements AsyncDisposable {
     this.#looks.now();
   }
 
-  /** Takes no new request. Resolves once taken requests are answered: close the registry first. */
+  /** Accepts no new request. Resolves once accepted requests are answered: close the registry first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await this.#looks[Symbol.asyncDispose]();
@@ -110,7 +110,7 @@ export class RequestServer implements AsyncDisposable {
     return nextMs;
   }
 
-  /** How long a request is left to others, ms; Infinity: it is its channel's home's. */
+  /** How long a request is left to other daemons, ms; Infinity: only its channel's home may take it. */
   async #waitMs(request: WaitingRequest): Promise<number> {
     const { homes, serves } = this.#parts;
     if (request.channel === null) return this.#waitMsForDaemon(request);

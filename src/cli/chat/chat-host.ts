@@ -8,7 +8,10 @@ import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { type Binding, findBinding } from "../../router/bindings.ts";
 import type { MessageEnd } from "../../store/turns/answer-provenance.ts";
 
-/** What chats that attach to a daemon are told. @param nameOf an agent's name, as people read it */
+/**
+ * The daemon's side for attached chats.
+ * @param nameOf an agent's name for people
+ */
 export function hostOf(
   daemon: Pick<Daemon, "store" | "takeUp">,
   {
@@ -39,7 +42,7 @@ export function hostOf(
   };
 }
 
-/** Who answers a chat, by the bindings of its daemon. Pure. */
+/** The agent that answers a chat, by the bindings of its daemon. Pure. */
 export function placeAmong(
   bindings: readonly Binding[],
   agents: readonly Pick<AgentConfig, "id">[],

@@ -32,8 +32,8 @@ export async function openChatPlatforms(
 }
 
 /**
- * Who answers where.
- * @param agent answers what has no binding in the file: the terminal and the loopback platform
+ * The bindings of all platforms.
+ * @param agent answers on platforms without a binding in the file: the terminal and the loopback platform
  * @param named these answer as well, in the terminal's channel of their name
  */
 export function bindingsOf(
@@ -41,7 +41,7 @@ export function bindingsOf(
   agent: AgentId,
   named: readonly AgentId[] = [],
 ): Binding[] {
-  // What people can ask there, whoever runs Weir can try here.
+  // The operator can try here all that people can ask there.
   const alsoOf = (host: AgentId): Binding["also"] =>
     bindings.find((one) => one.agent === host && one.also.length > 0)?.also ?? [];
   return [
@@ -57,7 +57,7 @@ export function bindingsOf(
   ];
 }
 
-/** Whose DMs are wanted is said of a platform, and is a part of each of its bindings. */
+/** Whose DMs are answered is configured by platform, and becomes part of each of its bindings. */
 function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   const binding = { ...written, sharesMemory: memoryShare === "workspace" };
   if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };
@@ -65,8 +65,8 @@ function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatf
 }
 
 /**
- * Who is not answered in a channel is not answered in a DM, either. There nobody has a role, and owners may always ask. Whom a
- * binding names needs no code.
+ * People who are not answered in a channel are not answered in a DM either. A DM has no roles, and owners may always ask.
+ * People whom a binding names need no code.
  */
 function dmRuleOf(
   { allowUsers }: Pick<BindingConfig, "allowUsers">,

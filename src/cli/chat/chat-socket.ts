@@ -13,10 +13,10 @@ const LONGEST_NAME = `${SOCKET}.00000000`;
 const PLACE_FILE = "socket.path";
 
 /**
- * Makes the folder for the socket by which chats attach to this daemon, closed to other accounts, and leaves word of it in the data
+ * Makes the folder for the socket by which chats attach to this daemon, closed to other accounts, and records it in the data
  * folder.
  * @returns the path for the socket
- * @throws OperatorError if somebody else has put something in its place; an error of the system where it cannot be made
+ * @throws OperatorError if another account has put something in its place; an error of the system if it cannot be made
  */
 export async function prepareChatSocket(dataDir: string): Promise<string> {
   await makePrivateFolder(dataDir);
@@ -33,7 +33,7 @@ export async function prepareChatSocket(dataDir: string): Promise<string> {
   return socket;
 }
 
-/** @returns the path of the socket of the daemon on this data folder; null: none runs that chats can attach to */
+/** @returns the path of the socket of the daemon on this data folder; null: there is no such daemon */
 export async function findChatSocket(dataDir: string): Promise<string | null> {
   try {
     const { inside, folder } = await foldersOf(dataDir);
@@ -51,7 +51,7 @@ async function ownFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700);
 }
 
-/** Whoever names the data folder by another path finds the same socket. */
+/** Resolves the data folder, so that other paths to it lead to the same socket. */
 async function foldersOf(dataDir: string): Promise<{ readonly inside: string; readonly folder: string }> {
   const real = await realpath(dataDir);
   const place = { dataDir: real, folder: CHAT_FOLDER, prefix: "weir-chat", socketName: LONGEST_NAME };

@@ -34,7 +34,7 @@ export interface TerminalsOptions {
   readonly own: TerminalSession | null;
   /** False: the Weir of a chat, which ends with it. */
   readonly isDaemon: boolean;
-  /** Says why a turn failed, and what to do about it. */
+  /** The reason of a failed turn, and the remedy. */
   readonly explain: (reason: string) => string;
   readonly log: Logger;
 }
@@ -54,7 +54,7 @@ export class Terminals {
     return this.#own;
   }
 
-  /** @returns null: there is no terminal, and none can come */
+  /** @returns null: there is no terminal, and chats cannot attach */
   open(events: Events): Platform | null {
     const { config, agent, own, isDaemon, explain, log } = this.#options;
     const turns = turnFeed(events, explain);
@@ -72,19 +72,19 @@ export class Terminals {
         history: chooseMode(own.jsonl) === "interactive" ? openTypedHistory(config) : undefined,
       });
     }
-    // On a Postgres of one's own each chat has a Weir of its own, and the socket is the daemon's.
+    // With an own Postgres each chat has its own Weir, and the socket is the daemon's.
     if (!isDaemon && config.database.url !== null) return this.#own;
     const socket = async (): Promise<string> => prepareChatSocket(config.database.dataDir);
     this.#shared = new SharedTerminal({ own: this.#own, socket, turns, log });
     return this.#shared;
   }
 
-  /** Tells everybody who sits before a terminal something in passing. */
+  /** Shows a remark to the people at all terminals. */
   remark(text: string): void {
     this.#shared?.remark(text);
   }
 
-  /** Tells the terminals what is behind them. To be called before the daemon opens. */
+  /** Connects the terminals to their daemon. To be called before the daemon opens. */
   watch(daemon: Daemon): void {
     const { current } = daemon;
     const { explain, isDaemon } = this.#options;
@@ -107,7 +107,7 @@ export class Terminals {
   }
 }
 
-/** What a terminal is told, out of all that happens. Whoever sits before it runs Weir, and is told why something failed. */
+/** A terminal's news of turns. The person at a terminal is the operator, and gets the reasons of failures. */
 function turnFeed(events: Events, explain: TerminalsOptions["explain"]): TurnFeed {
   return {
     on: (listener) =>

@@ -6,7 +6,7 @@ import { openHistoryFile } from "../../platforms/terminal/typed/input-history.ts
 import type { InputHistory } from "../../platforms/terminal/presenters/presenter.ts";
 import { TYPED_HISTORY } from "../../store/database/data-folder.ts";
 
-/** What was typed at this machine's terminals; undefined: nothing is kept. */
+/** The input history of this machine's terminals; undefined: it is turned off. */
 export function openTypedHistory(config: Config): InputHistory | undefined {
   if (!config.terminal.history) return undefined;
   const secrets = secretsOf(config);

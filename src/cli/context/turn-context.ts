@@ -11,13 +11,13 @@ import { counted } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { formatEntry } from "../log.ts";
 
-/** What was in view, as it reads now. */
+/** The texts in view, as they read now. */
 export interface TurnTexts {
   readonly summaries: readonly {
     readonly compaction: JobId | null;
     readonly fromSeq: Seq;
     readonly toSeq: Seq;
-    /** Null: it is not known any more which it was. */
+    /** Null: it can no longer be identified. */
     readonly text: string | null;
   }[];
   readonly entries: readonly Entry[];

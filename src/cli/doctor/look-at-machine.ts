@@ -6,13 +6,13 @@ import { findForeign } from "../../store/database/data-folder.ts";
 import { shownProxy } from "../../network/proxies.ts";
 import { formatNumber } from "../../text/format.ts";
 
-/** What of the machine gets in the way of a daemon, for `weir doctor`. It looks, and makes nothing. */
+/** Checks the machine for obstacles to a daemon, for `weir doctor`. It only reads. */
 
 /** Free space below which a database soon stops, and below which it is worth a word, bytes. */
 const TOO_LITTLE = 200_000_000;
 const LITTLE = 1_000_000_000;
 
-/** Signs in an error of the database, or in what its server has written, and what helps. */
+/** Signs in an error of the database, or in its server's log, and the remedies. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /no space left|disk of the database is full/i,
@@ -41,7 +41,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What to do about a database that cannot be opened. Pure. */
+/** The remedy for a database that cannot be opened. Pure. */
 export function databaseRemedy(message: string, { url }: Pick<DatabaseConfig, "url">): string {
   const [, remedy] = REMEDIES.find(([sign]) => sign.test(message)) ?? [];
   if (remedy !== undefined) return remedy;
@@ -80,7 +80,10 @@ async function lookAtRoom(dataDir: string): Promise<Finding[]> {
   return [{ what, state: free < TOO_LITTLE ? "wrong" : "unsure", detail, todo }];
 }
 
-/** Of the disk on which the folder is, or would be. @returns null: nobody says */
+/**
+ * Free space of the disk on which the folder is, or would be.
+ * @returns null: unknown
+ */
 export async function freeBytes(folder: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(folder);
@@ -103,7 +106,7 @@ export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readon
     if (await answersAsWeir(http.host, http.port))
       return [{ what, state: "ok", detail: `a Weir answers on ${http.host}:${http.port}` }];
     const finding = { what, state: "wrong", detail: errorMessage(error) } as const;
-    // Of anything else the error itself says what to do.
+    // Other errors name their own remedy.
     if (!isTaken(error)) return [finding];
     return [
       {

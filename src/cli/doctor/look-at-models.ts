@@ -60,7 +60,7 @@ function partsOf(agents: Agents): Part[] {
   return [...parts.values()];
 }
 
-/** Calls of models that a look makes at most: an answer, a call of a tool, one with its result, a summary. */
+/** Most calls of models by one check: an answer, a call of a tool, one with its result, a summary. */
 function callsOf(parts: readonly Part[], depth: Depth): number {
   if (depth === "turn") return parts.length;
   const searching = depth === "window" ? MOST_WINDOW_CALLS : 0;
@@ -71,9 +71,9 @@ function callsOf(parts: readonly Part[], depth: Depth): number {
 }
 
 /**
- * Has each model do what its agents will want of it.
- * @param announce told before the first call what is asked of whom
- * @param learned what a daemon has learned of them; default: nothing
+ * Has each model do its agents' work once.
+ * @param announce called before the first call, with the planned requests
+ * @param learned a daemon's knowledge of them; default: empty
  */
 export async function lookAtModels(
   io: Teller & { readonly shutdown?: AbortSignal },
@@ -87,7 +87,7 @@ export async function lookAtModels(
     ...(learned !== undefined && { learned }),
     refusals: {
       load: async () => [],
-      // A program that only looks keeps nothing; the daemon learns it again.
+      // A read-only program stores nothing; the daemon learns it again.
       keep: async (_, model, one) => {
         refused.set(model, [...(refused.get(model) ?? []), describeRefused(one)]);
       },
@@ -140,7 +140,7 @@ async function lookAtModel(
 
 class Trial {
   readonly done: string[] = [];
-  /** What it is at, in words. */
+  /** The current step, in words. */
   doing = "finding the model";
   readonly #models: Models;
   readonly #part: Part;
@@ -155,7 +155,7 @@ class Trial {
     this.#shutdown = shutdown;
   }
 
-  /** @throws ModelError with the first thing that does not work */
+  /** @throws ModelError of the first step that fails */
   async run(depth: Depth): Promise<readonly string[]> {
     const { name, staff, answers, summarises } = this.#part;
     this.model = await this.#models.resolve(name, this.#signal());
@@ -183,7 +183,7 @@ class Trial {
     return this.done;
   }
 
-  /** What is known of it by now. */
+  /** The knowledge of it by now. */
   learned(): readonly string[] {
     const { tokens, source, until } = this.#known();
     const known = describeKnown(source, until, this.#part.staff.agent.time);
@@ -198,7 +198,7 @@ class Trial {
     ];
   }
 
-  /** What the operator may do for it. */
+  /** Advice for the operator. */
   advice(): string | null {
     const { tokens, most = 0 } = this.#known();
     if (most <= tokens) return null;

@@ -27,14 +27,14 @@ const DUE = 10;
 /** Seconds between messages. */
 const PACE = 20;
 
-/** What the last message asks for. */
+/** The last message of each kind of request. */
 export const ASKS = {
   word: "This is a check that you can be reached. Please answer with one short sentence: where is the parcel?",
   call: (tool: string): string =>
     `This is a check of your tools. Please call ${tool} now, with "parcel" wherever it wants a text, and write nothing else.`,
 } as const;
 
-/** The tool that a call is tried with: one that only looks. Undefined: the agent has none. */
+/** The read-only tool of the trial call. Undefined: the agent has no such tool. */
 export function triedTool({ agent }: StaffedAgent): ToolSpec | undefined {
   const specs = agent.tools.map(({ spec }) => spec);
   return specs.find(({ name }) => name === "search_history") ?? specs.find(({ name }) => name === "skip");
@@ -67,7 +67,10 @@ export function turnRequest(
   };
 }
 
-/** One summary of what was said. @param windowTokens of the model */
+/**
+ * A request for one summary.
+ * @param windowTokens of the model
+ */
 export function summaryRequest(
   { compactorAgent }: StaffedAgent,
   model: string,

@@ -16,14 +16,14 @@ const USE_IDS = "anybody may give such a name to what is theirs; an id is safe, 
 /** Servers that one line names. */
 const SHOWN = 5;
 
-/** A platform that is on, where strangers can bring the bot into servers of theirs, and what of it the configuration names. */
+/** A platform in use on which strangers can bring the bot into their servers, and its configured names. */
 interface OpenNames {
   readonly platform: string;
   readonly names: readonly UsedName[];
   readonly servers: () => Promise<readonly Server[]>;
 }
 
-/** Only platforms of which there are names. */
+/** Only platforms with configured names. */
 function openNames({ bindings, platforms }: Config): OpenNames[] {
   return PLATFORM_ROWS.flatMap((row) => {
     const config = platforms[row.key];
@@ -36,7 +36,7 @@ function openNames({ bindings, platforms }: Config): OpenNames[] {
   });
 }
 
-/** What `weir config check` says of names, without asking anybody; "": there are none. */
+/** The warning of `weir config check` about names, without asking a platform; empty: there are no such names. */
 export function warnOfNames(config: Config): string {
   return openNames(config)
     .map(({ platform, names }) => {
@@ -46,7 +46,7 @@ export function warnOfNames(config: Config): string {
     .join("\n");
 }
 
-/** What each name means now. Does not throw. */
+/** The current meaning of each name. Does not throw. */
 export async function lookAtNames(io: Io, config: Config): Promise<readonly Finding[]> {
   const open = openNames(config);
   if (open.length === 0) return [];

@@ -3,7 +3,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 
 /** Calls that a search makes at most. */
 export const MOST_WINDOW_CALLS = 7;
-/** Smallest window that is told apart, tokens. */
+/** Smallest difference of windows that is measured, tokens. */
 const LEAST = 1024;
 const OUTPUT_TOKENS = 1024;
 /** A word that stands in no filler. */
@@ -11,11 +11,11 @@ const NEEDLE = "quillwort";
 const FILLER = "The river stood above the old mark by the mill. ";
 
 /**
- * How much of a request a model reads: a word at the head of requests of several sizes has to come back. A server that cuts from the front
- * loses it; another refuses.
- * @param believed the window that is to be tried, tokens
- * @returns tokens of the largest request whose head was read, by the server's count where it tells one
- * @throws ModelError if the smallest one fails, too, or for what has nothing to do with the size
+ * Measures how much of a request a model reads: it must repeat a word at the head of requests of several sizes. A server that
+ * cuts from the front loses the word; others refuse the request.
+ * @param believed the window to try, tokens
+ * @returns tokens of the largest request whose head was read, by the server's count if it reports one
+ * @throws ModelError if the smallest one fails too, or for a reason other than the size
  */
 export async function measureWindow(
   ask: (request: ModelRequest) => Promise<ModelAnswer>,
@@ -65,7 +65,7 @@ async function readTokens(
   }
 }
 
-/** A refusal of a longer form of what was answered can only be one of its size. */
+/** Whether a refusal can only be for the request's size: a shorter form of the request was answered. */
 function isForSize({ kind, status }: ModelError): boolean {
   return kind === "context_length" || kind === "empty" || kind === "rejected" || status === 500;
 }

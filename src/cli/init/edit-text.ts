@@ -1,9 +1,10 @@
 import { OperatorError } from "../../core/errors.ts";
 
-/** Changes of files that people keep: only the lines that are meant. Pure. */
+/** Edits files that people maintain: only the named lines change. Pure. */
 
 /**
- * `.env` with these variables: a line that sets one is replaced, or one that shows it behind a `#`; what has no line gets one at the end.
+ * `.env` with these variables: the line that sets one is replaced, or a commented line for it; a variable without a line is
+ * appended.
  * @throws OperatorError if a value cannot stand in such a file
  */
 export function withVariables(text: string, variables: Readonly<Record<string, string>>): string {
@@ -41,10 +42,10 @@ function opensQuote(line: string): boolean {
 }
 
 /**
- * `config.toml` with one key of a table: its line is replaced, or the one that shows it behind a `#`; else it comes right behind the
- * table's head, which is added where there is none.
+ * `config.toml` with one key of a table: its line is replaced, or a commented line for it. Without a line, the key is added
+ * directly after the table's head, which is added if it is missing.
  * @param value as TOML writes it
- * @throws OperatorError if what is there stands over several lines
+ * @throws OperatorError if the present value spans several lines
  */
 export function withKey(text: string, table: string, key: string, value: string): string {
   const line = `${key} = ${value}`;
@@ -70,7 +71,7 @@ export function withKey(text: string, table: string, key: string, value: string)
   return lines.toSpliced(head + 1, 0, line).join("\n");
 }
 
-/** A list or a text that goes on in the next line. */
+/** A list or a text that continues on the next line. */
 function opensMore(line: string): boolean {
   const list = [...line.matchAll(/=\s*\[/g)].at(-1);
   return (
@@ -78,7 +79,7 @@ function opensMore(line: string): boolean {
   );
 }
 
-/** The table that a line begins, without its brackets; null: it begins none. */
+/** The table that a line begins, without its brackets; null: it begins no table. */
 function headOf(line: string): string | null {
   return /^\[\[?([^\]]+)\]\]?\s*(?:#.*)?$/.exec(line.trim())?.[1]?.trim() ?? null;
 }

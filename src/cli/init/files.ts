@@ -22,7 +22,7 @@ export interface Setting {
   readonly value: string;
 }
 
-/** What is to be written. */
+/** The settings to write. */
 export interface Settings {
   /** Of `.env`, by name. */
   readonly variables: Readonly<Record<string, string>>;
@@ -30,9 +30,9 @@ export interface Settings {
 }
 
 /**
- * Changes `.env` and `config.toml` by these, each as a whole or not at all. `.env` is its owner's alone afterwards.
+ * Changes `.env` and `config.toml` by these, each completely or not at all. Afterwards only its owner may read `.env`.
  * @returns the files that were written
- * @throws OperatorError if one cannot be, or the configuration could not be read any more: then both are as they were
+ * @throws OperatorError if a file cannot be written, or the new configuration cannot be read: then both are as they were
  */
 export function writeSettings(
   { cwd, file = "config.toml" }: Folder,
@@ -79,11 +79,11 @@ function modeOf(file: string): number {
   return existsSync(file) ? statSync(file).mode & 0o777 : 0o644;
 }
 
-/** As a whole: a crash leaves the file that was there. A link stays one, and a file its owner's. */
+/** Atomically: after a crash the old file is there. A link stays a link, and the owner stays the same. */
 function replace(target: string, text: string | Buffer, mode: number): void {
   if (!existsSync(target)) return replaceFile(target, text, { mode });
   const real = realpathSync(target);
   const { uid, gid } = statSync(real);
-  // Only root can make it somebody else's, and only root needs to.
+  // Keeps the file's owner, which only root can and needs to do.
   replaceFile(real, text, process.getuid?.() === 0 ? { mode, owner: { uid, gid } } : { mode });
 }

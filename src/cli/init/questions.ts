@@ -6,7 +6,7 @@ export interface Choice<Value> {
   readonly hint?: string;
 }
 
-/** What `weir init` needs of a terminal. Each question throws {@link Cancelled} at Ctrl-C. */
+/** The terminal of `weir init`. Each question throws {@link Cancelled} at Ctrl-C. */
 export interface Questions {
   say(text: string): void;
   one<Value extends string>(question: string, choices: readonly Choice<Value>[]): Promise<Value>;
@@ -14,12 +14,12 @@ export interface Questions {
     question: string,
     choices: readonly Choice<Value>[],
   ): Promise<readonly Value[]>;
-  /** @param wrong what is wrong with an answer; undefined: nothing */
+  /** @param wrong the problem of an answer; undefined: it is valid */
   text(question: string, hint: string, wrong: (answer: string) => string | undefined): Promise<string>;
-  /** What is typed is not shown. */
+  /** The typed answer is not shown. */
   secret(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
-  /** Shows that something is looked at meanwhile. */
+  /** Shows the subject of a check while it runs. */
   during<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
 }
 

@@ -25,8 +25,8 @@ const Line = z.object({
 
 /**
  * Reads a JSON Lines file of `{conversation_id, author, ts, text}`; other keys are ignored.
- * @param options.channel all conversations go into this one channel; without it each has its own
- * @param options.replyEvery every N-th message of a channel wants a reply; 0: none does
+ * @param options.channel one channel for all conversations; by default each has its own
+ * @param options.replyEvery every N-th message of a channel asks for a reply; 0: no message does
  * @throws OperatorError that names the line
  */
 export function readRecording(
@@ -65,7 +65,7 @@ function readLines(file: string): string[] {
     const lines = readText(file, LONG)
       .replace(/^\uFEFF/, "")
       .split("\n");
-    // The last line break ends a line and begins none.
+    // The last line break ends a line and does not begin one.
     return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
   } catch (cause) {
     const why = isMissingFile(cause) ? `there is no file ${file}.` : errorMessage(cause);

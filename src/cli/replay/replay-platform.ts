@@ -3,7 +3,7 @@ import type { ChannelAddress } from "../../core/ids.ts";
 import type { Platform, PlatformCapabilities } from "../../platforms/platform.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 
-/** Takes replies and keeps none of them: a replay is about what happens on the way. */
+/** Accepts replies and drops them: a replay is about the pipeline. */
 export class ReplayPlatform implements Platform {
   readonly name = PLATFORM_NAME;
   readonly capabilities: PlatformCapabilities;

@@ -5,12 +5,12 @@ import type { Models } from "../../llm/models.ts";
 import { loadPrompts, type Prompts, promptSources } from "../../prompts/load.ts";
 import { displayableLine } from "../../text/displayable.ts";
 
-/** Where it is told what is passed over. */
+/** Output for reports of skipped items. */
 export interface Teller {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** The templates for a command that only looks: Weir's own in place of ones that cannot be used. */
+/** The templates for a read-only command: Weir's own in place of invalid ones. */
 function readPromptsToLook({ stderr }: Teller, config: Config): Prompts {
   try {
     return loadPrompts(promptSources(config));

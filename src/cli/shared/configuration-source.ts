@@ -15,7 +15,7 @@ export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | 
   readonly log: Logger;
 }
 
-/** The files from which a running daemon reads its configuration. Made when that was read for the start. */
+/** The files from which a running daemon reads its configuration. Created when the start has read them. */
 export function configurationSource(
   io: Io,
   options: CommonOptions,
@@ -45,7 +45,7 @@ export function configurationSource(
       const held = isForced ? null : whyHeldBack(texts, current, shown(file), git.work);
       if (held !== null) throw held;
       const config = readConfig(io, options);
-      // Another program may have written meanwhile, and this would be a configuration that was not looked at.
+      // Another program may have written it since, and this configuration would not have been checked.
       if (!isForced && textOf(file) !== texts.main)
         throw new HeldBackError(`${shown(file)} is being written`, true);
       lastRead = { config, texts: look(config) };
@@ -59,14 +59,14 @@ export function configurationSource(
   };
 }
 
-/** @returns null: there is no such file. Of one that cannot be read, why: so it differs from one that can. */
+/** @returns null: there is no such file. For an unreadable file the error, so that it differs from a readable one */
 function textOf(path: string): string | null {
   const text = readTextFile(path, path);
   if (text === null) return null;
   return "value" in text ? text.value : text.problem.message;
 }
 
-/** What of agents' folders counts once: the rest is looked at before each turn. */
+/** The parts of agents' folders that are read once; the others are read before each turn. */
 function agentPaths({ agentsDir, agents }: Config): string[] {
   const own = agents.flatMap(({ id }) => [join(agentsDir, id), join(agentsDir, id, "skills")]);
   return [agentsDir, join(agentsDir, "skills"), ...own];

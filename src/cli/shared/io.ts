@@ -1,15 +1,15 @@
 import { OperatorError } from "../../core/errors.ts";
 import { displayable, displayableJson } from "../../text/displayable.ts";
 
-/** What a command may use of the process around it. */
+/** A command's access to its process. */
 export interface Io {
   readonly cwd: string;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** Aborted by the first signal: finish what is in flight, take nothing new. */
+  /** Aborted by the first signal: finish the work in flight, accept nothing new. */
   readonly shutdown: AbortSignal;
-  /** Takes SIGHUP, which else means the same as the first signal: finish what is in flight. */
+  /** Handles SIGHUP, which by default means the same as the first signal: finish the work in flight. */
   readonly onHangUp: (listener: () => void) => void;
   /** Tells a process manager that the daemon is up. */
   readonly tellReady: () => void;
@@ -33,7 +33,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
 
 /**
  * To be called after a loop that a shutdown ends early.
- * @throws OperatorError if one did, unless whoever reads the output has seen enough
+ * @throws OperatorError if a shutdown did, unless the reader of the output has closed it
  */
 export function assertWhole({ shutdown }: Pick<Io, "shutdown">, rest = "the output is not complete"): void {
   if (shutdown.aborted && shutdown.reason !== SEEN_ENOUGH) throw new OperatorError(`Interrupted: ${rest}.`);

@@ -9,10 +9,10 @@ import { counted } from "../../text/text.ts";
 import type { Io } from "./io.ts";
 import { openLog } from "./open.ts";
 
-/** How long a look at one server may take, ms. */
+/** Longest check of one server, ms. */
 const PATIENCE_MS = 20_000;
 
-/** What a program that only looks starts servers with: what goes wrong is told by the program, and not by a log. */
+/** The parts with which a read-only program starts servers: the program reports errors itself, without a log. */
 export function lookingParts(
   io: Io,
   config: Config,

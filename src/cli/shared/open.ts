@@ -24,7 +24,7 @@ export function readConfig(io: Io, options: CommonOptions): Config {
   return config;
 }
 
-/** On stderr, in the form of the configuration: by default for eyes on a terminal, JSON lines for anything else. */
+/** On stderr, in the configured form: by default readable text on a terminal, and JSON lines otherwise. */
 export function openLog(
   io: Io,
   config: Config,
@@ -81,7 +81,7 @@ export async function withStore<Result>(
   return await work(createStore(opened.database, { signer }));
 }
 
-/** @throws OperatorError if there is none, with the ones that there are */
+/** @throws OperatorError if there is no such channel, with the known ones */
 export async function findChannel(store: Store, name: string): Promise<ChannelRow> {
   const channel = await store.channels.find(parseAddress(name));
   if (channel !== undefined) return channel;
@@ -92,7 +92,7 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
 }
 
 /**
- * For a command that tells of all channels: in a folder that is not Weir's there is nothing to tell.
+ * For a command about all channels: a folder that is not Weir's has no channels.
  * @throws OperatorError if there is no database
  */
 export async function assertHasRun({ database, file }: Config): Promise<void> {
@@ -117,7 +117,7 @@ export function timeFormatOf(config: Config, agent: string): TimeFormat {
   return createTimeFormat(timeZone);
 }
 
-/** What the daemon has learned of models; this program teaches nothing. */
+/** A daemon's knowledge of models, read-only. */
 export function onlyLooking({ learnedModels }: Pick<Store, "learnedModels">): LearnedModels {
   return {
     load: async (server) => learnedModels.load(server),

@@ -4,7 +4,7 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 /** Least time between two drawings, ms. */
 const INTERVAL_MS = 100;
 
-/** A bar on a terminal; a line every tenth on anything else. */
+/** A bar on a terminal; otherwise a line every tenth. */
 export class Progress {
   readonly #stream: NodeJS.WriteStream;
   readonly #total: number;
@@ -56,7 +56,7 @@ export class Progress {
   }
 }
 
-/** Says what is being waited for: a line that moves on a terminal, one plain line on anything else. */
+/** Shows the subject of a wait: a moving line on a terminal, otherwise one plain line. */
 export class Spinner implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   readonly #timer: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ export class Spinner implements Disposable {
     else stream.write(`${text} …\n`);
   }
 
-  /** The moving line is gone. */
+  /** Removes the moving line. */
   [Symbol.dispose](): void {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);

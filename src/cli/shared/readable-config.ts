@@ -7,9 +7,9 @@ import { counted } from "../../text/text.ts";
 import type { CommonOptions, Io } from "./io.ts";
 
 /**
- * The configuration for a command that does not act by it. Of a broken one it says what is wrong, and uses what can be read: the daemon
- * runs by the last good one meanwhile.
- * @throws ConfigError where nobody can tell which database is meant
+ * The configuration for a command that does not act on it. If it is invalid, this reports the errors and uses the readable
+ * parts: the daemon still runs with the last valid one.
+ * @throws ConfigError if the database cannot be determined
  */
 export function readConfigToLook(io: Io, options: CommonOptions): Config {
   const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
@@ -18,7 +18,7 @@ export function readConfigToLook(io: Io, options: CommonOptions): Config {
   return config;
 }
 
-/** Says shortly what is wrong with the configuration, and that it is passed over here. */
+/** Says shortly what is wrong with the configuration, and that this command ignores it. */
 export function tellOfBroken({ stderr }: Io, { problems, first }: ConfigError): void {
   const more = problems.length === 1 ? "" : "; weir config check shows them all";
   stderr.write(

@@ -3,10 +3,13 @@ import { errorMessage, OperatorError, WeirError } from "../../core/errors.ts";
 import { displayable } from "../../text/displayable.ts";
 import type { Io } from "./io.ts";
 
-/** Writes an error to stderr: its message, or the stack of one that nobody foresaw. @returns the exit code */
+/**
+ * Writes an error to stderr: its message, or the stack of an unexpected one.
+ * @returns the exit code
+ */
 export function reportFailure({ stderr }: Pick<Io, "stderr">, error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode;
-  // A failure that has a class of its own was foreseen, and says all; of any other the place is what helps.
+  // An error of a known class explains itself; for any other the stack is what helps.
   const isForeseen = error instanceof WeirError || !(error instanceof Error);
   const text = isForeseen ? errorMessage(error) : error.stack;
   stderr.write(`${displayable(text ?? "")}\n`);

@@ -10,9 +10,9 @@ import { type OwnHosts, ownAddress } from "./own-address.ts";
 /** A file that somebody attached to a message. */
 export interface AttachedFile {
   readonly name: string;
-  /** MIME type; "" where the platform tells none. */
+  /** MIME type; empty if the platform gives none. */
   readonly type: string;
-  /** Bytes, as the platform tells. */
+  /** Bytes, as the platform states. */
   readonly size: number;
   readonly url: string;
 }
@@ -27,14 +27,14 @@ export interface AttachmentReader {
 }
 
 /**
- * Whether a message's files are read: what makes no turn and is no context has nothing downloaded. Pure.
+ * Whether a message's files are read: for a message that is neither answered nor context, nothing is downloaded. Pure.
  * @param isTalk it is addressed, or said in a thread that takes part
  */
 export function areRead({ isBound, listens, answersAll }: ChannelPolicy, isTalk: boolean): boolean {
   return isBound && (listens || answersAll || isTalk);
 }
 
-/** What a message's attachments are to a model. */
+/** A message's attachments in the form for a model. */
 export interface ReadAttachments {
   /** One line or block each: `[file report.pdf, application/pdf, 1.2 MB]`; of a text its words. */
   readonly texts: readonly string[];
@@ -45,12 +45,12 @@ const MAX_FILES = 10;
 const MAX_TEXT_BYTES = 200_000;
 /** Characters of a text file that are kept. */
 const MAX_TEXT_LENGTH = 20_000;
-/** All files of a message together may take so long, ms. */
+/** Longest download of all files of a message together, ms. */
 const PATIENCE_MS = 10_000;
 const TEXT_NAME =
   /\.(?:txt|md|csv|tsv|log|json|jsonl|ya?ml|toml|ini|conf|xml|html?|css|[jt]sx?|mjs|cjs|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|sql|diff|patch)$/i;
 
-/** Reads what can be read: pictures, and texts up to a cap. Does not throw; what fails is named, and no more. */
+/** Reads pictures, and texts up to a cap. Does not throw; files that fail are only named. */
 export async function readAttachments(
   files: readonly AttachedFile[],
   reader: AttachmentReader,
@@ -102,7 +102,7 @@ function describe({ name, type, size }: AttachedFile): string {
   return `[${[`${kind} ${displayName(name)}`, displayName(type || "unknown type"), formatSize(size)].join(", ")}]`;
 }
 
-/** @throws Error if the address is not the platform's own, or more comes than was told */
+/** @throws Error if the address is not the platform's own, or the file is larger than stated */
 async function download(
   address: string,
   { own, headers = {} }: AttachmentReader,

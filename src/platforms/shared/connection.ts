@@ -1,3 +1,8 @@
+/**
+ * Parts that several platform adapters use: the connection, its shards, retries, rates and attachments. They know the port in
+ * `platform.ts`, and neither an adapter nor the store.
+ */
+
 import { pause } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { Logger } from "pino";
@@ -21,28 +26,28 @@ export interface ConnectionParts {
    */
   readonly open: (signal: AbortSignal) => Promise<Session>;
   readonly log: Logger;
-  /** The log does not tell of its opening. Default: it does. */
+  /** Its opening is not logged. Default: it is. */
   readonly isQuiet?: boolean;
   /**
-   * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. What an operator has to mend is
-   * tried more rarely.
+   * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. Errors that an operator
+   * has to fix are retried less often.
    */
   readonly backOff?: Backoff;
   /** How long `start` waits for the first attempt. Default: 10 s. */
   readonly startMs?: number;
 }
 
-/** A session that lasted so long was a good one: the next wait is the first again. */
+/** A session of this length was good: the next wait starts from the first again. */
 const GOOD_MS = 60_000;
-/** The longest wait where an operator has to mend something is so many times the other: 5 min. */
+/** Factor of the longest wait for errors that an operator has to fix: 5 min. */
 const OPERATORS_SHARE = 15;
-/** What a platform may ask for at most, ms. */
+/** Longest wait that a platform may ask for, ms. */
 const LONGEST_RETRY_AFTER_MS = 600_000;
 const BACK_OFF: Backoff = { fromMs: 1000, toMs: 20_000 };
 
 /**
- * Keeps a platform connected: what ends a session for good is told in words, and tried again with growing pauses. It
- * never throws, so that one platform takes no other down.
+ * Keeps a platform connected: it logs the end of a session, and reconnects with growing pauses. It never throws, so that one
+ * platform cannot stop another.
  */
 export class Connection implements AsyncDisposable {
   readonly #parts: ConnectionParts;
@@ -73,14 +78,14 @@ export class Connection implements AsyncDisposable {
     if (this.#state.kind === "interrupted") this.#become("connected");
   }
 
-  /** Resolves after the first attempt, whatever became of it, or when that takes too long; work goes on. */
+  /** Resolves after the first attempt, whatever its outcome, or when that takes too long; work continues. */
   async start(): Promise<void> {
     const { promise: tried, resolve } = Promise.withResolvers<void>();
     this.#running ??= this.#keep(resolve);
     await withDeadline(tried, this.#parts.startMs ?? 10_000, this.#closing.signal);
   }
 
-  /** Resolves when nothing is connected any more. May be called twice. */
+  /** Resolves when the connection is closed. May be called twice. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#session?.close();

@@ -1,12 +1,15 @@
-/** The hosts by which a platform may be asked, with a token or with what people say. */
+/** The hosts to which a platform's token and people's messages may be sent. */
 export interface OwnHosts {
   /** Public names, each with its subdomains, over TLS. */
   readonly hosts: readonly string[];
-  /** The configured address; null: none. A name over TLS counts as a public one; else its origin alone, and its sockets at any port. */
+  /**
+   * The configured address; null: not configured. A name over TLS counts as a public one; otherwise only its origin, and its
+   * sockets at any port.
+   */
   readonly apiUrl: string | null;
 }
 
-/** An address that a platform has named, if it is the platform's own: any other could be anybody's. Pure. */
+/** An address that a platform has named, if it is the platform's own: any other address may be an attacker's. Pure. */
 export function ownAddress(address: string, { hosts, apiUrl }: OwnHosts): URL | null {
   const url = URL.parse(address);
   if (url === null || url.username !== "" || url.password !== "") return null;

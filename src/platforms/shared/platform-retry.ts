@@ -18,7 +18,7 @@ export interface PlatformRetryOptions {
 const BACK_OFF: Backoff = { fromMs: 500, toMs: 20_000 };
 const REST_MS = 60_000;
 
-/** Tries again what a platform or the database does not do just now. */
+/** Retries operations that a platform or the database refuses at the moment. */
 export class PlatformRetry {
   readonly #options: PlatformRetryOptions;
 
@@ -46,10 +46,10 @@ export class PlatformRetry {
   }
 
   /**
-   * Tries at least once, and again until it is done, whatever it fails by, but for what {@link isRefused} says.
-   * @param isOver it is given up for that; `failures`: before this one
-   * @returns undefined: all waiting was ended before that
-   * @throws what it is given up for
+   * Tries at least once, and repeats until success, after any error but those of {@link isRefused}.
+   * @param isOver whether to give up for that error; `failures`: before this one
+   * @returns undefined: all waiting was ended before success
+   * @throws the error for which it gives up
    */
   async untilDone<Result>(
     event: string,
@@ -75,7 +75,7 @@ export class PlatformRetry {
     }
   }
 
-  /** The wait behind the last attempt. */
+  /** The wait after the last attempt. */
   async rest(): Promise<void> {
     await this.pause(this.#options.backOff?.toMs ?? REST_MS);
   }
@@ -91,7 +91,7 @@ export class PlatformRetry {
   }
 }
 
-/** The platform, or the database, will never do this. Every other failure, known or not, may be over later. */
+/** The platform, or the database, will never do this. Every other failure, known or not, may be temporary. */
 export function isRefused(error: unknown): boolean {
   return error instanceof UnstorableError || isFinal(error);
 }
@@ -100,7 +100,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof PlatformError && !error.retryable;
 }
 
-/** As long as the platform wants to be left alone, if it has said so. */
+/** The wait that the platform has asked for, if any. */
 function waitAfter(error: unknown, failures: number, backOff: Backoff): number {
   const asked = error instanceof PlatformError ? error.retryAfterMs : undefined;
   return asked ?? jittered(backoffMs(backOff, failures));

@@ -2,17 +2,17 @@ import type { MessageAction } from "../../core/message.ts";
 import type { PlatformCommand } from "../platform.ts";
 
 /**
- * A button carries the command that it stands for, as people would type it: what a press does needs no memory, and is the same
- * after a restart. Both platforms hold 100 characters and more.
+ * A button carries its command as people would type it, so a press needs no memory, and is the same after a restart. Both
+ * platforms hold 100 characters and more.
  */
 const MARK = "weir/";
 
-/** What a button carries. Pure. */
+/** The value of a button. Pure. */
 export function carried({ command, argument }: MessageAction): string {
   return `${MARK}${command} ${argument}`.trim();
 }
 
-/** The command of a press; null: it is none that there is. Pure. */
+/** The command of a press; null: there is no such command. Pure. */
 export function commandOfPress(
   value: string,
   commands: readonly PlatformCommand[],

@@ -1,22 +1,22 @@
 /** Calls that may come at once. */
 const BURST = 20;
-/** Platforms count the calls of a minute: what was called before that holds nobody up any more, ms. */
+/** Platforms count the calls of a minute, so older calls delay nothing, ms. */
 const COUNTED_MS = 60_000;
 
 /**
- * Counts calls of which a platform allows so many a minute, and says when something that nobody waits for may make one more.
- * Who is waited for asks for nothing, but is counted.
+ * Counts calls against a platform's rate, and says when background work may make another call. Calls that a person waits for do
+ * not ask, but are counted.
  */
 export class RateLimiter {
   readonly #everyMs: () => number;
   readonly #now: () => number;
-  /** When all that were made are made up for, by a steady clock, ms. */
+  /** When the rate has made up for all calls so far, by a steady clock, ms. */
   #freeAt = Number.NEGATIVE_INFINITY;
-  /** Calls that were counted when they were asked for, and are not made yet. */
+  /** Calls that were counted in advance, and are not made yet. */
   #awaited = 0;
 
   /**
-   * @param everyMs one call in so many ms, over time; asked each time where it changes
+   * @param everyMs mean interval of calls, ms; a function is called each time
    * @param now a steady clock, ms
    */
   constructor(everyMs: number | (() => number), now: () => number = () => performance.now()) {
@@ -24,14 +24,17 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** To be asked before the first call of something that nobody waits for: that one is counted now. @returns ms to wait */
+  /**
+   * To be called before the first call of background work, which is counted now.
+   * @returns ms to wait
+   */
   ask(): number {
     this.#count();
     this.#awaited += 1;
     return Math.max(0, this.#freeAt - this.#now());
   }
 
-  /** To be told of each call. */
+  /** To be called for each call to the platform. */
   called(): void {
     if (this.#awaited > 0) {
       this.#awaited -= 1;

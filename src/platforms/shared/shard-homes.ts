@@ -4,54 +4,58 @@ import { steadyNow } from "../../async/clock.ts";
 export interface HeldShard {
   /** Its number, from 0. */
   readonly shard: number;
-  /** With what the daemon keeps how far it was heard: refused once another daemon has it. Null: it belongs to no cluster. */
+  /**
+   * The epoch with which the daemon stores its position: refused once another daemon has the connection. Null: it belongs to no
+   * cluster.
+   */
   readonly epoch: number | null;
 }
 
-/** What an adapter does as connections to its platform come and go. Nothing may throw or reject. */
+/** An adapter's reaction to gained and lost connections. Nothing may throw or reject. */
 export interface ShardListener {
   /**
-   * This daemon has these connections from now on: it opens them, and goes on where whoever had them before has stopped.
-   * @param of how many there are; another number than before is told only where it has none
+   * This daemon has these connections from now on: it opens them, and resumes where their previous daemon has stopped.
+   * @param of total number of connections; it changes only while this daemon has none
    */
   gained(shards: readonly HeldShard[], of: number): void;
   /**
-   * It has them no more. Resolves when they are closed in a way that keeps their sessions, and how far they were heard is kept: only then
-   * may another daemon have them.
-   * @param deadline until then what was heard may still be taken; aborted: another daemon may have them already
+   * This daemon has lost these connections. Resolves when they are closed in a way that keeps their sessions, and their
+   * positions are stored: only then may another daemon have them.
+   * @param deadline until then received events may still be handled; aborted: another daemon may have the connections already
    */
   lost(shards: readonly number[], deadline: AbortSignal): Promise<void>;
 }
 
-/** Says which of the connections that a platform divides a bot's servers among this daemon has. */
+/** Assigns this daemon its share of the connections among which a platform divides a bot's servers. */
 export interface ShardHomes {
   /**
-   * Begins to hand out connections.
-   * @param wanted among how many this daemon would divide the servers
-   * @returns among how many all daemons divide them
-   * @throws Error if that cannot be said just now: to be called again
+   * Begins to assign connections.
+   * @param wanted number of connections that this daemon would use
+   * @returns the number that all daemons use
+   * @throws Error if that is unknown at the moment: to be called again
    */
   start(wanted: number, listener: ShardListener): Promise<number>;
-  /** How many daemons there are, this one included: they share what the platform allows the bot. */
+  /** Number of daemons, including this one: they share the bot's limits on the platform. */
   members(): number;
   /**
-   * Lets a connection log in, if it may now: the platform wants a pause between two of one bucket, of all daemons together.
+   * Lets a connection log in, if it may now: the platform requires a pause between two logins of one bucket, by all daemons
+   * together.
    * @param everyMs the pause
-   * @returns 0: it may; else after how long to ask again, ms
-   * @throws Error if that cannot be said just now
+   * @returns 0: it may; otherwise the time until the next request, ms
+   * @throws Error if that is unknown at the moment
    */
   takeLogin(bucket: number, everyMs: number): Promise<number>;
   /**
-   * What is kept of a connection was refused, though nobody has said that it is lost: takes it anew where it is this daemon's. Default:
-   * nothing is ever refused. Must not reject.
-   * @returns with what it is kept from now on; null: it is another daemon's, or that cannot be said just now
+   * Acquires a connection again whose session could not be stored although its loss was not reported. Default: nothing is ever
+   * refused. Must not reject.
+   * @returns the epoch to store with from now on; null: another daemon has it, or that is unknown at the moment
    */
   retake?(shard: number): Promise<number | null>;
-  /** Takes no more connections and has the listener lose all that it has, until the deadline. */
+  /** Acquires no more connections, and has the listener lose all that it has, until the deadline. */
   leave(deadline: AbortSignal): Promise<void>;
 }
 
-/** One daemon has all connections, until it ends them itself. */
+/** For a single daemon: it has all connections, until it closes them. */
 export class LocalShards implements ShardHomes {
   /** By bucket: when the next connection may log in. */
   readonly #freeAt = new Map<number, number>();
@@ -75,6 +79,6 @@ export class LocalShards implements ShardHomes {
   }
 
   async leave(): Promise<void> {
-    // Whoever ends the connections does not ask.
+    // There is nothing to hand on: the connections are closed by the adapter.
   }
 }

@@ -18,7 +18,7 @@ export interface CardLook {
   readonly columns: number;
 }
 
-/** A card as rows for a terminal, without a last line break. What the colours say, the words say, too. Pure. */
+/** A card as rows for a terminal, without a last line break. The words say all that the colours say. Pure. */
 export function drawCard({ title, summary, tone, bar, fields, lists }: Card, look: CardLook): string {
   const sgr = (on: string, off: string) => (text: string) =>
     look.colour && text !== "" ? `\u001B[${on}m${text}\u001B[${off}m` : text;
@@ -34,7 +34,7 @@ export function drawCard({ title, summary, tone, bar, fields, lists }: Card, loo
     .join(INDENT);
   const labels = fields.map(({ label }) => displayableLine(label));
   const labelWidth = Math.max(0, ...labels.map(cellWidth));
-  // The last cell stays empty, as in all rows of the terminal. What is piped is not broken.
+  // The last cell stays empty, as in all rows of the terminal. Piped output is not wrapped.
   const wrap = (line: string): string => (look.columns > 0 ? wrapText(line, look.columns - 1) : line);
   const facts = fields.map(({ value }, index) => {
     const label = labels[index] ?? "";

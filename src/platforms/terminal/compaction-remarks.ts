@@ -2,13 +2,13 @@ import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import type { CompactionNews } from "./turn-news.ts";
 
-/** What goes on in the background, in a few words that stand beside the prompt. */
+/** A running compaction, in a few words for the status beside the prompt. */
 export function describeRunning(news: CompactionNews): string {
   if (news.kind === "leaf") return `summarising ${counted(length(news), "older message")}`;
   return news.kind === "merge" ? "merging older summaries" : "writing a summary again";
 }
 
-/** What came of it, in a line of its own. Null: nothing has changed; it is tried again, and the log tells why. */
+/** The outcome of a compaction, on a line. Null: nothing has changed; it is tried again, and the log has the reason. */
 export function describeCompaction(news: CompactionNews): string | null {
   const { phase, kind, tokensBefore, tokensAfter, memories, ms } = news;
   if (phase !== "committed" || tokensAfter === null) return null;

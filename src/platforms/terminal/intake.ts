@@ -7,12 +7,12 @@ import { SESSION_HELP } from "./typed/typed-line.ts";
 
 export const PLATFORM_NAME = "terminal";
 
-/** What became of a message that was handed to the inbox; `failed` where it could not be made durable. */
+/** The outcome of a message that was handed to the inbox; `failed`: it could not be made durable. */
 export type Intake = Receipt | { readonly outcome: "failed"; readonly why: string };
 
 /**
- * Hands a message to the inbox, and counts it as pending while a reply may still come. If it was accepted the
- * caller tells the session and then calls `pending.accept`. Never throws.
+ * Hands a message to the inbox, and counts it as pending while a reply may still come. If it was accepted, the caller reports
+ * it to the session and then calls `pending.accept`. Never throws.
  */
 export async function takeIn(
   inbox: PlatformInbox,
@@ -23,7 +23,7 @@ export async function takeIn(
   // Before it is durable: with a fast model the reply may come before the receipt.
   const isOffered = message.addressed && pending.offer(channel, message.id);
   const intake = await receive(inbox, message);
-  // A duplicate of an earlier session's message may have been answered long ago: nothing says whether a reply comes.
+  // A duplicate of an earlier session's message may have been answered long ago: whether a reply comes is unknown.
   if (isOffered && intake.outcome !== "accepted") pending.forget(channel, message.id);
   return intake;
 }

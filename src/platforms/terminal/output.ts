@@ -1,12 +1,12 @@
 import type { Writable } from "node:stream";
 import { WeirError } from "../../core/errors.ts";
 
-/** Whoever read the terminal's output is gone: nothing that is written reaches anybody. */
+/** The reader of the terminal's output has closed it, so output is lost. */
 export class OutputClosedError extends WeirError {
   readonly retryable = false;
 }
 
-/** Writes to a stream such that "written" means that the stream took it, and a closed pipe is an ordinary event. */
+/** Writes to a stream. A write resolves when the stream has accepted it, and a closed pipe is an ordinary event. */
 export class Output {
   readonly #stream: Writable;
   readonly #closed = Promise.withResolvers<void>();
@@ -18,7 +18,7 @@ export class Output {
     stream.on("close", this.#onClosed);
   }
 
-  /** Resolves once nobody reads any more; never rejects. */
+  /** Resolves when the output is closed; never rejects. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }
@@ -28,7 +28,7 @@ export class Output {
   }
 
   /**
-   * Writes a text whole: what others write meanwhile comes before or after it. Resolves once it is out.
+   * Writes a text in one piece: other output comes before or after it. Resolves once it is written.
    * @throws OutputClosedError
    */
   async write(text: string): Promise<void> {

@@ -25,12 +25,12 @@ export class PendingMessages {
     return false;
   }
 
-  /** In the order in which they were said. */
+  /** In the order of their arrival. */
   list(): { readonly channel: string; readonly id: string }[] {
     return [...this.#pending.values()].map(({ channel, id }) => ({ channel, id }));
   }
 
-  /** Calls the one listener whenever a message comes or goes. */
+  /** Calls the one listener whenever a message is added or removed. */
   watch(listener: () => void): void {
     this.#onChange = listener;
   }
@@ -51,26 +51,26 @@ export class PendingMessages {
     return true;
   }
 
-  /** It is durable, and the session was told so. */
+  /** It is durable, and the session knows it. */
   accept(channel: string, id: string): void {
     this.#pending.get(keyOf(channel, id))?.accepted.resolve();
   }
 
-  /** Nothing will come of it. */
+  /** The message gets no reply. */
   forget(channel: string, id: string): void {
     const key = keyOf(channel, id);
     this.#pending.get(key)?.accepted.resolve();
     this.#remove(key);
   }
 
-  /** The message was taken back, whatever its channel: nobody waits for its reply any more. */
+  /** Removes a deleted message, in any channel: its reply is no longer awaited. */
   forgetId(id: string): void {
     for (const key of this.#pending.keys()) {
       if (key.endsWith(`\n${id}`)) this.forget(key.slice(0, key.length - id.length - 1), id);
     }
   }
 
-  /** Resolves once the session was told of each of these messages that it was accepted. */
+  /** Resolves once the session knows that each of these messages was accepted. */
   async whenAccepted(channel: string, ids: readonly string[]): Promise<void> {
     for (const id of ids) await this.#pending.get(keyOf(channel, id))?.accepted.promise;
   }

@@ -19,7 +19,7 @@ export interface ProcessTerminalOptions {
   /** See `TerminalOptions`. */
   readonly about?: () => readonly string[];
   readonly isAttached?: boolean;
-  /** What was typed before; default: nothing is kept. */
+  /** Default: no history is kept. */
   readonly history?: InputHistory | undefined;
 }
 

@@ -6,15 +6,15 @@ import { errorCode } from "../../core/errors.ts";
 /** How an export begins that is a page. */
 const PAGE_HEAD = "<!doctype html>";
 
-/** Whether an answer is a conversation, and no word to whoever asked for one. Pure. */
+/** Whether an answer is an exported conversation, and not a message to the asker. Pure. */
 export function isExport(text: string): boolean {
   return text.startsWith("# ") || text.startsWith(PAGE_HEAD);
 }
 
 /**
- * Writes what was exported of a channel into a new file of the current folder, which only its owner may read.
- * @param name of the file; "": made of the channel's and the day's
- * @returns what to tell of it; never rejects
+ * Writes an exported conversation into a new file of the current folder that only its owner may read.
+ * @param name of the file; if empty, it is made of the channel's name and the day
+ * @returns the message for the person; never rejects
  */
 export async function saveExport(
   text: string,

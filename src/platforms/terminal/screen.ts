@@ -8,9 +8,9 @@ import { type Output, OutputClosedError } from "./output.ts";
 import { LINE_BREAK, PasteFilter, type TerminalInput } from "./typed/paste-filter.ts";
 
 interface ScreenHandlers {
-  /** Something was said: one line, or several that were pasted or belong together. */
+  /** A message was submitted: one line, or several that were pasted or joined. */
   onSubmit(text: string): void;
-  /** A typed line now stands where the text above the input used to go on. */
+  /** A typed line now stands where the text above the input would have continued. */
   onEcho(): void;
   /** Ctrl-D, or the end of the input. */
   onEnd(): void;
@@ -22,11 +22,11 @@ export interface ScreenOptions {
   readonly input: TerminalInput;
   readonly stream: Writable & { readonly columns?: number; readonly rows?: number };
   readonly output: Output;
-  /** What stands before the line that is being typed. */
+  /** The prompt before the line that is being typed. */
   readonly prompt: string;
   /** The whole lines that a begun line may become by Tab. */
   readonly complete: (line: string) => string[];
-  /** What was said before, the newest first. */
+  /** Earlier lines, the newest first. */
   readonly history: readonly string[];
   readonly handlers: ScreenHandlers;
 }
@@ -44,19 +44,18 @@ const up = (rows: number) => (rows > 0 ? `\u001B[${rows}A` : "");
 const right = (columns: number) => (columns > 0 ? `\u001B[${columns}C` : "");
 
 /**
- * A terminal in which text appears above the line that the person is typing, without disturbing that line.
- *
- * The input (prompt and what is typed) always stands below the text. To write, the input is erased, the cursor goes
- * back to where the text ended (`#column` of the row above, unless that ended with a new line), the text goes on from
- * there, and the input is drawn again below.
+ * A terminal in which text appears above the line that the person is typing, without disturbing that line. The input (prompt
+ * and typed text) always stands below the text. To write, the input is erased, the cursor returns to the end of the text
+ * (`#column` of the row above, unless that ended with a line break), the text continues from there, and the input is drawn
+ * again below.
  */
 export class Screen {
   readonly #options: ScreenOptions;
   readonly #readline: Interface;
   #prompt: string;
-  /** Stands before the prompt, and goes when the line is submitted. */
+  /** Stands before the prompt; removed when the line is submitted. */
   #status = "";
-  /** Where the text above the input ends; 0: with a new line, so it goes on in the input's own row. */
+  /** Column where the text above the input ends; 0: it ended with a line break, so it continues in the input's own row. */
   #column = 0;
   readonly #input: PasteFilter;
   readonly #multiLine = new MultiLine();
@@ -87,7 +86,7 @@ export class Screen {
     this.#readline.on("line", this.#onLine);
     this.#readline.on("close", this.#onClose);
     this.#readline.on("SIGINT", () => options.handlers.onInterrupt());
-    // Its entries are single lines; what was said may have several.
+    // readline's entries are single lines; a message may have several.
     this.#readline.on("history", (lines) => lines.shift());
     this.#input.on("keypress", this.#onKeypress);
     // Before readline's own listener, which draws the line again.
@@ -124,7 +123,7 @@ export class Screen {
       this.#column = end;
       return await this.#options.output.write(body);
     }
-    // In a row that is exactly full the cursor can't be put back behind the last cell: what follows starts a new one.
+    // In a row that is exactly full the cursor can't return to the place after the last cell: the next text starts a new row.
     this.#column = end >= this.width ? 0 : end;
     const lineEnd = end > 0 ? "\r\n" : "";
     // readline believes the cursor to be `rows` below its prompt, and goes up as much before it draws.
@@ -155,12 +154,12 @@ export class Screen {
     return isTyped;
   }
 
-  /** What was said so far is not offered again. */
+  /** Removes all earlier lines from the history. */
   forgetHistory(): void {
     this.#history.length = 0;
   }
 
-  /** Removes the input line; what is written from now on goes on plainly after the text. */
+  /** Removes the input line; later text is written plainly. */
   close(): void {
     if (!this.#isClosed) this.#readline.close();
   }
@@ -227,8 +226,8 @@ export class Screen {
   };
 
   /**
-   * readline forgets to count the rows that a line wraps into when many characters come at once, as in a paste; and
-   * leaves the cursor behind the last cell of a full row, where no row below exists yet.
+   * readline does not count the rows that a line wraps into when many characters come at once, as in a paste; and it leaves the
+   * cursor after the last cell of a full row, where no row below exists yet.
    */
   #synchroniseRows(): void {
     if (this.#isClosed) return;
@@ -239,9 +238,9 @@ export class Screen {
   }
 
   /**
-   * The terminal has wrapped its rows again: where the text ended is unknown, so it goes on in a new row. readline goes up by the rows
-   * that its line had before, which would erase the text above a line that has fewer rows now. A terminal that does not wrap again
-   * keeps a piece of the old line instead.
+   * The terminal has wrapped its rows again: the end of the text is unknown, so the text continues in a new row. readline moves
+   * up by the rows that its line had before, which would erase the text above a line that has fewer rows now. A terminal that
+   * does not wrap again keeps a piece of the old line instead.
    */
   readonly #onResize = (): void => {
     this.#column = 0;

@@ -5,18 +5,18 @@ import { displayable, displayableLine, heldBack } from "../../text/displayable.t
 import { MarkdownDrawer, type Place } from "./drawing/markdown-drawer.ts";
 import type { Style } from "./style.ts";
 
-/** Answers whose shown text is remembered, so that an edit prints only what is new. */
+/** Most answers whose shown text is remembered, so that an edit prints only its addition. */
 const MAX_REMEMBERED = 32;
 const CONTINUED = "… ";
 
-/** What was shown of an answer. */
+/** The shown part of an answer. */
 interface Shown {
   readonly text: string;
   /** Null: the text is shown as it is written. */
   readonly drawer: MarkdownDrawer | null;
 }
 
-/** What is on the screen of each recent answer, and what has to be written so that it shows more of it. */
+/** Keeps the text of each recent answer that is on the screen, and computes the output that completes it. */
 export class ShownAnswers {
   readonly #agent: string;
   readonly #colour: boolean;
@@ -25,7 +25,7 @@ export class ShownAnswers {
   readonly #shown = new BoundedMap<Shown>(MAX_REMEMBERED);
   #isRaw = false;
 
-  /** @param agent speaks where a message names nobody */
+  /** @param agent the speaker of messages that name none */
   constructor(agent: string, colour: boolean, style: Style) {
     this.#agent = agent;
     this.#colour = colour;
@@ -40,11 +40,11 @@ export class ShownAnswers {
 
   /**
    * @param isGrowing the text above the input ends with this answer
-   * @returns what is to be written at the cursor
+   * @returns the output at the cursor
    */
   additionTo(id: string, message: OutboundMessage, place: Place, isGrowing: boolean): string {
     const text = message.text.trimStart();
-    // White space at the end of a piece waits for what follows: where nothing does, an answer ends without.
+    // White space at the end of a piece waits for the next piece: an answer ends without it.
     const visible = text.slice(0, message.final ? undefined : text.length - heldBack(text)).trimEnd();
     const last = this.#shown.get(id);
     const row = place.column > 0 ? "\n" : "";
@@ -56,14 +56,14 @@ export class ShownAnswers {
     this.#shown.set(id, { ...last, text: visible });
     const more = visible.slice(last.text.length);
     if (isGrowing) return draw(last.drawer, more, place, message.final);
-    // It goes on below what was written meanwhile.
+    // Other output came between, so the answer continues below it.
     last.drawer?.restart();
     const behind = { ...place, column: cellWidth(CONTINUED) };
     const suffix = draw(last.drawer, last.drawer === null ? more.trimStart() : more, behind, message.final);
     return suffix === "" ? "" : `${row}${this.#style.quiet(CONTINUED)}${suffix}`;
   }
 
-  /** The word that is held back of an answer that grows, where it pauses. */
+  /** The held back word of a growing answer, after a pause. */
   pause(id: string, place: Place): string {
     return this.#shown.get(id)?.drawer?.pause(place) ?? "";
   }
@@ -78,7 +78,7 @@ export class ShownAnswers {
   }
 }
 
-/** What an answer grows by, as it is to be written. */
+/** The output for an addition to an answer. */
 function draw(drawer: MarkdownDrawer | null, text: string, place: Place, isFinal: boolean): string {
   if (drawer === null) return displayable(text);
   return drawer.draw(text, place) + (isFinal ? drawer.end() : "");

@@ -1,3 +1,8 @@
+/**
+ * The terminal as a platform: its own screen or stream in a daemon, or a chat attached over a socket. It talks to Weir only
+ * through the port in `platform.ts`, and never to the store.
+ */
+
 import { randomUUID } from "node:crypto";
 import type { Writable } from "node:stream";
 import { BoundedMap } from "../../async/bounded-map.ts";
@@ -31,15 +36,15 @@ export interface TerminalOptions {
   readonly mode: TerminalMode;
   readonly input: TerminalInput;
   readonly output: Writable & { readonly columns?: number; readonly rows?: number };
-  /** Name of the session's own channel, without `terminal:`; in `jsonl` of lines that name none. */
+  /** Name of the session's own channel, without `terminal:`; in `jsonl` for lines without a channel. */
   readonly channel: string;
   /** Only shown. */
   readonly agent: string;
-  /** Who speaks where nobody says. */
+  /** The author of messages that name no speaker. */
   readonly speaker: string;
   /** Several people share the terminal: `name: text` speaks as that name. */
   readonly multi: boolean;
-  /** It is attached to a Weir that goes on when it leaves. Default: it ends with its Weir. */
+  /** It is attached to a Weir that continues after it. Default: its Weir ends with it. */
   readonly isAttached?: boolean;
   /** Only `interactive` uses colour. */
   readonly colour: boolean;
@@ -48,14 +53,14 @@ export interface TerminalOptions {
   readonly history?: Session["history"];
   /** Called when the person leaves `interactive`: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;
-  /** Facts for whoever sits before it, a line each, at the start of an `interactive` session. Default: none. */
+  /** Facts for the person at the terminal, one a line, at the start of an `interactive` session. Default: no facts. */
   readonly about?: () => readonly string[];
   readonly now?: () => Date;
   /** Makes message ids: unique over restarts. */
   readonly newId?: () => string;
 }
 
-/** Final texts that are remembered, so that one that was acknowledged in vain is not printed again. */
+/** Most final texts that are remembered, so that a text whose acknowledgement was lost is not printed again. */
 const MAX_REMEMBERED = 256;
 
 /** The terminal as a chat platform. The streams stay open when it is disposed of. */
@@ -69,7 +74,7 @@ export class TerminalPlatform implements Platform {
   readonly #newId: () => string;
   readonly #closed = Promise.withResolvers<void>();
   #unsubscribe = (): void => undefined;
-  /** The ids of the latest messages that are out in their final form, with their texts. */
+  /** Ids and texts of the latest messages that are written in their final form. */
   readonly #final = new BoundedMap<string>(MAX_REMEMBERED);
 
   constructor(options: TerminalOptions) {
@@ -90,7 +95,7 @@ export class TerminalPlatform implements Platform {
     this.#presenter = presenter;
     this.capabilities = {
       streaming: presenter.streaming,
-      // What was printed before a restart is out of reach: nothing can tell that it was.
+      // Output of before a restart cannot be inspected.
       takesIdempotencyKeys: false,
       maxTextLength: Number.MAX_SAFE_INTEGER,
       isHere: true,
@@ -101,9 +106,9 @@ export class TerminalPlatform implements Platform {
   }
 
   /**
-   * Resolves when the session is over: at Ctrl-D or `/quit`; in `lines` and `jsonl` at the end of the input, once
-   * everything that was said is answered, skipped, stopped or failed with a word; in every mode when nobody reads
-   * the output any more, and after `stopIntake` and dispose.
+   * Resolves when the session is over: at Ctrl-D or `/quit`; in `lines` and `jsonl` at the end of the input, once every message
+   * is answered, skipped, stopped or failed with a word; in every mode when the output is closed, and after `stopIntake` and
+   * dispose.
    */
   get closed(): Promise<void> {
     return this.#closed.promise;
@@ -115,7 +120,7 @@ export class TerminalPlatform implements Platform {
   }
 
   /**
-   * Shows something in passing, where a person sits before it.
+   * Shows a remark, if a person sits at the terminal.
    * @param isUrgent it does not wait for the end of an answer that is being written
    */
   remark(text: string, isUrgent = false): void {
@@ -124,7 +129,7 @@ export class TerminalPlatform implements Platform {
     });
   }
 
-  /** Shows a person what somebody else has said in the channel, from another terminal. */
+  /** Shows a message that another person has sent to the channel from another terminal. */
   overhear(author: string, text: string): void {
     this.remark(`${author}> ${text}`);
   }
@@ -180,7 +185,7 @@ export class TerminalPlatform implements Platform {
     }
   }
 
-  /** Tells the presenter of what happened in a channel that it shows. */
+  /** Passes the events of a channel to the presenter that shows it. */
   #tell(told: TurnNews): void {
     const channel = parseAddress(told.news.channel);
     if (!this.capabilities.serves(channel)) return;

@@ -6,7 +6,7 @@ const channel = z.string();
 export const settledTurnSchema = z.object({
   channel,
   outcome: z.enum(["answered", "skipped", "stopped", "failed"]),
-  /** Of `failed`: for whoever runs Weir, as whoever sits before a terminal does. */
+  /** Of `failed`: for the operator, such as the person at the terminal. */
   reason: z.string().nullable(),
   /** The platform's ids of the messages that the turn owned. */
   inReplyTo: z.array(z.string()).readonly(),
@@ -21,12 +21,12 @@ const emergency = z.object({
 const compaction = z.object({
   channel,
   phase: z.enum(["started", "written", "committed", "failed", "stale"]),
-  /** `leaf`: of what was said; `merge`, `redo`: of summaries. */
+  /** `leaf`: of messages; `merge`, `redo`: of summaries. */
   kind: z.enum(["leaf", "merge", "redo"]),
   tier: z.enum(["background", "aggressive", "emergency", "forced"]),
   fromSeq: z.number(),
   toSeq: z.number(),
-  /** Estimated tokens of what is covered, and of the summary; null: none was committed. */
+  /** Estimated tokens of the covered entries, and of the summary; null: no summary was committed. */
   tokensBefore: z.number(),
   tokensAfter: z.number().nullable(),
   /** Statements that were kept. */
@@ -43,7 +43,7 @@ const retry = z.object({
   of: z.number(),
 });
 
-/** What a terminal is told of turns: one may end without a text, and then nothing reaches `send`. */
+/** A terminal's news of turns: a turn may end without a text, and then `send` is not called. */
 export const TURN_NEWS = [
   z.object({ type: z.literal("settled"), news: settledTurnSchema }),
   z.object({ type: z.literal("emergency"), news: emergency }),

@@ -15,8 +15,8 @@ interface PairedPeopleParts {
 const POLL_MS = 1000;
 
 /**
- * Who was let in by pairing, in memory: admission asks for each message and waits for nothing. The rows are looked at each second, so
- * what any daemon or `weir pair` changes holds soon. It knows no configuration, and outlives a new one.
+ * The people who were let in by pairing, in memory, because admission checks each message without a wait. The rows are read
+ * each second, so changes by any daemon or `weir pair` take effect soon. Independent of the configuration, and of its reload.
  */
 export class PairedPeople implements AsyncDisposable {
   readonly #parts: PairedPeopleParts;
@@ -33,8 +33,9 @@ export class PairedPeople implements AsyncDisposable {
   }
 
   /**
-   * Reads the list, and looks at it from now on, also where this first look fails. Once or twice is the same. Until this is called,
-   * nobody was let in. @throws WeirError
+   * Reads the list now and repeatedly from now on, even if this first read fails. Idempotent. Before this call, the list is
+   * empty.
+   * @throws WeirError
    */
   async open(): Promise<void> {
     if (!this.#isOpen) {
@@ -75,7 +76,7 @@ export class PairedPeople implements AsyncDisposable {
     }, pollMs).unref();
   }
 
-  /** Must not throw. Where the database does not answer, the last list holds. */
+  /** Must not throw. If the database does not answer, the last list stays valid. */
   async #look(): Promise<void> {
     try {
       await this.#read();
@@ -89,7 +90,7 @@ export class PairedPeople implements AsyncDisposable {
 
   async #read(): Promise<void> {
     const { store, onChanged } = this.#parts;
-    // Before the rows: what changes between the two is read again.
+    // Before the rows, so that a change between the two is read again.
     const version = await store.version();
     if (version === this.#version) return;
     const people = await store.people();

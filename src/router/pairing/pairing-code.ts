@@ -4,12 +4,12 @@ import { createHash, randomInt, timingSafeEqual } from "node:crypto";
 const ALPHABET = "ACDEFGHJKMNPQRTUVWXY34679";
 const LENGTH = 8;
 
-/** A new code by which somebody is let in: one of 150 thousand million. */
+/** A new code that lets a person in: one of 150 thousand million. */
 export function newPairingCode(): string {
   return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
 }
 
-/** Whether a person has typed this code, in whatever case, with spaces or hyphens. The time that it takes tells nothing of the code. */
+/** Whether a person has typed this code, in any case, with spaces or hyphens. Takes constant time, so its duration reveals nothing. */
 export function isPairingCode(typed: string, code: string): boolean {
   return timingSafeEqual(digest(typed.toUpperCase().replaceAll(/[\s-]/g, "")), digest(code));
 }

@@ -23,19 +23,19 @@ export interface PairingDeskParts {
   readonly log: Logger;
 }
 
-/** What became of a code that somebody has typed. */
+/** The outcome of a typed code. */
 export type LetIn =
   | { readonly outcome: "let_in"; readonly request: PairingRequest }
-  /** `too_often`: they have typed so many wrong ones that no other is looked at for a while. */
+  /** `too_often`: after too many wrong codes, the person's codes are not checked for a while. */
   | { readonly outcome: "unknown" | "too_often" };
 
 /** Wrong codes that one person may type in an hour. */
 const MOST_WRONG = 5;
 const HOUR_MS = 3_600_000;
-/** Owners who are told of a stranger. */
+/** Most owners that are notified of a stranger. */
 const MOST_OWNERS = 10;
 const REMEMBERED = 1000;
-/** How long after nobody could be told of a stranger it is tried again, ms. */
+/** Wait before a failed notification of owners is retried, ms. */
 const AGAIN_MS = 60_000;
 
 /** The answer to a stranger's command. */
@@ -45,18 +45,18 @@ const WELCOME =
   "You were let in: from now on I answer you here. What you wrote before was not kept, so please say it again.";
 
 /**
- * Lets people in whose direct messages are not answered yet. A stranger is told a code, once an hour; whoever runs Weir is shown it,
- * too, and lets them in by it. Of what a stranger writes nothing is kept.
+ * Lets people into direct messages that are not answered yet. A stranger gets a code, once an hour; the operator sees it too,
+ * and lets them in by it. The stranger's messages are not stored.
  */
 export class PairingDesk {
   readonly #parts: PairingDeskParts;
   /** When each person has typed wrong codes. */
   readonly #wrong = new BoundedMap<readonly number[]>(REMEMBERED);
-  /** By platform: when its owners are told of who has asked meanwhile. */
+  /** By platform: timer of the next notification of its owners, about all requests since the last. */
   readonly #nextNews = new Map<string, NodeJS.Timeout>();
-  /** One after the other: each takes what is new. */
+  /** Runs one at a time: each reports the requests that are new. */
   #telling: Promise<void> = Promise.resolve();
-  /** It will be looked for what is new. */
+  /** A run is scheduled. */
   #isAsked = false;
   #isOver = false;
 
@@ -65,8 +65,8 @@ export class PairingDesk {
   }
 
   /**
-   * A stranger has written a direct message.
-   * @returns true: they were let in meanwhile
+   * Handles a stranger's direct message.
+   * @returns true: they were let in in the meantime
    * @throws WeirError if the database does not answer
    */
   async meet(message: InboundMessage): Promise<boolean> {
@@ -91,9 +91,9 @@ export class PairingDesk {
   }
 
   /**
-   * Lets the person in who was told this code.
-   * @param platform null: of whatever platform
-   * @param by `platform:id` of who has typed it
+   * Lets in the person with this code.
+   * @param platform null: of any platform
+   * @param by `platform:id` of the person who has typed it
    * @throws WeirError if the database does not answer
    */
   async letIn(typed: string, platform: string | null, by: string): Promise<LetIn> {
@@ -115,7 +115,7 @@ export class PairingDesk {
     return this.#parts.store.open(platform);
   }
 
-  /** Tells people who were let in so, each once. Returns at once. */
+  /** Notifies people who were let in, each once. Returns at once. */
   greet(): void {
     void this.#greet().catch((error: unknown) => {
       this.#parts.log.warn({ why: errorMessage(error) }, "people_not_greeted");
@@ -128,15 +128,15 @@ export class PairingDesk {
       try {
         await this.#say({ platform, name }, `paired-${name}-${Date.now()}`, WELCOME);
       } catch (error) {
-        // The others are told all the same.
+        // The other people still get their notice.
         log.warn({ platform, why: errorMessage(error) }, "people_not_greeted");
       }
     }
   }
 
   /**
-   * Tells owners who has asked to be let in, at most once a minute: who asks meanwhile is told of together. A request is new until
-   * an owner was told of it, by whichever daemon. Returns at once.
+   * Notifies owners of new requests, at most once a minute: requests in between are reported together. A request is new until
+   * any daemon has reported it to an owner. Returns at once.
    */
   tellOwners(): void {
     if (this.#isAsked) return;
@@ -144,7 +144,7 @@ export class PairingDesk {
     void this.news();
   }
 
-  /** As {@link tellOwners}; resolves when those that may be told of now are. Must not throw. */
+  /** As {@link tellOwners}; resolves when the requests that may be reported now are. Must not throw. */
   async news(): Promise<void> {
     const before = this.#telling;
     this.#telling = (async () => {
@@ -180,7 +180,7 @@ export class PairingDesk {
     }
   }
 
-  /** @returns after how long it is to be asked again, ms; 0: not before somebody else asks to be let in */
+  /** @returns the wait before the next call, ms; 0: no call before the next request */
   async #newsOf(platform: Platform): Promise<number> {
     const { store, ownersOf } = this.#parts;
     if (this.#isOver) return 0;
@@ -212,7 +212,10 @@ export class PairingDesk {
     }
   }
 
-  /** @param code whoever was told it is let in at a press @throws PlatformError */
+  /**
+   * @param code adds a button that lets in the person with this code
+   * @throws PlatformError
+   */
   async #say(channel: ChannelAddress, key: string, text: string, code?: string): Promise<void> {
     const platform = this.#parts.platforms.find(({ name }) => name === channel.platform);
     await platform?.send({
@@ -230,14 +233,17 @@ export class PairingDesk {
   }
 }
 
-/** Lets in who was told this code; null: nobody waits with it. @throws WeirError if the database does not answer */
+/**
+ * Lets in the person with this code; null: no request has it.
+ * @throws WeirError if the database does not answer
+ */
 export async function letInByCode(
   store: PairingStore,
   typed: string,
   platform: string | null,
   by: string,
 ): Promise<PairingRequest | null> {
-  // All of them are compared, also behind the one that fits.
+  // Compares all of them, even after a match, for constant time.
   const found = (await store.open(platform)).filter(({ code }) => isPairingCode(typed, code));
   for (const request of found) if (await store.letIn(request, by)) return request;
   return null;
@@ -269,7 +275,7 @@ function ownerText(request: PairingRequest, { capabilities }: Platform): string 
   );
 }
 
-/** Of several who have asked meanwhile, a line each. */
+/** The notice of several requests, a line each. */
 function ownersText(requests: readonly PairingRequest[], commandPrefix: string): string {
   const lines = requests.map((one) => `- ${describeStranger(one)}: ${commandPrefix}pair ${one.code}`);
   return [

@@ -19,13 +19,16 @@ interface PairingParts {
   readonly log: Logger;
 }
 
-/** Who is let in to direct messages, and how. */
+/** Pairing: the people who are let in to direct messages, and the desk that lets them in. */
 export interface Pairing extends AsyncDisposable {
   readonly desk: PairingDesk;
   readonly find: FindPaired;
   /** See {@link PairingDesk.meet}. */
   meet(message: InboundMessage): Promise<boolean>;
-  /** Reads who was let in, where some binding asks for it and nobody has done so. @throws WeirError */
+  /**
+   * Reads the list of paired people if a binding uses pairing and it is not open yet.
+   * @throws WeirError
+   */
   open(): Promise<void>;
 }
 

@@ -17,38 +17,38 @@ import {
   type ShownText,
 } from "./wire.ts";
 
-/** What a chat that attaches is told of, and what it asks, beyond messages and commands. */
+/** The daemon's side for an attached chat, apart from messages and commands. */
 export interface ChatHost {
   readonly pid: number;
   /** It is the Weir of a chat, and ends with it. */
   readonly isOfChat: boolean;
   readonly commands: readonly PlatformCommand[];
-  /** @returns who answers where; a text: why a chat cannot attach like this */
+  /** @returns the agent that answers there; a text: why such a chat cannot attach */
   placeOf(wanted: Pick<Hello, "channel" | "agent" | "kind">): { channel: string; agent: string } | string;
-  /** Facts for whoever sits before it, a line each. */
+  /** Facts for the person at the terminal, one a line. */
   about(): readonly string[];
-  /** Takes up what is due in channels that are served by now. Must not throw. */
+  /** Resumes due work in channels that are served now. Must not throw. */
   takeUp(): Promise<void>;
   /** How the turn of a message of a terminal channel ended; null: it has not yet, or there is no such message. */
   endOf(channel: string, messageId: string): Promise<TurnEnding | null>;
 }
 
-/** How a turn ended, and what of its answer was delivered. */
+/** How a turn ended, and the delivered part of its answer. */
 export interface TurnEnding {
   readonly settled: SettledTurn;
-  /** The answer that was delivered; null: there is none, or it is still to be delivered. */
+  /** The delivered answer; null: there is no answer, or it is still to be delivered. */
   readonly answer: { readonly id: string; readonly message: ShownText } | null;
 }
 
-/** Texts that a chat does not read, UTF-8 bytes: one that was stopped (Ctrl-Z) for so long is cut off, and attaches again. */
+/** Most unread output of a chat, UTF-8 bytes. A chat that was suspended (Ctrl-Z) for longer is cut off, and attaches again. */
 const MAX_UNREAD = 32 * 1024 * 1024;
-/** What a chat says of itself is short, and comes at once. */
+/** The hello of a chat is short, and comes at once. */
 const MAX_HELLO_BYTES = 64 * 1024;
 const HELLO_MS = 10_000;
-/** Questions of one chat that are being answered at a time: past that it is read no further. */
+/** Most questions of one chat that are answered at a time: at the limit its input is not read. */
 const MAX_ASKED = 512;
 
-/** Channels that a script speaks in for the first time within so long are looked after together, ms. */
+/** A script's new channels within this time are loaded together, ms. */
 const TAKE_UP_MS = 200;
 
 type Question = Exclude<ChatLine, { type: "shown" | "open" }>;
@@ -84,8 +84,8 @@ export class AttachedChat {
   }
 
   /**
-   * Lets the chat speak until the connection is over. Never rejects.
-   * @param onReady called once it has said what it wants to be: from then on it is told
+   * Serves the chat until the connection ends. Never rejects.
+   * @param onReady called after the chat's hello; from then on it gets texts and news
    */
   async serve(inbox: PlatformInbox, onReady: () => void): Promise<void> {
     const hello = await this.#greet();
@@ -102,7 +102,7 @@ export class AttachedChat {
   }
 
   /**
-   * Shows a text. Resolves once the chat says that it is out.
+   * Shows a text. Resolves once the chat confirms that it is written.
    * @throws PlatformError
    */
   async show(id: string, message: OutboundMessage): Promise<void> {
@@ -122,7 +122,7 @@ export class AttachedChat {
     return this.#lines.send(line);
   }
 
-  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  /** Accepts no new messages. Resolves once no message is on its way into the log. */
   async stopIntake(): Promise<void> {
     this.#isDraining = true;
     this.tell({ type: "draining" });
@@ -133,7 +133,7 @@ export class AttachedChat {
     this.#lines.end();
   }
 
-  /** @returns null: it is no chat, or cannot attach like this */
+  /** @returns null: it is no chat, or such a chat cannot attach */
   async #greet(): Promise<Hello | null> {
     const tooMuch = (): void => {
       if (this.#socket.bytesRead > MAX_HELLO_BYTES) this.#lines[Symbol.dispose]();
@@ -171,7 +171,7 @@ export class AttachedChat {
     return null;
   }
 
-  /** @returns false: the connection is over, or what came is no line of a chat */
+  /** @returns false: the connection is over, or the line was malformed */
   async #takeLine(inbox: PlatformInbox): Promise<boolean> {
     while (this.#asked.size >= MAX_ASKED) await Promise.race(this.#asked);
     const line = await this.#lines.next();
@@ -192,7 +192,7 @@ export class AttachedChat {
     else confirmed?.resolve();
   }
 
-  /** What is due there is taken up in a moment, together with that of other channels. */
+  /** Loads due work of the channel soon, together with that of other channels. */
   #opens(channel: string): void {
     if (this.#open.has(channel)) return;
     this.#open.add(channel);

@@ -7,13 +7,13 @@ import { once } from "node:events";
 const MAX_CHATS = 256;
 
 /**
- * Listens on a Unix socket, in a folder that is closed to others. A socket that is there already is replaced at once: it is one of a
- * daemon that was killed, or of one that makes way for this.
+ * Listens on a Unix socket, in a folder that is closed to other accounts. An existing socket is replaced at once: it belongs to
+ * a killed daemon, or to one that makes way for this.
  */
 export class ChatListener implements AsyncDisposable {
   readonly #path: string;
   readonly #server: Server;
-  /** Of the socket, to know it from a later daemon's in the same place. */
+  /** The socket's inode, which distinguishes it from a later daemon's in the same place. */
   #inode = 0n;
   #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
@@ -41,9 +41,9 @@ export class ChatListener implements AsyncDisposable {
     await rename(unfinished, this.#path);
   }
 
-  /** Takes no more chats; those that are there stay. */
+  /** Accepts no more chats; attached ones stay. */
   async [Symbol.asyncDispose](): Promise<void> {
-    // Once: what is in its place later is another daemon's, and may have the same number.
+    // Only once: a later socket in its place is another daemon's, and may have the same number.
     this.#closing ??= this.#close();
     await this.#closing;
   }

@@ -23,7 +23,7 @@ import {
   type Welcome,
 } from "./wire.ts";
 
-/** A daemon answers a hello without asking anybody. */
+/** A daemon answers a hello without waiting for anything. */
 const WELCOME_MS = 10_000;
 /** Between attempts to attach again, ms. */
 const BACKOFF = { fromMs: 100, toMs: 2000 };
@@ -32,7 +32,7 @@ const DRAINING = "Weir ends, and finishes what it has begun.";
 const HOST_LEAVES =
   "The chat whose Weir this is leaves, and Weir ends with it when what it has begun is finished.";
 
-/** The connection to the daemon was cut before it answered, or there is none. */
+/** There is no connection to the daemon, or it was cut before the answer. */
 class DaemonGoneError extends WeirError {
   readonly retryable = true;
 }
@@ -42,7 +42,7 @@ class RefusedError extends WeirError {
   readonly retryable = false;
 }
 
-/** The Weir that a chat was attached to was that of another chat, which has left. */
+/** The chat's host was another chat's Weir, which has left. */
 export class HostLeftError extends OperatorError {
   constructor(pid: number) {
     super(
@@ -51,16 +51,16 @@ export class HostLeftError extends OperatorError {
   }
 }
 
-/** What the daemon's word means for the chat that is attached. */
+/** The attached chat, as the daemon's lines reach it. */
 export interface LinkedChat {
   /** @throws if it is not out */
   show(id: string, message: OutboundMessage): Promise<void>;
-  /** Somebody else has said something in its channel. */
+  /** Another person has said something in its channel. */
   said(author: string, text: string): void;
   /** Messages whose end the chat waits for. */
   readonly awaited: readonly { readonly channel: string; readonly id: string }[];
   /**
-   * Something in passing, for whoever sits before it.
+   * Shows a remark to the person at the terminal.
    * @param isUrgent it does not wait for the end of an answer that is being written
    */
   remark(text: string, isUrgent?: boolean): void;
@@ -68,9 +68,9 @@ export interface LinkedChat {
 
 export interface LinkOptions {
   readonly hello: Omit<Hello, "type">;
-  /** Finds the socket again; null: there is none just now. */
+  /** Finds the socket again; null: there is no socket at the moment. */
   readonly findSocket: () => Promise<string | null>;
-  /** How long a daemon that is gone is waited for, ms. */
+  /** Longest wait for a daemon that has ended, ms. */
   readonly patienceMs: number;
 }
 
@@ -82,7 +82,7 @@ interface Connected {
 interface Question {
   readonly line: object;
   readonly answer: PromiseWithResolvers<unknown>;
-  /** It changes nothing if it is asked twice, so the next connection asks it again. */
+  /** The question is idempotent, so the next connection repeats it. */
   readonly isRepeatable: boolean;
   /** It was sent over a connection that was cut. */
   isRepeated: boolean;
@@ -90,8 +90,8 @@ interface Question {
 
 /**
  * @param signal ends it
- * @returns null: nobody listens on that socket, or it was ended
- * @throws OperatorError if the daemon does not take this chat, in its words; or if it is another account's
+ * @returns null: the socket has no listener, or the signal was aborted
+ * @throws OperatorError if the daemon refuses this chat, in the daemon's words; or if it runs under another account
  */
 async function connect(
   path: string,
@@ -116,14 +116,14 @@ async function connect(
   lines[Symbol.dispose]();
   if (signal?.aborted === true) return null;
   if (said?.type === "refused") throw new OperatorError(said.why);
-  // It has ended meanwhile.
+  // The daemon has closed the connection.
   if (line === null) return null;
   throw new OperatorError(`What listens at ${path} does not speak as this version of Weir does.`);
 }
 
 /**
- * A chat's end of the connection to a daemon. It stands for the daemon's inbox and its news; where the connection is cut, it
- * connects again, and asks again what was not answered: messages under their same ids, so that none is taken twice.
+ * A chat's end of the connection to a daemon. It stands for the daemon's inbox and its news. After a cut it connects again and
+ * repeats unanswered requests: messages under the same ids, so that none is accepted twice.
  */
 export class DaemonLink implements PlatformInbox {
   readonly turns: TurnFeed;
@@ -148,12 +148,12 @@ export class DaemonLink implements PlatformInbox {
     this.welcome = connected.welcome;
   }
 
-  /** What the daemon said when the chat attached first. */
+  /** The daemon's greeting when the chat attached first. */
   readonly welcome: Welcome;
 
   /**
-   * @returns null: no daemon runs that a chat can attach to
-   * @throws OperatorError if the daemon does not take this chat, in its words
+   * @returns null: there is no daemon to attach to
+   * @throws OperatorError if the daemon refuses this chat, in the daemon's words
    */
   static async open(options: LinkOptions): Promise<DaemonLink | null> {
     const path = await options.findSocket();
@@ -162,8 +162,8 @@ export class DaemonLink implements PlatformInbox {
   }
 
   /**
-   * Hands what comes to the chat, until `leave`.
-   * @throws OperatorError if the daemon is gone and does not come back; HostLeftError if it was another chat's
+   * Passes incoming lines to the chat, until `leave`.
+   * @throws OperatorError if the daemon does not return after its end; HostLeftError if it was another chat's
    */
   async run(chat: LinkedChat): Promise<void> {
     try {
@@ -183,7 +183,7 @@ export class DaemonLink implements PlatformInbox {
         "The connection to Weir was lost before the answer came.",
       );
       if (this.#leaving.signal.aborted) break;
-      // Nobody starts that one again.
+      // A chat's own Weir is not started again.
       if (welcome.isOfChat) throw new HostLeftError(welcome.pid);
       chat.remark("The connection to Weir is lost; trying again. What you say meanwhile is sent then.", true);
       this.#connected = await this.#connectAgain();
@@ -200,7 +200,7 @@ export class DaemonLink implements PlatformInbox {
   async receive(event: InboundEvent): Promise<Receipt> {
     if (event.type === "message") this.#open.add(event.channel.name);
     const { value, isRepeated } = await this.#ask("receive", { event }, receiptSchema, true);
-    // The daemon that was cut off has stored it, and its word did not arrive.
+    // The daemon stored it before the cut, and its answer was lost.
     return value.outcome === "duplicate" && isRepeated ? { ...value, outcome: "accepted" } : value;
   }
 
@@ -210,7 +210,7 @@ export class DaemonLink implements PlatformInbox {
   }
 
   async meetServers(): Promise<void> {
-    // A terminal is in none.
+    // A terminal is in no servers.
   }
 
   async meetChannels(): Promise<void> {
@@ -222,14 +222,14 @@ export class DaemonLink implements PlatformInbox {
     return this.#connected !== null;
   }
 
-  /** Ends the connection for good; the daemon goes on. What it has not answered fails. */
+  /** Closes the connection for good; the daemon continues. Unanswered requests fail. */
   leave(): void {
     this.#leaving.abort();
     this.#connected?.lines.end();
     this.#giveUp(() => false, "Weir cannot be reached.");
   }
 
-  /** Fails the questions that are not to be asked again. */
+  /** Fails the questions that are not to be repeated. */
   #giveUp(isKept: (question: Question) => boolean, why: string): void {
     for (const [n, question] of this.#questions) {
       question.isRepeated = true;
@@ -252,7 +252,7 @@ export class DaemonLink implements PlatformInbox {
     return null;
   }
 
-  /** Asks again what was not answered, and then what became meanwhile of messages that the chat still waits for. */
+  /** Repeats unanswered questions, then asks for the outcome of messages that the chat still waits for. */
   async #catchUp(chat: LinkedChat): Promise<void> {
     if (this.#open.size > 0) this.#connected?.lines.send({ type: "open", channels: [...this.#open] });
     const again = [...this.#questions];
@@ -261,9 +261,9 @@ export class DaemonLink implements PlatformInbox {
     const { awaited } = chat;
     if (awaited.length === 0) return;
     const asked = this.#ask("outcomes", { of: awaited }, outcomesSchema, false);
-    // A connection that is cut again is mended, and this is asked again.
+    // After another cut, the next connection repeats this.
     const outcomes = (await asked.catch(() => null))?.value ?? [];
-    /** Of a turn that owned several of the messages there is one for each. */
+    /** Reported turns: a turn that owned several of the messages has an outcome for each. */
     const told = new Set<string>();
     for (const outcome of outcomes) {
       if (outcome === null) continue;

@@ -3,18 +3,18 @@ import { LineReader } from "../typed/line-reader.ts";
 
 /** Longest line, in UTF-16 units. */
 export const MAX_LINE_LENGTH = 64 * 1024 * 1024;
-/** How long the other side may take to read what was handed over before the end, ms. */
+/** Longest wait for the other side to read the last output before the end, ms. */
 const END_MS = 2000;
 
-/** JSON values over a socket, one a line. A value that was handed over need not have arrived. */
+/** JSON values over a socket, one a line. A written value need not have arrived. */
 export class JsonLines implements Disposable {
   readonly #socket: Socket;
   readonly #reader: LineReader;
   readonly #maxUnread: number;
-  /** Resolves when the connection is over, whoever ended it; never rejects. */
+  /** Resolves when the connection is closed by either side; never rejects. */
   readonly closed: Promise<void>;
 
-  /** @param maxUnread so many UTF-8 bytes may wait that the other side does not read: with more it is cut off. Default: any number */
+  /** @param maxUnread most UTF-8 bytes that the other side may leave unread; with more it is cut off. Default: no limit */
   constructor(socket: Socket, maxUnread = Number.POSITIVE_INFINITY) {
     this.#socket = socket;
     this.#maxUnread = maxUnread;
@@ -22,7 +22,7 @@ export class JsonLines implements Disposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     socket.on("close", () => resolve());
-    // What was wrong with it is nobody's matter: the close follows.
+    // The error itself is of no interest: the close follows.
     socket.on("error", () => undefined);
   }
 
@@ -38,10 +38,10 @@ export class JsonLines implements Disposable {
     }
   }
 
-  /** @returns false: the connection is over, or the other side has not read for long, and is cut off */
+  /** @returns false: the connection is over, or the other side has stopped reading, and is cut off */
   send(value: object): boolean {
     if (!this.#socket.writable) return false;
-    // By what waits already: one long text is no sign that nobody reads.
+    // Counts only earlier output: one long text does not prove that the other side has stopped reading.
     if (this.#socket.writableLength > this.#maxUnread) {
       this[Symbol.dispose]();
       return false;
@@ -50,11 +50,11 @@ export class JsonLines implements Disposable {
     return true;
   }
 
-  /** Ends the connection behind what was handed over, and in a moment in any case: a process that was stopped (Ctrl-Z) reads nothing. */
+  /** Closes the connection after the pending output, and soon in any case: a suspended process (Ctrl-Z) reads nothing. */
   end(): void {
     this.#reader.close();
     this.#socket.end();
-    // It reads no more, and would not see the other side's end.
+    // Reading stopped above; without this the other side's end would not be noticed.
     this.#socket.resume();
     const late = setTimeout(() => this.#socket.destroy(), END_MS).unref();
     void this.closed.then(() => clearTimeout(late));

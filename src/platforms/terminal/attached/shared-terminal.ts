@@ -19,7 +19,7 @@ import { ChatListener } from "./chat-listener.ts";
 import type { DaemonLine } from "./wire.ts";
 
 export interface SharedTerminalOptions {
-  /** The daemon's own terminal; null: it has none. */
+  /** The daemon's own terminal; null: the daemon runs without one. */
   readonly own: TerminalPlatform | null;
   /** Finds the place where chats attach. */
   readonly socket: () => Promise<string>;
@@ -31,9 +31,9 @@ export interface SharedTerminalOptions {
 const AT_ONCE = { intervalMs: 0 };
 
 /**
- * The terminal platform of a daemon: its own terminal, and the chats that are attached to it over a socket. Several may have one
- * channel open: each shows what is said there, and a text is delivered once one of them has confirmed it. What comes while nobody
- * has its channel open is left to whoever opens it next.
+ * The terminal platform of a daemon: its own terminal, and the chats that are attached to it over a socket. Several may have
+ * the same channel open: each shows its messages, and a text is delivered once one of them has confirmed it. Texts for a
+ * channel that is not open wait for the next chat that opens it.
  */
 export class SharedTerminal implements Platform {
   readonly name = PLATFORM_NAME;
@@ -46,7 +46,7 @@ export class SharedTerminal implements Platform {
   #listener: ChatListener | null = null;
   #host: ChatHost | null = null;
   #isOpen = false;
-  /** Settles once nothing of what chats have said is on its way into the log. */
+  /** Settles once no message of a chat is on its way into the log. */
   #chatsStopped: Promise<unknown> | null = null;
 
   constructor(options: SharedTerminalOptions) {
@@ -80,12 +80,12 @@ export class SharedTerminal implements Platform {
     this.#unsubscribe = turns.on((told) => this.#tell(parseAddress(told.news.channel), told));
     try {
       const place = await socket();
-      // It may have been told to end meanwhile.
+      // Intake may have been stopped during the wait.
       if (!this.#isOpen) return;
       this.#listener = new ChatListener(place, (chat) => void this.#attach(chat, host, inbox));
       await this.#listener.open();
     } catch (error) {
-      // Everything else of the daemon does without it.
+      // The daemon works without this.
       log.warn({ why: errorMessage(error) }, "chats_cannot_attach");
     }
   }
@@ -93,13 +93,13 @@ export class SharedTerminal implements Platform {
   async stopIntake(deadline: AbortSignal): Promise<void> {
     this.#isOpen = false;
     await this.#listener?.[Symbol.asyncDispose]();
-    // Each chat is told once.
+    // Each chat is stopped once.
     this.#chatsStopped ??= Promise.all([...this.#chats].map(async (chat) => chat.stopIntake()));
     await Promise.all([this.#options.own?.stopIntake(), unlessAborted(this.#chatsStopped, deadline)]);
   }
 
   async send(message: OutboundMessage): Promise<string> {
-    // The same for every attempt: whoever was shown it before is not shown it again.
+    // The same for every attempt, so that a chat shows the text only once.
     const id = message.idempotencyKey;
     await this.edit(id, message);
     return id;
@@ -119,7 +119,7 @@ export class SharedTerminal implements Platform {
     }
   }
 
-  /** Tells everybody who sits before one of its terminals something in passing. */
+  /** Shows a remark to the people at all its terminals. */
   remark(text: string): void {
     for (const chat of this.#chats) chat.tell({ type: "remark", text });
     this.#options.own?.remark(`(${text})`);
@@ -145,7 +145,7 @@ export class SharedTerminal implements Platform {
     for (const chat of this.#chatsOf(address)) chat.tell(line);
   }
 
-  /** The inbox of one chat: what is said there is told to the others that have its channel open. */
+  /** The inbox of one chat, which also shows its messages to the other chats in the channel. */
   #overheard(inbox: PlatformInbox, from: AttachedChat | null): PlatformInbox {
     return {
       receive: async (event) => {

@@ -2,12 +2,9 @@ import { z } from "zod";
 import { PLATFORM_NAME } from "../intake.ts";
 import { settledTurnSchema, TURN_NEWS } from "../turn-news.ts";
 
-/**
- * What a chat and the daemon that it is attached to say to each other: JSON objects, one a line. Numbers tell which answer belongs to
- * which question.
- */
+/** The protocol between a chat and the daemon that it is attached to: JSON objects, one a line. Numbers match answers to questions. */
 
-/** Grows with each change that the other side would misunderstand. */
+/** Increases with each incompatible change. */
 export const PROTOCOL = 1;
 
 const count = z.number().int().nonnegative();
@@ -77,7 +74,7 @@ const shown = z.object({
   speaker: z.string().nullable(),
   timing: timing.nullable(),
 });
-/** A text for people, as far as a terminal draws it. */
+/** A text for people, with the parts that a terminal draws. */
 export type ShownText = z.output<typeof shown>;
 
 /** How the turn of a message ended; null: it has not yet. */
@@ -85,7 +82,7 @@ export const outcomesSchema = z.array(
   z
     .object({
       settled: settledTurnSchema,
-      /** The answer that was delivered; null: there is none, or it is on its way. */
+      /** The delivered answer; null: there is no answer, or it is on its way. */
       answer: z.object({ id: z.string(), message: shown }).nullable(),
     })
     .nullable(),
@@ -94,30 +91,30 @@ export const outcomesSchema = z.array(
 /** The first line of a chat. */
 export const helloSchema = z.object({
   type: z.literal("hello"),
-  /** Null: the one that is named as its agent. */
+  /** Null: the channel with its agent's name. */
   channel: z.string().min(1).nullable(),
-  /** Null: whoever answers there. */
+  /** Null: the channel's own agent. */
   agent: z.string().nullable(),
   kind: z.enum(["dm", "channel"]),
-  /** False, of a script: it has channels open from the moment at which it speaks there. */
+  /** False for a script: it opens a channel with its first message there. */
   opensAtOnce: z.boolean(),
   /** It shows answers while they are written. */
   streams: z.boolean(),
 });
 export type Hello = z.output<typeof helloSchema>;
 
-/** What a chat says after that. */
+/** Later lines of a chat. */
 export const chatLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("receive"), n: count, event: inbound }),
   z.object({ type: z.literal("command"), n: count, command }),
-  /** It has spoken in these channels before the connection was cut. */
+  /** The channels in which it spoke before the connection was cut. */
   z.object({ type: z.literal("open"), channels: texts }),
   z.object({
     type: z.literal("outcomes"),
     n: count,
     of: z.array(z.object({ channel: z.string(), id: z.string() })),
   }),
-  /** It is out; `failed`: nobody reads the chat's output any more. */
+  /** The text was written; `failed`: the chat's output is closed. */
   z.object({ type: z.literal("shown"), n: count, failed: z.boolean() }),
 ]);
 export type ChatLine = z.output<typeof chatLineSchema>;
@@ -129,7 +126,7 @@ const welcome = z.object({
   isOfChat: z.boolean().default(false),
   channel: z.string(),
   agent: z.string(),
-  /** Facts for whoever sits before it, a line each. */
+  /** Facts for the person at the terminal, one a line. */
   about: texts,
   commands: z.array(
     z.object({
@@ -141,21 +138,21 @@ const welcome = z.object({
 });
 export type Welcome = z.output<typeof welcome>;
 
-/** What a daemon says. */
+/** Lines of a daemon. */
 export const daemonLineSchema = z.discriminatedUnion("type", [
   welcome,
   /** In place of a welcome, and the end of the connection. */
   z.object({ type: z.literal("refused"), why: z.string() }),
-  /** An answer to what the chat asked under that number: a value, or why there is none. */
+  /** The answer to the chat's question of that number: a value, or the reason of the failure. */
   z.object({ type: z.literal("reply"), n: count, value: z.unknown() }),
   z.object({ type: z.literal("failed"), n: count, why: z.string() }),
   /** Waits for a `shown`. */
   z.object({ type: z.literal("show"), n: count, id: z.string(), message: shown }),
   ...TURN_NEWS,
-  /** Somebody else has said something in a channel that the chat has open. */
+  /** Another person has said something in a channel that the chat has open. */
   z.object({ type: z.literal("said"), author: z.string(), text: z.string() }),
   z.object({ type: z.literal("remark"), text: z.string() }),
-  /** It ends: it takes nothing more, and finishes what it has begun. */
+  /** The daemon ends: it accepts nothing more, and finishes the work in flight. */
   z.object({ type: z.literal("draining") }),
 ]);
 export type DaemonLine = z.output<typeof daemonLineSchema>;

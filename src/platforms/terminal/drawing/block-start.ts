@@ -1,7 +1,7 @@
 import { cellWidth } from "../../../text/columns.ts";
 import { BOLD, DIM, type Run } from "./inline-marks.ts";
 
-/** What a line of Markdown begins with. */
+/** The start of a line of Markdown. */
 export type BlockStart =
   /** `from`: where the text begins that is read for emphasis and links. */
   | {
@@ -20,7 +20,7 @@ export type BlockStart =
   | { readonly kind: "row" };
 
 const QUOTE = /^(?: {0,3}> ?)+/;
-/** The beginnings of lines that more text may still make into something else. */
+/** Starts of lines whose meaning depends on further text. */
 const UNDECIDED = /^[ \t]*(?:#{1,6}[ \t]*|(?:[-+*_]|\d{1,9}[.)])[ \t]*|\d{1,9}|-+|\*+|_+|`{1,2}|~{1,2})?$/;
 const FENCE = /^[ \t]*(`{3,}|~{3,})([^]*)/;
 const FENCE_SO_FAR = /^[ \t]*(?:```|~~~)/;
@@ -31,10 +31,10 @@ const BULLET = "•";
 const QUOTE_BAR = "│ ";
 
 /**
- * Reads how a line begins, once that is decided. Pure.
- * @param isWhole nothing more of it is to come
+ * Reads the start of a line, once it is decided. Pure.
+ * @param isWhole the line is complete
  * @param keepsMarks the marks are shown as they were written
- * @returns null: what comes next decides
+ * @returns null: later text decides
  */
 export function readBlockStart(line: string, isWhole: boolean, keepsMarks: boolean): BlockStart | null {
   const quote = QUOTE.exec(line)?.[0] ?? "";
@@ -77,7 +77,10 @@ export function readBlockStart(line: string, isWhole: boolean, keepsMarks: boole
   };
 }
 
-/** What only a whole line decides. @returns null: it may be that; undefined: it is nothing of the kind */
+/**
+ * Reads a start that only a whole line decides.
+ * @returns null: the line may still become one; undefined: it is none
+ */
 function readWholeLine(line: string, isWhole: boolean): BlockStart | null | undefined {
   if (/^[ \t]*\|/.test(line)) return isWhole ? { kind: "row" } : null;
   if (!isWhole) return FENCE_SO_FAR.test(line) ? null : undefined;

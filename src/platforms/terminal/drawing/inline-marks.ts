@@ -10,12 +10,12 @@ export const DIM = "2";
 const ITALIC = "3";
 const UNDERLINED = "4";
 const STRUCK = "9";
-/** What is to be read letter by letter: code. */
+/** Code, which is read letter by letter. */
 export const CODE = "36";
 
 /**
- * Longest text between two marks that belong together, in UTF-16 units. It bounds how much of a growing line has to
- * wait for its closing mark; what is longer is shown as it was written.
+ * Longest text between two matching marks, in UTF-16 units. It bounds how much of a growing line waits for its closing mark; a
+ * longer text is shown as it was written.
  */
 const MAX_SPAN = 240;
 const MAX_LINK = 600;
@@ -31,7 +31,7 @@ const LINK_SO_FAR = new RegExp(
   String.raw`^!?\[${TEXT_IN_LINK}(?:\\|\](?:\(<?[^\s<>]*(?:>?\s+(?:"[^"]*"?)?|>)?)?)?$`,
 );
 
-/** What a mark means: pieces in place of `text.slice(at, end)`; "undecided": the rest of the line decides. */
+/** The meaning of a mark: pieces in place of `text.slice(at, end)`; "undecided": the rest of the line decides. */
 type Reading = { readonly runs: readonly Run[]; readonly end: number } | "undecided";
 
 /** The line that is read, up to `to`; open: it may go on there. */
@@ -42,10 +42,10 @@ interface Reach {
 }
 
 /**
- * Reads emphasis, code and links in one line of Markdown, from `at` on. What it says of the beginning of a line holds
- * whatever comes behind: pieces of a growing line, put together, are the pieces of the whole. Pure.
- * @param isOpen the line may go on
- * @returns what is decided, and where that ends
+ * Reads emphasis, code and links in one line of Markdown, from `at` on. Its result for the beginning of a line does not depend
+ * on later text: the joined pieces of a growing line are the pieces of the whole. Pure.
+ * @param isOpen the line may continue
+ * @returns the decided pieces, and where they end
  */
 export function readInline(
   text: string,
@@ -116,7 +116,7 @@ function rowLength({ text, to }: Reach, at: number): number {
   return end - at;
 }
 
-/** The part of the line in which a mark at `at` must be closed. Within it, only the line's end is open. */
+/** The part of the line in which a mark at `at` must be closed. It is open only where it reaches the line's end. */
 function within(reach: Reach, at: number, length: number): Reach {
   const to = Math.min(reach.to, at + length);
   return { ...reach, to, isOpen: reach.isOpen && to === reach.to };

@@ -16,7 +16,7 @@ export interface Place {
 const MAX_TABLE_ROWS = 200;
 const RULE_WIDTH = 24;
 const TABLE_STYLE = { gap: "  ", ruleGap: "  ", minWidth: 3 };
-/** What may become the end of a code block. */
+/** A line that may become the end of a code block. */
 const CLOSE_SO_FAR = /^[ \t]*(?:(?:`+|~+)[ \t]*)?$/;
 
 /** Where in a line the drawing is. */
@@ -55,8 +55,8 @@ export class MarkdownDrawer {
   }
 
   /**
-   * @param text what the answer has grown by; no half of a character
-   * @returns what is to be written at the cursor
+   * @param text the addition to the answer; no half of a character
+   * @returns the output at the cursor
    */
   draw(text: string, { column, width }: Place): string {
     this.#width = width;
@@ -78,7 +78,7 @@ export class MarkdownDrawer {
     return this.#take();
   }
 
-  /** What was held back, at the end of the answer; to be written right behind what `draw` has returned last. */
+  /** The text that was held back, at the end of the answer; to be written directly after the last result of `draw`. */
   end(): string {
     if (this.#line !== "") this.#drawLine(true);
     this.#drawTable();
@@ -88,7 +88,7 @@ export class MarkdownDrawer {
     return this.#take();
   }
 
-  /** What follows begins a row behind a mark of whoever writes. */
+  /** The following text starts a row, after the caller's mark. */
   restart(): void {
     this.#rows.restart();
   }
@@ -116,7 +116,7 @@ export class MarkdownDrawer {
   }
 
   #nextLine(): void {
-    // A row of a table leaves nothing until the table is drawn.
+    // A row of a table gives no output until the table is drawn.
     if (this.#table.length === 0) this.#rows.endRow();
     this.#line = "";
     this.#state = UNDECIDED;
@@ -199,7 +199,7 @@ export class MarkdownDrawer {
     return lines.map((text, index) => [{ text, style: [BOLD, DIM][index] ?? "" }]);
   }
 
-  /** A table as a list: each cell on a line of its own, behind its column's head. */
+  /** A table as a list: each cell on a line of its own, after its column's head. */
   #records(head: readonly string[], body: readonly (readonly string[])[]): Run[][] {
     const heads = head.map((cell) => textOf(this.#read(cell)));
     return body.flatMap((cells, index) => [

@@ -1,13 +1,13 @@
 import { cellWidth } from "../../../text/columns.ts";
 import type { Run } from "./inline-marks.ts";
 
-/** Cells that are left to words at least, whatever the indentation. */
+/** Least cells for words, whatever the indentation. */
 const LEAST_ROOM = 12;
 const TAB = "    ";
-/** What may begin a row though no space stands before it: characters of scripts without spaces. */
+/** Characters that may start a row without a space before them: those of scripts without spaces. */
 const BREAKABLE =
   /^[\u2e80-\u2fff\u3012-\u303e\u3041-\ua4cf\uf900-\ufaff\ufe30-\ufe6f\uff10-\uff60\u{20000}-\u{3fffd}]$/u;
-/** Of those, what belongs to the character before it. */
+/** Those that belong to the character before them. */
 const CLOSING = /^[々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮー゛゜ゝゞヽヾ〕〗〙〛〟：；？］｝｠]$/u;
 
 /**
@@ -18,7 +18,7 @@ const CLOSING = /^[々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュ�
 export class RowFiller {
   #width = 0;
   #column = 0;
-  /** What stands at the beginning of each further row of the paragraph. */
+  /** The indentation of each further row of the paragraph. */
   #indent: readonly Run[] = [];
   #indentWidth = 0;
   /** The word that may still grow, and its cells. */
@@ -26,22 +26,22 @@ export class RowFiller {
   #wordWidth = 0;
   /** The word is longer than a row: its characters are placed as they come. */
   #isLong = false;
-  /** What stands between the last word and the next; goes where the row is broken. */
+  /** The spaces between the last word and the next; dropped where the row is broken. */
   #spaces: Run[] = [];
-  /** Ends of rows, which are written before the next text: nothing says yet whether there is one. */
+  /** Row ends that are written before the next text: there may be no next text. */
   #breaks = 0;
-  /** Others have ended the row in the middle of a paragraph. */
+  /** Other output has ended the row in the middle of a paragraph. */
   #isCut = false;
   #out: Run[] = [];
 
-  /** Where the cursor is now: others write between two pieces. */
+  /** The cursor's column now: other output may come between two pieces. */
   place(column: number, width: number): void {
     this.#isCut ||= column === 0 && this.#column > 0 && this.#breaks === 0;
     this.#column = column;
     this.#width = Math.max(2, width);
   }
 
-  /** What follows goes on at the cursor, in a row of its own. */
+  /** The following text continues at the cursor, in a row of its own. */
   restart(): void {
     this.#breaks = 0;
     this.#spaces = [];
@@ -83,7 +83,7 @@ export class RowFiller {
     this.#isLong = false;
   }
 
-  /** Shows the word so far: nothing has come for a while. What it still grows by stands right behind it. */
+  /** Shows the begun word after a pause in the text. The rest of the word is written directly after it. */
   showWord(): void {
     if (this.#word.length === 0) return;
     this.#placeWord();
@@ -98,7 +98,7 @@ export class RowFiller {
     this.#breaks += 1;
   }
 
-  /** What has been filled since the last call. */
+  /** The output since the last call. */
   take(): Run[] {
     return this.#out.splice(0);
   }
@@ -150,7 +150,7 @@ export class RowFiller {
     this.#emit(run);
   }
 
-  /** A paragraph that was cut goes on with its indentation. */
+  /** Continues a paragraph that was cut, with its indentation. */
   #mendRow(): void {
     if (!this.#isCut) return;
     this.#isCut = false;
@@ -182,7 +182,7 @@ export class RowFiller {
   }
 }
 
-/** Of Western writing, what may not begin a row behind a character of a script without spaces. */
+/** Western punctuation that may not start a row after a character of a script without spaces. */
 function isPunctuation(character: string): boolean {
   return /^[\p{Pe}\p{Pf}\p{Po}]$/u.test(character);
 }

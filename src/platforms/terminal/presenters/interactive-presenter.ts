@@ -23,9 +23,9 @@ import { nearestName } from "../../../config/nearest-name.ts";
 /** Within this time a second Ctrl-C leaves, ms. */
 const LEAVE_WITHIN_MS = 2000;
 const TICK_MS = 1000;
-/** After so long without a further piece, the word that may still grow is shown, ms. */
+/** Pause in the text after which a word that may still grow is shown, ms. */
 const PAUSE_MS = 400;
-/** The command that tells where a conversation stands. */
+/** The command that summarises the conversation. */
 const RECAP = "recap";
 /** `/export print`: not into a file. */
 const PRINTED = "print";
@@ -41,13 +41,13 @@ export class InteractivePresenter implements Presenter {
   readonly #intakes = new Set<Promise<unknown>>();
   #screen: Screen | null = null;
   #speaker: string;
-  /** The answer that the text above the input ends with, while it may go on. */
+  /** The last answer above the input, while it may continue. */
   #growing: string | null = null;
-  /** What is being summarised just now. */
+  /** The running compaction. */
   #compaction: CompactionNews | null = null;
   /** Of the answer that is waited for. */
   #retry: RetryNews | null = null;
-  /** Since when an answer is waited for, by the session's clock; null: none is. */
+  /** Start of the wait for an answer, by the session's clock; null: no wait. */
   #waitingSince: number | null = null;
   #ticker: NodeJS.Timeout | undefined;
   /** Runs while the answer that grows may have paused. */
@@ -55,7 +55,7 @@ export class InteractivePresenter implements Presenter {
   /** Ctrl-C was pressed, and leaves when it is pressed again. */
   #leaving: NodeJS.Timeout | undefined;
   #isStopAsked = false;
-  /** Somebody else ends the session. */
+  /** The session is ended from outside. */
   #isStopped = false;
   readonly #answers: ShownAnswers;
   /** Remarks that wait for the end of an answer that is being written. */
@@ -152,7 +152,7 @@ export class InteractivePresenter implements Presenter {
     this.#refreshPrompt();
   }
 
-  /** Tells whoever comes where the conversation stands, or what this is. */
+  /** Shows a newcomer the state of the conversation, or an introduction. */
   async #recap(inbox: PlatformInbox): Promise<void> {
     if (!this.#session.commands.some(({ name }) => name === RECAP)) return;
     const answer = await runCommand(inbox, this.#session, {
@@ -174,7 +174,7 @@ export class InteractivePresenter implements Presenter {
 
   get #place(): Place {
     const screen = this.#screen;
-    // The last cell stays empty: some terminals show a character wider than it is by the tables.
+    // The last cell stays empty: some terminals show a character wider than the tables say.
     return { column: screen?.column ?? 0, width: (screen?.width ?? 80) - 1 };
   }
 
@@ -219,14 +219,14 @@ export class InteractivePresenter implements Presenter {
     return `${displayableLine(this.#session.agent)} is thinking${time}${again}`;
   }
 
-  /** Ctrl-C: ends the answer, else clears the line, else leaves when it is pressed again. */
+  /** Ctrl-C: stops the answer; without an answer, clears the line; on an empty line, a second one leaves. */
   #interrupt(inbox: PlatformInbox): void {
     if (this.#leaving !== undefined) {
       this.#screen?.close();
       return;
     }
     if (this.#session.pending.size > 0 && !this.#isStopAsked) {
-      // Where nothing can be stopped, the next Ctrl-C goes on below.
+      // If nothing can be stopped, the next Ctrl-C takes the branch below.
       this.#isStopAsked = true;
       this.#inBackground(this.#stop(inbox));
       return;
@@ -248,7 +248,7 @@ export class InteractivePresenter implements Presenter {
     if (answer !== STOPPED) await this.#show(answer);
   }
 
-  /** The input line is gone. */
+  /** Cleans up after the end of the input line. */
   #end(): void {
     clearInterval(this.#ticker);
     clearTimeout(this.#leaving);
@@ -314,7 +314,7 @@ export class InteractivePresenter implements Presenter {
     const near = nearestSessionCommand(name, this.#session.commands);
     if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
-    // All that they have said goes, and with it what is kept of their typing.
+    // All of the person's messages are deleted, so their input history is deleted too.
     if (name === "forget" && readForgetMe(argument)?.isConfirmed === true) {
       this.#session.history?.clear();
       this.#screen?.forgetHistory();
@@ -327,7 +327,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async #save(text: string, name: string): Promise<string> {
-    // What is no conversation is an answer to whoever asked.
+    // A text that is not a conversation answers the command itself.
     if (!isExport(text)) return text;
     return saveExport(text, {
       name: name === PAGE ? "" : name,
@@ -381,7 +381,7 @@ function wordsOf(form: string): string[] {
   return [...new Set(words.filter((word) => /^[a-z]+$/.test(word)))];
 }
 
-/** The command of this terminal alone that was meant by a word that no command has; null: none comes near. */
+/** The terminal's own command closest to an unknown name; null: no command is close. */
 function nearestSessionCommand(name: string, commands: readonly PlatformCommand[]): string | null {
   const own = SESSION_COMMANDS.map((command) => command.name);
   const shared = commands.map((command) => command.name);

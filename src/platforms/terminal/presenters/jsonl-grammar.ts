@@ -2,7 +2,7 @@ import { z } from "zod";
 import { storableText } from "../../../text/text.ts";
 import { ZONED_TIME } from "../../../text/time.ts";
 
-/** What a script may write, one JSON object a line. */
+/** The commands of a script, one JSON object a line. */
 export type JsonlCommand =
   | {
       readonly type: "message";
@@ -22,7 +22,7 @@ export type JsonlCommand =
 
 export type ParsedLine =
   | { readonly ok: true; readonly command: JsonlCommand }
-  /** `id`: where the line names one, so that the script knows which. */
+  /** `id`: the line's id, if it has one, for the script. */
   | { readonly ok: false; readonly why: string; readonly id: string | undefined };
 
 const MAX_NAME_LENGTH = 200;
@@ -53,7 +53,7 @@ const edit = z.strictObject({ edit: name, text: z.string() });
 const deletion = z.strictObject({ delete: name });
 const stop = z.strictObject({ stop: name });
 
-/** Reads one line of `weir chat --jsonl`. Never throws: what is wrong with a line is a value. */
+/** Reads one line of `weir chat --jsonl`. Never throws: an error of a line is a value. */
 export function parseJsonlLine(line: string): ParsedLine {
   let value: unknown;
   try {

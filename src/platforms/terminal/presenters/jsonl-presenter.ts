@@ -17,7 +17,7 @@ import { OutputClosedError } from "../output.ts";
 import type { Presenter, Session } from "./presenter.ts";
 import type { CompactionNews, SettledTurn } from "../turn-news.ts";
 
-/** Lines that are taken from the input and not durable yet, over all channels. */
+/** Most lines of all channels together that are read and not durable yet. */
 const MAX_IN_FLIGHT = 256;
 
 /** `weir chat --jsonl`: a script speaks in many channels side by side, a JSON object a line each way. */
@@ -98,7 +98,7 @@ export class JsonlPresenter implements Presenter {
   async remark(): Promise<void> {}
   retrying(): void {}
 
-  /** Resolves once the line was taken: there was room, and its place in its channel's order is fixed. */
+  /** Resolves once the line was accepted: there was room, and its place in its channel's order is fixed. */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<void> {
     if (line.type === "too_long") {
       await this.#report({ line: line.number, why: "the line is too long" });
@@ -209,7 +209,7 @@ export class JsonlPresenter implements Presenter {
     await this.#tell({ type: "error", ...problem });
   }
 
-  /** Writes what nobody waits for. A closed output ends the session elsewhere. */
+  /** Writes a line without a caller that waits. A closed output ends the session elsewhere. */
   async #tell(value: object): Promise<void> {
     try {
       await this.#write(value);

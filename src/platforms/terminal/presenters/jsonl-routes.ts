@@ -7,9 +7,9 @@ export interface Route {
 }
 
 /**
- * Keeps the order of lines within each channel, and of an edit or deletion after the message that it names.
- * While a message is on its way into the log, its id leads to its channel's lane. At most so many tasks are taken and
- * unfinished: past that, `add` waits, and with it whoever reads the input.
+ * Keeps the order of lines within each channel, and of an edit or deletion after the message that it names. While a message is
+ * on its way into the log, its id leads to its channel's lane. The number of unfinished tasks is limited: at the limit, `add`
+ * waits, and the reader of the input with it.
  */
 export class JsonlRoutes {
   readonly #maxInFlight: number;
@@ -23,7 +23,7 @@ export class JsonlRoutes {
   }
 
   /**
-   * Resolves once the task was taken.
+   * Resolves once the task was accepted.
    * @param task must not reject
    */
   async add(route: Route, task: () => Promise<void>): Promise<void> {

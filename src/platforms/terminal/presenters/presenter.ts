@@ -10,12 +10,12 @@ import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
 export interface Presenter {
   readonly streaming: PlatformCapabilities["streaming"];
   serves(channel: string): boolean;
-  /** Opens the intake. Resolves at the end of the input, once what was said before it is over where that is waited for. */
+  /** Opens the intake. Resolves at the end of the input; where that is awaited, once earlier messages have ended. */
   run(inbox: PlatformInbox): Promise<void>;
-  /** Takes nothing new. Resolves once nothing is on its way into the log. */
+  /** Accepts no new input. Resolves once no message is on its way into the log. */
   stopIntake(): Promise<void>;
   /**
-   * Shows a text that is new (an unknown `id`) or that replaces what was shown under the id. Resolves once it is out.
+   * Shows a new text (an unknown `id`), or replaces the text of that id. Resolves once it is written.
    * @throws OutputClosedError
    */
   show(id: string, message: OutboundMessage): Promise<void>;
@@ -26,7 +26,7 @@ export interface Presenter {
   /** @throws OutputClosedError */
   compaction(channel: string, news: CompactionNews): Promise<void>;
   /**
-   * Shows a person something in passing that belongs to no channel; a script is not told.
+   * Shows a person a remark that belongs to no channel; a script does not get it.
    * @param isUrgent it does not wait for the end of an answer that is being written
    * @throws OutputClosedError
    */
@@ -35,7 +35,7 @@ export interface Presenter {
   retrying(channel: string, news: RetryNews): void;
 }
 
-/** What was typed in earlier sessions. */
+/** Lines typed in earlier sessions. */
 export interface InputHistory {
   /** The newest first. */
   readonly lines: readonly string[];
@@ -45,7 +45,7 @@ export interface InputHistory {
   clear(): void;
 }
 
-/** What every presenter works with. */
+/** The parts that every presenter works with. */
 export interface Session {
   readonly input: TerminalInput;
   readonly output: Output;
@@ -56,20 +56,20 @@ export interface Session {
   readonly channel: string;
   /** The agent's id: only shown. */
   readonly agent: string;
-  /** Who speaks where nobody says. */
+  /** The author of messages that name no speaker. */
   readonly speaker: string;
   /** Several people share the terminal. */
   readonly multi: boolean;
-  /** It leaves a Weir behind that goes on. */
+  /** Weir continues after the session's end. */
   readonly isAttached: boolean;
-  /** What people can ask with a slash on every platform. */
+  /** Slash commands of every platform. */
   readonly commands: readonly PlatformCommand[];
   readonly colour: boolean;
-  /** Facts for whoever sits before it, a line each. */
+  /** Facts for the person at the terminal, one a line. */
   readonly about: () => readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
-  /** What was typed before; default: nothing is kept. */
+  /** Default: no history is kept. */
   readonly history?: InputHistory | undefined;
   /** The person leaves: a Ctrl-C that follows ends the process at once. */
   readonly onInterrupt: () => void;

@@ -5,9 +5,9 @@ import type { InputHistory } from "../presenters/presenter.ts";
 
 const MAX_LINES = 500;
 const MAX_LENGTH = 2000;
-/** A longer file is none of ours. */
+/** A longer file was not written by Weir. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Commands that tell what somebody wants gone. */
+/** Commands that name content to delete. */
 const FORGETTING = /^\s*\/forget\b/i;
 
 export interface HistoryFileOptions {
@@ -18,8 +18,8 @@ export interface HistoryFileOptions {
 }
 
 /**
- * What was typed into the terminal, in a file that only its owner may read: a JSON text a line, the newest last. A file
- * that cannot be read or written costs the history and nothing else.
+ * The terminal's input history, in a file that only its owner may read: a JSON text a line, the newest last. A file that cannot
+ * be read or written costs only the history.
  */
 export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): InputHistory {
   const lines = readLines(path);
@@ -44,7 +44,7 @@ export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): Inpu
   };
 }
 
-/** The newest lines; a file that has grown to twice as many is written anew with them. */
+/** The newest lines; a file that has grown to twice the limit is rewritten with them. */
 function readLines(path: string): string[] {
   try {
     const all = readText(path, MAX_BYTES).split("\n").flatMap(textOf);
@@ -54,7 +54,7 @@ function readLines(path: string): string[] {
       replaceFile(path, newest.map((text) => `${JSON.stringify(text)}\n`).join(""));
     return newest;
   } catch {
-    // There is none yet, or it is no file of ours.
+    // The file does not exist, or was not written by Weir.
     return [];
   }
 }

@@ -11,9 +11,9 @@ export type InputLine =
 const readers = new WeakMap<Readable, LineReader>();
 
 /**
- * Takes the lines of a stream one at a time. While nobody asks, the stream is paused once a chunk's lines are
- * waiting, so whoever writes to it is held back. Unlike node:readline it is fast on lines of many megabytes, and
- * unlike `for await` over the stream it can let go without destroying it.
+ * Reads the lines of a stream one at a time. Without a request, the stream is paused once a chunk's lines are waiting, so its
+ * writer is held back. Unlike node:readline it is fast on lines of many megabytes, and unlike `for await` over the stream it
+ * can stop without destroying it.
  */
 export class LineReader {
   readonly #input: Readable;
@@ -34,7 +34,7 @@ export class LineReader {
     this.#open();
   }
 
-  /** The reader of a stream: once it is closed, the next one who asks for it goes on where it has stopped. */
+  /** The reader of a stream. After it is closed, the next call continues where it has stopped. */
   static of(input: Readable): LineReader {
     const reader = readers.get(input) ?? new LineReader(input);
     readers.set(input, reader);

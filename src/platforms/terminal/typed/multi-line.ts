@@ -1,8 +1,8 @@
 const QUOTES = '"""';
 
 /**
- * Joins typed lines to one text: a line that ends with a backslash goes on in the next, and three quotation marks
- * begin a text that ends with the next three.
+ * Joins typed lines to one text: a line that ends with a backslash continues in the next, and three quotation marks begin a
+ * text that ends with the next three.
  */
 export class MultiLine {
   #lines: string[] = [];

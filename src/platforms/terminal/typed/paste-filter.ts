@@ -15,17 +15,17 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 export type TerminalInput = Readable & { setRawMode?(isRaw: boolean): unknown };
 
 /**
- * Stands between a terminal and the editor of its line, and makes one line of what is pasted: an editor would take each
- * line break for Enter, and each tab for a wish to complete. `restore` gives the breaks back.
+ * Stands between a terminal and its line editor, and makes one line of a pasted text: an editor would take each line break for
+ * Enter, and each tab for a request to complete. `restore` returns the breaks.
  */
 export class PasteFilter extends Transform {
   readonly #source: TerminalInput;
   readonly #decoder = new StringDecoder("utf8");
   /** Pastes by the words that stand for them. */
   readonly #stored = new Map<string, string>();
-  /** What is being pasted; null: nothing. */
+  /** The pasted text so far; null: no paste is under way. */
   #pasted: string | null = null;
-  /** What may be the beginning of a mark. */
+  /** A possible beginning of a mark. */
   #rest = "";
 
   constructor(source: TerminalInput) {

@@ -1,6 +1,6 @@
 import type { PlatformCommand } from "../../platform.ts";
 
-/** What a line means that a person typed. */
+/** The meaning of a typed line. */
 export type TypedLine =
   | { readonly type: "empty" }
   | { readonly type: "message"; readonly speaker: string; readonly text: string }
@@ -11,11 +11,11 @@ export type TypedLine =
   | { readonly type: "speaker"; readonly name: string }
   /** `/raw`: answers as they are written, or drawn. */
   | { readonly type: "raw" }
-  /** What can't be meant, and what to do instead. */
+  /** A line without a valid meaning, and the advice for it. */
   | { readonly type: "mistake"; readonly why: string };
 
 export interface TypedLineContext {
-  /** Who speaks where the line does not say. */
+  /** The author of lines that name no speaker. */
   readonly speaker: string;
   /** Several people share the terminal: `name: text` speaks as that name. */
   readonly multi: boolean;
@@ -33,14 +33,14 @@ const RAW: PlatformCommand = {
 };
 const QUIT: PlatformCommand = { name: "quit", help: "leave (so does Ctrl-D)", argument: null };
 
-/** What the session itself answers, beside the commands of every platform. */
+/** Commands of the session itself, apart from those of every platform. */
 export const SESSION_COMMANDS: readonly PlatformCommand[] = [AS, RAW, QUIT];
 
 function helpLine({ name, help, argument }: PlatformCommand): string {
   return `/${name}${argument === null ? "" : ` ${argument.form}`}  ${help}`;
 }
 
-/** What people may type that the session itself answers. */
+/** Help for the session's own input. */
 export const SESSION_HELP = [
   "In this terminal there is more:",
   helpLine(AS),
@@ -48,7 +48,7 @@ export const SESSION_HELP = [
   "//text  say something that starts with a slash",
 ].join("\n");
 
-/** What there is beyond that where a person sees a line that can be edited. */
+/** Further help for a screen with an editable line. */
 export const SCREEN_HELP = [
   helpLine(RAW),
   'text\\  go on in the next line; """ begins and ends a text of several lines',
