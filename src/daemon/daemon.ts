@@ -97,7 +97,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
-  // Disposed of after the registry, whose end still needs it.
+  // Disposed of after the registry, whose end answers the remaining requests.
   const { status, vitals } = keeper;
   const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepNotes, status, reload }));
   // The rest of a reload finishes once the actors have ended.
@@ -190,7 +190,7 @@ function deferFirstSteps(
     draining.deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     keeper.enter("draining");
   });
-  // When the machine shuts down, other stopped processes are not restarted.
+  // An embedded server that a shutdown of the machine stops is not started again.
   stack.defer(() => opened.expectEnd());
 }
 
