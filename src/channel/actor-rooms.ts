@@ -15,7 +15,7 @@ import { formatAddress } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
 import type { Circuit } from "../compactor/breaker.ts";
 
-/** What an actor works with, built from the log as it was in one moment. */
+/** The parts of an actor, built from one snapshot of the log. */
 export interface ActorRooms {
   /** With the tools that this channel has. */
   readonly agent: Agent;
@@ -52,7 +52,7 @@ export function buildRooms(
   });
   const usage = new UsageAnchor(lastUsage);
   const { model } = agent.config;
-  // The last request may have gone to another model: to a fallback, or to the one before another was chosen.
+  // The last request may have gone to another model: to a fallback, or to the one before the current one was chosen.
   const last = new LastRequest(agent.models.nameOf(model) ?? lastUsage?.model ?? model, snapshot.turnTimes);
   const onRequest = (): void => compactor.consider();
   const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);
@@ -65,7 +65,7 @@ export function buildRooms(
   return { agent, history, outbox, questions, runner, compactor };
 }
 
-/** The compactor of one channel, joined with its parts. */
+/** Builds the compactor of one channel. */
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);
@@ -97,8 +97,8 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
 }
 
 /**
- * The circuit of a channel's compactions: while what may be spent today is spent, no model is asked, as if all were away. What has to
- * leave the view leaves it without one, and is summarised once there is a budget again.
+ * The circuit of a channel's compactions: while the budget is spent, it is open as if all models failed. Entries that must leave the
+ * view then leave it without a model, and are summarised once there is a budget again.
  */
 function withinBudget(
   { budgets, agent, owner }: Pick<ActorParts, "budgets" | "agent" | "owner">,

@@ -23,7 +23,7 @@ import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
 
-/** Between attempts at a turn that fails. */
+/** Delay between attempts at a failing turn. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /**
@@ -38,7 +38,7 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  */
 export class ChannelActor {
   readonly #parts: ActorParts;
-  /** As this channel has it. */
+  /** The channel's agent, with the tools of this channel. */
   readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
@@ -49,7 +49,7 @@ export class ChannelActor {
   readonly #runner: TurnRunner;
   /** A turn that began and did not settle. */
   #leftBehind: RunningTurn | null;
-  /** A write failed and may have been committed all the same: the log has to be read again. */
+  /** A failed write may have been committed: the log must be read again. */
   #isInDoubt = false;
   /** Entries that are being added to the history; each wakes the actor afterwards. */
   #noticing = 0;
@@ -59,7 +59,7 @@ export class ChannelActor {
   #resets = 0;
   #isClosed = false;
   #isLeaving = false;
-  /** Resolves once somebody waits for the one that takes its place. */
+  /** Resolves once a message waits for the actor that replaces this one. */
   readonly #isWanted = Promise.withResolvers<void>();
   readonly #retry = new BackoffTimer(BACKOFF);
   readonly #loadedAt = steadyNow();
@@ -84,13 +84,13 @@ export class ChannelActor {
     this.#leftBehind = snapshot.running;
   }
 
-  /** Takes up what is settled and not delivered. Call it before the first wake-up. */
+  /** Resumes undelivered answers. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
     this.#showQuestions();
   }
 
-  /** Where no agent may ask for an approval, nothing is looked up. */
+  /** Does nothing where no agent may ask for an approval. */
   #showQuestions(): void {
     const { agent, guests } = this.#parts;
     if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
@@ -110,7 +110,7 @@ export class ChannelActor {
     return isQuiet && this.#outbox.isIdle && this.compactor.isIdle;
   }
 
-  /** How often a text was edited or taken back, as far as the running turn knows; null: none runs. */
+  /** Number of edits and deletions that the running turn knows; null: none runs. */
   get changesKnown(): number | null {
     return this.#runner.running === null ? null : this.history.knownChanges;
   }
@@ -143,7 +143,7 @@ export class ChannelActor {
     this.#takeIn(isDue ? entry.seq : null, isDue, async () => this.history.observe(entry));
   }
 
-  /** A message stands in the log that nobody announced: the connection was cut after its commit. */
+  /** A message is in the log without an announcement: the connection was cut after its commit. */
   remind(seq: Seq, isDue: boolean): void {
     this.#takeIn(isDue ? seq : null, isDue, async () => this.history.catchUp(seq));
   }
@@ -160,8 +160,8 @@ export class ChannelActor {
   }
 
   /**
-   * Another daemon has written to the channel: reads what is new up to `seq`, begins again what has read a text that has changed or
-   * gone, and shows what was decided. Returns at once.
+   * Another daemon has written to the channel: reads new entries up to `seq`, restarts a turn that has read a changed or deleted text,
+   * and shows decisions. Returns at once.
    */
   look(seq: Seq): void {
     this.#takeIn(null, true, async () => {
@@ -171,7 +171,7 @@ export class ChannelActor {
     this.#showQuestions();
   }
 
-  /** Its channel is served again: takes up what could not be delivered meanwhile, and what is due. Returns at once. */
+  /** Its channel is served again: resumes deliveries and due messages. Returns at once. */
   takeUp(): void {
     if (this.#isClosed) return;
     this.#lastUsedAt = steadyNow();
@@ -180,10 +180,10 @@ export class ChannelActor {
 
   /** Looks for due messages, now or after the running turn. */
   wake(): void {
-    // A wake-up alone is no message: a reload wakes all, and the compaction that runs is still to be finished.
+    // Only for a waiting message: a reload wakes all actors, and a running compaction must finish.
     if (this.#isLeaving && this.#isAwaited) this.yield();
     if (this.#isClosed || this.#mailbox.size >= this.#parts.mailboxSize) return;
-    // A wake-up that already waits will see everything that is due by then.
+    // A queued wake-up covers everything that is due when it runs.
     if (this.#mailbox.size > 0) return;
     void this.#mailbox.add(async () => this.#guard(async () => this.#work()));
   }
@@ -209,7 +209,7 @@ export class ChannelActor {
     this.wake();
   }
 
-  /** `/reset`: ends the turn, then covers everything that was said before without a text. */
+  /** For `/reset`: ends the turn, then covers all earlier entries without a summary text. */
   async reset(): Promise<void> {
     this.#resets++;
     try {
@@ -249,14 +249,14 @@ export class ChannelActor {
     await this.#outbox.idle();
   }
 
-  /** Another one is to take its place. */
+  /** Another actor will replace it. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
 
   /**
-   * Begins no turn and no compaction any more. Resolves when it can be closed: the turn that runs has ended, and so have deliveries
-   * and the compaction that runs, or a message waits that another actor is to answer.
+   * Begins no further turn or compaction. Resolves when it can be closed: its turn has ended, and its deliveries and compaction have
+   * ended or a message waits for the next actor.
    */
   async leave(): Promise<void> {
     this.#isLeaving = true;
@@ -266,7 +266,7 @@ export class ChannelActor {
     await Promise.race([Promise.all([this.#outbox.idle(), finished]), this.#isWanted.promise]);
   }
 
-  /** A message waits that the next home of the channel is to answer: whoever leaves waits for no compaction and no delivery. */
+  /** A message waits for the channel's next home: `leave` no longer waits for the compaction and deliveries. */
   yield(): void {
     this.#isWanted.resolve();
   }
@@ -283,7 +283,7 @@ export class ChannelActor {
 
   /**
    * Stops taking messages and ends the running turn. Its row stays `running`, and undelivered answers stay `pending`: the next
-   * owner goes on with them.
+   * owner resumes them.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -314,7 +314,7 @@ export class ChannelActor {
     this.compactor.consider();
   }
 
-  /** @returns true if the turn that an ended process left behind must wait before it is begun again */
+  /** @returns true if a turn that an ended process left running must wait before it is begun again */
   #rests(): boolean {
     const turn = this.#leftBehind;
     if (turn === null || this.#isStopWanted) return false;
@@ -356,7 +356,7 @@ export class ChannelActor {
     }
     const inDoubt = this.#leftBehind;
     if (inDoubt !== null && inDoubt.id !== snapshot.running?.id) {
-      // It was settled after all, and whoever waits for that has not been told. What was to be stopped was this one.
+      // The turn was settled after all; it was the one that `/stop` meant.
       this.#isStopWanted = false;
       const end = await store.turns.outcome(inDoubt.id);
       if (end !== null) this.#runner.tell(inDoubt.id, end);

@@ -11,22 +11,22 @@ type BoundedParts = Pick<
   "owner" | "address" | "events" | "agent" | "budgets" | "callCounts" | "log"
 >;
 
-/** For whom calls are made, and what bounds them. */
+/** The purpose of model calls, and their bounds. */
 export interface CallBounds {
   readonly purpose: CallPurpose & { readonly turn: TurnId };
-  /** The turn with which the chain of turns began: its calls are bounded together. */
+  /** The first turn of a chain of turns, whose calls share one bound. */
   readonly question: TurnId;
-  /** Calls of the question that the log knows. */
+  /** Calls of the question in the log. */
   readonly stored: number;
   /** As `discord:1234`; null: no person has asked. */
   readonly person: string | null;
-  /** It has begun before: it is finished, whatever is left of a budget. */
+  /** An earlier run has begun it: it may finish beyond its budget. */
   readonly isUnderWay: boolean;
 }
 
 /**
- * The calls of one turn or one subagent: each attempt asks here whether it may be made. The first one needs something that is left of each
- * budget, with what is under way elsewhere counted in; all of them need a call that is left of the question.
+ * Bounds the model calls of one turn or one subagent. The first attempt needs a remainder of each budget, running calls elsewhere
+ * counted; every attempt needs a remaining call of the question.
  */
 export class BoundedCalls {
   readonly #parts: BoundedParts;
@@ -42,7 +42,7 @@ export class BoundedCalls {
     parts.callCounts.of(bounds.question, bounds.stored);
   }
 
-  /** An attempt is about to be made. @returns why it must not be; null: it is made */
+  /** Call it before an attempt. @returns why the attempt is refused; null: it is allowed */
   begin(model: string, estimatedTokens: number): CallRefusal | null {
     const { callCounts, agent, budgets, log, address } = this.#parts;
     const { question, purpose } = this.#bounds;
@@ -65,7 +65,7 @@ export class BoundedCalls {
     return null;
   }
 
-  /** It has ended. @returns its row */
+  /** Call it after an attempt. @returns its row */
   end(record: ModelCallRecord, estimatedTokens: number): ModelCallRow {
     return this.#meter.ended(this.#bounds.purpose, record, estimatedTokens);
   }

@@ -20,7 +20,7 @@ import type { Guests } from "./guests.ts";
 import type { ReminderDesk } from "./reminders/reminder-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 
-/** What every actor of a daemon shares. */
+/** Parts that all actors of a daemon share. */
 export interface SharedParts {
   readonly store: Store;
   readonly recall: Recall;
@@ -37,45 +37,45 @@ export interface SharedParts {
   /** Default: no budget is configured. */
   readonly budgets?: Budgets;
   readonly callCounts: CallCounts;
-  /** The mutex of a channel's history; default: a real one. The fuzz sets one that does not lock. */
+  /** Creates the mutex of a channel's history; the fuzz replaces it with one that does not lock. */
   readonly createMutex?: () => HistoryMutex;
   /** Other daemons may write to the same database; default: true. */
   readonly othersWrite?: boolean;
-  /** Wake-ups that wait in one mailbox. */
+  /** Most wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
-  /** Whether any channel shares memories that an agent may see; default: one may. Must not wait. */
+  /** Whether any channel shares memories that an agent may see; default: true. Must not wait. */
   readonly isShared?: (agent: AgentConfig) => boolean;
-  /** Longest wait for each thing that a turn looks up before it asks its model, ms; default: some tenths of a second, by what it is. */
+  /** Limit for each look-up of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
   readonly lookUpWithinMs?: number | undefined;
-  /** First wait before a turn is begun again over which processes have ended, ms; default: a second. */
+  /** First delay before a turn during which processes have ended is begun again, ms; default: a second. */
   readonly restFromMs?: number;
   /** Takes the operator's secrets out of a text; default: there are none. */
   readonly masked?: (text: string) => string;
-  /** Told where a turn has asked for approvals, and where something was taken back that may have asked for one. */
+  /** Called when a turn has requested approvals, and when a text is deleted on which one may depend. */
   readonly onApprovals?: (channel: ChannelId, what: "asked" | "taken_back") => void;
 }
 
-/** What one actor is made of. */
+/** Parts of one actor. */
 export interface ActorParts extends SharedParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   /** "" if the platform has none. */
   readonly workspace: string;
-  /** Null: its platform has told no names. */
+  /** Null: its platform reports no names. */
   readonly place: Place | null;
   readonly agent: Agent;
   /** Other agents that answer there. */
   readonly guests: Guests;
   readonly compactorAgent: Summariser;
   readonly platform: Platform;
-  /** Answers are shown while they are written, if the platform can. */
+  /** Answers are shown while they are written, if the platform supports it. */
   readonly streams: boolean;
   /** Called once, when another daemon has taken the channel. */
   readonly onLost: () => void;
 }
 
-/** What an actor is about, for a look from outside. */
+/** An actor's state, for status reports. */
 export interface ActorStatus {
   /** Milliseconds; null: no turn runs. */
   readonly turnRunningForMs: number | null;
@@ -83,12 +83,12 @@ export interface ActorStatus {
   readonly due: number;
   /** Messages up to here belong to a turn, or to none. */
   readonly takenTo: Seq;
-  /** A message waits that no turn has taken yet: what comes now is answered with it. */
+  /** A message waits that no turn has taken yet; messages that arrive now are answered with it. */
   readonly isAwaiting: boolean;
   readonly delivering: boolean;
 }
 
-/** A channel in which subagents are at work; `agent`: its own. */
+/** A channel with subagents; `agent`: its own. */
 export type SubagentSite = Pick<
   ActorParts,
   | "store"
@@ -108,25 +108,25 @@ export type SubagentSite = Pick<
   | "callCounts"
 >;
 
-/** The subagents of a daemon, as its actors need them. */
+/** The actors' access to a daemon's subagents. */
 export interface Subagents {
-  /** Those of a channel. @throws if the daemon is ending */
+  /** The subagents of a channel. @throws if the daemon is ending */
   of(site: SubagentSite, history: History): SubagentStarter;
-  /** Goes on with what an earlier actor of the channel has left open. Must not throw. */
+  /** Resumes the subagents that an earlier actor of the channel left open. Must not throw. */
   takeUp(site: SubagentSite, history: History): void;
   /** A turn of the channel has ended. */
   settled(channel: ChannelId): void;
-  /** Something was edited or taken back. Returns at once. */
+  /** A text was edited or deleted. Returns at once. */
   changed(): void;
-  /** `/reset`: nobody waits for those of a channel any more. */
+  /** For `/reset`: drops the open subagents of a channel. */
   drop(channel: ChannelId): Promise<void>;
 }
 
 export interface SubagentStarter {
   /**
-   * @param takenBack edits and deletions of the channel, as the turn has seen them
-   * @returns what the turn's model is told
-   * @throws ToolFailure where none is begun
+   * @param takenBack number of edits and deletions of the channel as of the turn's last read
+   * @returns the tool result for the turn's model
+   * @throws ToolFailure if none is begun
    */
   spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string>;
 }

@@ -5,27 +5,27 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Work of Weir's own that wants an answer in a channel: a reminder that is due, a subagent that has ended. */
+/** A message of Weir that needs an answer in a channel: a due reminder, an ended subagent. */
 export interface DueWork {
-  /** As `isDueWork` knows it: the kind, and what tells this one from all others of its channel. */
+  /** As `isDueWork` expects it: the kind, and a part that is unique in the channel. */
   readonly id: string;
-  /** What it is, as the model reads it: that a reminder of Ann has come due. */
+  /** Describes it to the model: that a reminder of Ann is due. */
   readonly title: string;
   readonly text: string;
   readonly at: Date;
-  /** The id of the person whose words it has: it goes with everything that they have said. Default: it is nobody's. */
+  /** The id of the person whose words it contains; it is deleted with all messages of that person. Default: nobody's. */
   readonly by?: string;
-  /** Who answers it: the agent that has begun it. Default: the channel's own, as for one that answers there no more. */
+  /** The agent that began it and answers it. Default: the channel's own, also if that agent no longer answers there. */
   readonly agent?: AgentId | undefined;
 }
 
-/** Tells channels of what has changed in their logs. */
+/** Notifies channels of changes in their logs. */
 interface ChannelNews {
   announce(channel: ChannelId, appended: Appended): void;
   changed(channel: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void>;
 }
 
-/** Puts work of Weir's own into a channel's log, and wakes the channel. */
+/** Appends due work of Weir to a channel's log, and wakes the channel. */
 export class DueWorkDesk {
   readonly #log: Pick<Store["log"], "appendMessage" | "delete">;
   readonly #waker: ChannelNews;
@@ -36,7 +36,7 @@ export class DueWorkDesk {
   }
 
   /**
-   * Appends it once, however often it is called. Resolves when it is in the log.
+   * Appends the work. Idempotent. Resolves when it is in the log.
    * @throws WeirError if the log cannot be written
    */
   async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR, agent }: DueWork): Promise<Seq> {
@@ -47,7 +47,7 @@ export class DueWorkDesk {
     return appended.seq;
   }
 
-  /** Takes it back, as a person takes a message back. @throws WeirError if the log cannot be written */
+  /** Deletes it like a person's message. @throws WeirError if the log cannot be written */
   async takeBack(channel: ChannelId, id: string, digester: Digester): Promise<void> {
     const { result: seq } = await retryWrite(async () => this.#log.delete(channel, id, digester));
     if (seq !== undefined) await this.#waker.changed(channel, seq, null);

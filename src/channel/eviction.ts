@@ -1,19 +1,19 @@
 import { steadyNow } from "../async/clock.ts";
 import type { ChannelRegistry } from "./registry.ts";
 
-/** How often unused actors are looked for, ms. */
+/** Interval between searches for unused actors, ms. */
 const SWEEP_MS = 30_000;
 /** Wait before unused actors are evicted once there are too many, ms. */
 const EVICT_AFTER_MS = 1000;
 
 export interface EvictionLimits {
-  /** Actors in memory before the longest unused ones go. */
+  /** Actors in memory above which the longest unused ones are evicted. */
   readonly maxLoadedChannels: number;
-  /** Time unused after which an actor goes, ms. */
+  /** Time unused after which an actor is evicted, ms. */
   readonly idleEvictMs: number;
 }
 
-/** Takes unused actors out of memory. What they knew stands in the log. */
+/** Evicts unused actors from memory. Their state is in the log. */
 export class Eviction {
   readonly #registry: Pick<ChannelRegistry, "size" | "all" | "forget">;
   readonly #limits: EvictionLimits;

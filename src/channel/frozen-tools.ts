@@ -2,20 +2,20 @@ import { unlessAborted } from "../async/deadline.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Agent } from "../turn/agent.ts";
 
-/** An agent whose tools are the same bytes for a channel for as long as its prefix is. */
+/** An agent whose tool list stays identical for a channel while its prefix does. */
 export interface FrozenTools {
   readonly agent: Agent;
   /**
-   * To be called before a turn asks its model: within a turn its tools never change.
-   * @param needsTools the turn has called tools before a restart cut it, or is to run calls that somebody has allowed
+   * Call it before a turn's first model call: tools never change within a turn.
+   * @param needsTools the turn called tools before a restart, or runs approved calls
    */
   readonly renewTools: (needsTools: boolean, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Tools stand in front of everything else in a request: another list makes the provider read all of it anew. So a channel keeps the
- * list that it had, until its prefix changes anyhow: when a summary is committed, or the channel is loaded. One exception: a server
- * of which it has nothing at all. That is one that was slow to start, and people would wait for its tools until the next summary.
+ * Tools come first in a request: another list voids the provider's cache of the whole request. So a channel keeps its list until its
+ * prefix changes anyway: when a summary is committed, or the channel is loaded. Exception: a server of which it has no tools yet
+ * because the server started slowly; people would wait for them until the next summary.
  * @param coveredTo rises with each commit
  */
 export function freezeTools(agent: Agent, coveredTo: () => Seq): FrozenTools {
@@ -32,7 +32,7 @@ export function freezeTools(agent: Agent, coveredTo: () => Seq): FrozenTools {
       },
     },
     async renewTools(needsTools, signal) {
-      // Without its tools it could not go on: its model would be told that there is none of what it has just used.
+      // Without its tools the turn could not continue: the tools that it just used would be unknown.
       const begun = needsTools ? changingTools.whenBegun() : null;
       if (begun !== null) await unlessAborted(begun, signal);
       const from = coveredTo();

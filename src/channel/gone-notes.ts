@@ -6,19 +6,19 @@ import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { GoneNote, NoteStore } from "../store/memory/notes.ts";
 
-/** How often it is looked whether a line is to leave its file, whoever took back what it tells, ms. */
+/** Interval between polls for lines to delete, ms. */
 const EVERY_MS = 1000;
-/** How long a file that could not be written is left alone, ms. */
+/** Delay before a file that could not be written is tried again, ms. */
 const AGAIN_MS = 30_000;
-/** How long nobody looks again for a line that has left its file, or was not there, ms. */
+/** Delay before a deleted or absent line is searched again, ms. */
 const ABSENT_MS = 60_000;
-/** Lines that are left alone for a while. */
+/** Most lines whose delay is remembered. */
 const MOST_RESTING = 10_000;
 
 /**
- * Takes the lines out of agents' notes that tell of what was taken back. Turns leave them out from the commit on; this makes the
- * files follow. What is still to go follows from the rows, so a crash in the middle loses nothing.
- * @param keepers of the agents that keep notes
+ * Deletes lines from agents' notes whose source was deleted. Turns omit them from the commit on; this updates the files. The lines
+ * follow from the rows, so a crash loses nothing.
+ * @param keepers by agent that keeps notes
  */
 export function startGoneNotes(
   notes: NoteStore,
@@ -30,11 +30,11 @@ export function startGoneNotes(
   return gone;
 }
 
-/** Keeps agents' notes without the lines that are to go, until it is disposed of. */
+/** Deletes lines from agents' notes until it is disposed of. */
 export interface GoneNotesSweeper extends AsyncDisposable {
-  /** Resolves once the lines that are to go by now have left their files, as far as these can be written. Does not throw. */
+  /** Resolves once all currently listed lines are deleted from the writable files. Does not throw. */
   sweep(): Promise<void>;
-  /** From now on these agents keep notes. Where none does, nothing is looked for. */
+  /** Sets the agents that keep notes. Does not poll while there are none. */
   configure(keepers: ReadonlyMap<AgentId, NoteKeeper>): void;
 }
 
@@ -43,7 +43,7 @@ class GoneNotes implements GoneNotesSweeper {
   #keepers: ReadonlyMap<AgentId, NoteKeeper> = new Map();
   readonly #log: Logger;
   readonly #closing = new AbortController();
-  /** Until when nobody looks for a line: it has left its file, or another daemon has that, or it could not be written. */
+  /** When a line is searched again: it was deleted, is in another daemon's file, or its file could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
   readonly #looks = new PollLoop(async () => this.#look());
 
@@ -96,7 +96,7 @@ class GoneNotes implements GoneNotesSweeper {
   }
 
   /**
-   * A line that has left its file is known for a month: somebody's editor may still have it, and bring it back.
+   * A deleted line stays listed for a month: an open editor may still contain it, and restore it.
    * @returns false: the file could not be written; others still can
    */
   async #takeOut(

@@ -19,7 +19,7 @@ import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settled, Settlement } from "../store/turns/turns.ts";
 
-/** Keeps the changes of a history apart, each with its write and the reads that belong to it. */
+/** Serialises the changes of a history, each with its write and its reads. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
 
 export interface HistoryOptions {
@@ -29,7 +29,7 @@ export interface HistoryOptions {
 
 /**
  * A channel's history, guarded by a mutex. Every change is in the log before it is in memory, so that memory is never
- * ahead: after any crash, folding the rows again gives what was here.
+ * ahead: after any crash, folding the rows again gives the same history.
  */
 export class GuardedHistory {
   readonly #store: Store;
@@ -37,15 +37,15 @@ export class GuardedHistory {
   readonly #mutex: HistoryMutex;
   readonly #othersWrite: boolean;
   #history: History;
-  /** How often a text was edited or taken back, as of the rows that were folded last. */
+  /** Number of edits and deletions as of the last fold of the rows. */
   #takenBack: number;
-  /** How many edits were noted since then: each is one of them. */
+  /** Edits that were noted since then; the database counts each as a change, too. */
   #noted = 0;
-  /** The last deletion, as of these rows, if they do not say that turns know of it. */
+  /** The last deletion as of these rows, if it is not marked as known to turns; null: all are. */
   #lastDeletion: string | null;
-  /** How often rows were folded. */
+  /** Number of folds. */
   #folds = 0;
-  /** How often something has gone elsewhere, and how many of these times were looked into. */
+  /** Number of deletions reported from other channels, and how many of them were checked. */
   #doubts = 0;
   #settledDoubts = 0;
 
@@ -71,7 +71,7 @@ export class GuardedHistory {
     return this.#mutex.isLocked() ? this.#mutex.runExclusive(() => this.#history) : this.#history;
   }
 
-  /** The history as it is at this instant, for a look from outside. */
+  /** The history at this instant, for status reports. */
   get current(): History {
     return this.#history;
   }
@@ -81,24 +81,24 @@ export class GuardedHistory {
     await this.#mutex.runExclusive(async () => this.#take([entry]));
   }
 
-  /** Reads what the log has beyond the history (a notice of an edit, another writer's message). */
+  /** Reads entries that the history lacks (a notice of an edit, another writer's message). */
   async catchUp(toSeq: Seq): Promise<void> {
     await this.#mutex.runExclusive(async () => this.#readTo(toSeq));
   }
 
-  /** Notes that the text at `seq` was edited; the notice at `notedSeq` says so to the model. */
+  /** Notes that the text at `seq` was edited; the notice at `notedSeq` tells the model. */
   async noticeEdit(seq: Seq, notedSeq: Seq): Promise<void> {
     await this.#mutex.runExclusive(async () => {
       await this.#readTo(notedSeq);
-      // The summary over it is to be written again, or one that was written ahead is void, and so far only its row says so.
+      // The edit has marked the summary over it for rewriting, or voided one written ahead, in its row only.
       if (seq <= this.#history.coveredTo || this.#history.ahead.length > 0)
         this.#history = cover(this.#history, await this.#store.coverage(this.#owner.channel));
     });
   }
 
   /**
-   * Appends what a turn wrote, with what is noted of approvals.
-   * @param shown memories that its model was shown when it was asked
+   * Appends a turn's entries, and changes of its approvals.
+   * @param shown memories in the model's request
    */
   async appendTurnEntries(
     turn: TurnRange,
@@ -113,7 +113,8 @@ export class GuardedHistory {
       const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown };
       const written = await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals);
       const [first, last] = [written[0], written.at(-1)];
-      // The rows were folded while it waited, without what was deleted: of that the log has kept nothing here, and nobody folds them again.
+      // The rows were folded during the wait, without deleted texts. The log may have kept less of these entries than was given, so
+      // they are read back.
       const isLate = folds !== this.#folds && first !== undefined && last !== undefined;
       await this.#take(isLate ? await this.#store.log.read(channel, first.seq, last.seq) : written);
     });
@@ -161,7 +162,7 @@ export class GuardedHistory {
 
   /**
    * Stores a summary that was written ahead. It is in no view before {@link commitAhead}.
-   * @returns false: it is ours no more, or a deletion or an edit made it stale
+   * @returns false: the job has another owner, or a deletion or an edit made the summary stale
    */
   async stageAhead(job: Job, result: JobResult): Promise<boolean> {
     return this.#mutex.runExclusive(async () => {
@@ -172,8 +173,8 @@ export class GuardedHistory {
   }
 
   /**
-   * Commits what was written ahead, in one transaction and without a model, then swaps the head of the history.
-   * @returns what has landed; empty: nothing was there any more
+   * Commits the summaries that were written ahead, in one transaction and without a model, then swaps the head of the history.
+   * @returns the committed ones; empty: none was left
    */
   async commitAhead(): Promise<Landed[]> {
     return this.#mutex.runExclusive(async () => {
@@ -186,7 +187,7 @@ export class GuardedHistory {
 
   /**
    * Covers everything without a text, up to the first due message after `askedAt`: that one wants an answer.
-   * @returns the turn that was ended by it, if any
+   * @returns the turn that it ended, if any
    */
   async reset(askedAt: Seq): Promise<ResetTurn | null> {
     return this.#mutex.runExclusive(async () => {
@@ -217,30 +218,30 @@ export class GuardedHistory {
     return snapshot;
   }
 
-  /** Something has gone in another channel: it is looked up whether it was shown here before the next turn begins. */
+  /** Reports a deletion in another channel: the next turn first checks whether the deleted content was shown here. */
   doubt(): void {
     this.#doubts++;
   }
 
-  /** How often a text was edited or taken back, as far as is known here. */
+  /** Number of edits and deletions of which this history knows. */
   get knownChanges(): number {
     return this.#takenBack + this.#noted;
   }
 
-  /** Whether a text was taken back, or edited without a notice, by whichever daemon, of which nobody has told this one. */
+  /** Whether there are edits or deletions, by any daemon, of which this history does not know. */
   async hasUnknownChange(): Promise<boolean> {
     return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.knownChanges;
   }
 
-  /** Whether a text was edited or taken back, by whichever daemon, since the rows were folded last. */
+  /** Whether a text was edited or deleted, by any daemon, since the last fold. */
   async isOutdated(): Promise<boolean> {
     return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.#takenBack;
   }
 
   /**
-   * Folds the rows again if something may be gone of which nobody tells this channel: what its tool calls were made of, a wish
-   * that a thread has of its channel, or a text that another daemon took back. To be asked before a turn begins, or begins again: what
-   * it calls from then on tells of nothing that was deleted before.
+   * Reloads if content from elsewhere may have been deleted without notice: sources of tool calls, a wish that a thread has from its
+   * channel, or a text that another daemon deleted. Call it before a turn begins or begins again: its calls then contain nothing that
+   * was deleted before.
    */
   async renew(): Promise<void> {
     if (this.#mayTellOthers) {
@@ -248,11 +249,11 @@ export class GuardedHistory {
       if ((await this.isOutdated()) || !(await this.hasMemories())) await this.reload();
       else this.#settledDoubts = doubts;
     }
-    // Of one that came behind these rows, the turn that begins would know nothing.
+    // The beginning turn must know of a deletion that came after the fold.
     while (!(await this.#knowsDeletions())) await this.reload();
   }
 
-  /** It shows more than what was said here, or somebody else changes that, too. */
+  /** Whether the view has content from other channels, or another daemon may change the texts. */
   get #mayTellOthers(): boolean {
     if (this.#othersWrite || this.#doubts !== this.#settledDoubts) return true;
     const { entries, wishes } = this.#history;
@@ -262,7 +263,7 @@ export class GuardedHistory {
     );
   }
 
-  /** Notes that turns know of what is gone by the rows that were folded last; none runs. @returns false: more is gone since then */
+  /** Marks the deletions as of the last fold as known to turns; no turn runs. @returns false: there are later deletions */
   async #knowsDeletions(): Promise<boolean> {
     const last = this.#lastDeletion;
     if (last === null) return true;
@@ -271,7 +272,7 @@ export class GuardedHistory {
     return isAll;
   }
 
-  /** Whether nothing has gone that a turn's model may have read here, or was shown of other channels. @param recalled as below */
+  /** Whether no text or memory was deleted that a turn's model may have read. @param recalled see {@link hasMemories} */
   async hasAll(
     { id, agent }: Pick<TurnRange, "id" | "agent">,
     recalled: readonly MemoryId[],
@@ -281,10 +282,10 @@ export class GuardedHistory {
   }
 
   /**
-   * Whether all memories that tool results here tell may still show. One may show no more also where nothing was taken back: its
-   * channel has become private.
-   * @param recalled others that a turn was shown
-   * @param agent whose turn that is; default: the channel's own agent's
+   * Whether all memories in tool results here may still be shown. A memory may become hidden without a deletion: its channel has
+   * become private.
+   * @param recalled further memories in a turn's request
+   * @param agent of that turn; default: the channel's own agent
    */
   async hasMemories(recalled: readonly MemoryId[] = [], agent?: AgentId): Promise<boolean> {
     const shown = new Map<AgentId | undefined, MemoryId[]>([[agent, [...recalled]]]);
@@ -295,7 +296,7 @@ export class GuardedHistory {
     }
     for (const [by, ids] of shown) {
       if (ids.length === 0) continue;
-      // Each agent may see what its own scope allows.
+      // Each agent has its own scope.
       const left = await this.#store.past.statements(this.#owner.channel, ids, by);
       if (!ids.every((id) => left.has(id))) return false;
     }
@@ -318,7 +319,7 @@ export class GuardedHistory {
     await this.#append(await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq));
   }
 
-  /** Renders quotations in tool results as their texts read now, as the fold of the rows does. The caller holds the mutex. */
+  /** Renders quotations in tool results with their current texts, as the fold of the rows does. The caller holds the mutex. */
   async #append(entries: readonly Entry[]): Promise<void> {
     this.#noted += entries.filter(notesEdit).length;
     const longer = appendEntries(this.#history, entries);
@@ -336,13 +337,13 @@ export class GuardedHistory {
   }
 
   /**
-   * Finds new tool results whose quotations may show a text that is no longer kept: it may have gone after the tool had read it, and
-   * before the result was in the log, for which it would have waited. The caller holds the mutex.
+   * Finds new tool results whose quotations may show a text that has expired: retention may have removed it after the tool read it and
+   * before the result was logged. The caller holds the mutex.
    * @returns their seqs
    */
   async #expiredReferences(entries: readonly Entry[]): Promise<Seq[]> {
     const { coveredTo } = this.#history;
-    // Nothing goes before a summary covers it.
+    // No text expires before a summary covers it.
     const quotedIn = (entry: Entry): Seq[] =>
       entry.kind === "tool_result"
         ? entry.references.map(({ seq }) => seq).filter((seq) => seq <= coveredTo)
@@ -356,8 +357,8 @@ export class GuardedHistory {
 }
 
 /**
- * Finds tool results whose quotations may show a text from before an edit. Looks only at new results and new edit notes; the
- * others were looked at when they were new. Pure.
+ * Finds tool results whose quotations may show a text from before an edit. Checks only new results and new edit notices; the others
+ * were checked when they were new. Pure.
  * @param entries by seq
  * @param from the first new one
  * @returns their seqs

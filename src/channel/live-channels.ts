@@ -15,11 +15,14 @@ export interface LiveChannelsParts
   readonly subagents?: SubagentDesk;
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
-  /** Time after which a channel that was lost is looked at, ms; default: a minute. */
+  /** First delay before a lost channel is checked, ms; default: a minute. */
   readonly lostLookMs?: number;
 }
 
-/** What keeps the channels of a daemon going, each of which has one task. */
+/**
+ * The parts that run a daemon's channels, each with one task. The channel room runs turns, deliveries and compactions; it reaches the
+ * database only through the store, chat platforms through `Platform`, and other daemons through `Homes`.
+ */
 export interface LiveChannels {
   readonly homes: ChannelHomes;
   readonly registry: ChannelRegistry;
@@ -28,7 +31,7 @@ export interface LiveChannels {
   readonly resumption: Resumption;
   readonly handOver: HandOver;
   readonly eviction: Eviction;
-  /** Loads nothing any more, waits for running work until the signal, then ends it. The log keeps what is left. */
+  /** Loads no further channel, waits for running work until the signal, then ends it. Unfinished work stays in the log. */
   drain(deadline: AbortSignal): Promise<void>;
 }
 

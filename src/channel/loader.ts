@@ -12,12 +12,12 @@ import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
 import { type Guests, NO_GUESTS } from "./guests.ts";
 import type { Partition } from "./homes/homes.ts";
 
-/** No adapter of this process delivers to a channel: what is due there is left alone. */
+/** No adapter of this process delivers to the channel: its due work is left alone. */
 export class NotServedError extends Error {}
 
-/** Who answers channels, by the configuration in force. */
+/** The agents of channels by the current configuration. */
 export interface Staffing {
-  /** The agent that answers, and what writes its summaries, by its id in the channel's row: the same object for as long as it is so. */
+  /** The channel's agent and its compactor, by the row. Returns identical objects while neither changes. */
   agentOf(channel: ChannelRow): {
     readonly agent: Agent;
     readonly compactorAgent: Summariser;
@@ -28,19 +28,19 @@ export interface Staffing {
   streams(channel: ChannelRow): boolean;
 }
 
-/** What an actor was made of, by who answers its channel. */
+/** The agents for which an actor was built. */
 export interface Made {
   readonly channel: ChannelRow;
   readonly staffed: ReturnType<Staffing["agentOf"]>;
   readonly streams: boolean;
 }
 
-/** An actor that nobody has used yet. */
+/** A new, unused actor. */
 export interface LoadedActor {
   readonly actor: ChannelActor;
   /** Null: no adapter can deliver to its channel. */
   readonly made: Made | null;
-  /** Says that it is there, and has it go on with what the log says is left. Call it once, when it can be found. */
+  /** Reports the actor, and resumes unfinished work by the log. Call it once, when the registry has the actor. */
   readonly begin: () => void;
 }
 
@@ -50,11 +50,11 @@ export interface ActorLoaderParts extends SharedParts, Staffing {
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
   /** Another daemon has taken a channel of which this one has an actor. */
   readonly onLost: (id: ChannelId) => void;
-  /** Another daemon has taken partitions, and nobody has told us. */
+  /** Another daemon has taken partitions, and a refused request revealed it. */
   readonly onPartitionsLost: (partitions: ReadonlySet<Partition>) => void;
 }
 
-/** Makes actors from the log. A channel without an actor costs one number, the epoch with which this daemon has taken it. */
+/** Builds actors from the log. A channel without an actor costs one number: the epoch with which this daemon took it. */
 export class ActorLoader {
   readonly #parts: ActorLoaderParts;
   readonly #epochs = new Map<ChannelId, number>();
@@ -63,7 +63,7 @@ export class ActorLoader {
     this.#parts = parts;
   }
 
-  /** What is known of a channel is true for as long as it is ours. */
+  /** Call it when partitions are lost: the epochs of their channels are outdated. */
   forgetEpochs(partitions: ReadonlySet<Partition>): void {
     for (const id of this.#epochs.keys()) if (this.#parts.homes.isIn(id, partitions)) this.#epochs.delete(id);
   }
@@ -117,7 +117,7 @@ export class ActorLoader {
     return { actor, made: isServed ? { channel, staffed, streams } : null, begin };
   }
 
-  /** The log of a channel that this daemon has taken, with its epoch. */
+  /** Takes a channel if necessary, and reads its log. */
   async #read(id: ChannelId): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
     const { homes, store } = this.#parts;
     const partitionEpoch = await homes.epochOf(id);
@@ -129,7 +129,7 @@ export class ActorLoader {
     return { epoch: await this.#take(id, partitionEpoch), snapshot: await store.load(id) };
   }
 
-  /** @throws NotHomeError if another daemon has taken the channel's partition, whether we have heard of it or not */
+  /** @throws NotHomeError if another daemon has taken the channel's partition, reported or not */
   async #take(id: ChannelId, partitionEpoch: number | null): Promise<number> {
     const { homes, store } = this.#parts;
     try {

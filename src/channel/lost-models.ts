@@ -14,8 +14,8 @@ export interface LostModelsParts {
 }
 
 /**
- * Tells channels, once each, that the model that was chosen for them is not configured any more. What cannot be told now is told when
- * it is looked again: after a start or a reload, or when their platform is served again.
+ * Notifies each channel once that its chosen model is no longer configured. A failed notice is repeated after the next start or
+ * reload, or when the platform is served again.
  */
 export class LostModels implements AsyncDisposable {
   readonly #parts: LostModelsParts;
@@ -26,7 +26,7 @@ export class LostModels implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Looks now, one look after the other. Returns at once. */
+  /** Queues a check of all channels. Returns at once. */
   start(): void {
     this.#looking = this.#looking.then(async () => this.#look());
   }

@@ -8,11 +8,11 @@ import { formatAddress, type JobId, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
 import type { ActorParts } from "./channel-context.ts";
 
-/** The last request of a channel whose tokens a provider has reported. Only what came after it has to be estimated. */
+/** The last request of a channel with tokens reported by the provider. Only later content must be estimated. */
 export class UsageAnchor {
   #last: ReportedUsage | null;
 
-  /** @param last what the log knows of an earlier run */
+  /** @param last from the log of an earlier run */
   constructor(last: ReportedUsage | null) {
     this.#last = last !== null && isTelling(last) ? last : null;
   }
@@ -22,7 +22,7 @@ export class UsageAnchor {
     return this.#last?.model === model ? this.#last : null;
   }
 
-  /** Takes note of a call whose request was estimated so. */
+  /** Notes a call. @param estimated tokens estimated for its request */
   note({ model, outcome, usage }: ModelCallRecord, estimated: number): void {
     // A request that was estimated to fit was too long: the anchor is wrong.
     if (outcome === "context_length" && this.#last?.model === model) this.#last = null;
@@ -32,7 +32,7 @@ export class UsageAnchor {
   }
 }
 
-/** What a channel's last model request was like, for an estimate of the next one between turns. */
+/** Measures of a channel's last model request, to estimate the next one between turns. */
 export class LastRequest {
   /** The server's name of the agent's model, as far as it is known. */
   model: string;
@@ -43,8 +43,8 @@ export class LastRequest {
   readonly pace: Pace;
 
   /**
-   * @param model as it is configured
-   * @param turns what the log knows of an earlier run
+   * @param model the configured name
+   * @param turns from the log of an earlier run
    */
   constructor(model: string, turns: readonly TurnTime[] = []) {
     this.model = model;
@@ -58,15 +58,15 @@ export class LastRequest {
   }
 }
 
-/** What a model is called for: a turn, itself or by a subagent, or the job of a compaction. */
+/** The purpose of a model call: a turn, one of its subagents, or a compaction's job. */
 export type CallPurpose = { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId };
 
 type MeterParts = Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">;
 
-/** Counts attempts of model calls that follow one another. Each of them, however it ends, is counted here, once. */
+/** Counts consecutive attempts of model calls, each exactly once, whatever its outcome. */
 export class CallMeter {
   readonly #parts: MeterParts;
-  /** Ends what the budgets count of the attempt that is under way. */
+  /** Releases the budgets' reservation for the running attempt. */
   #release: () => void = () => undefined;
 
   constructor(parts: MeterParts) {
@@ -90,7 +90,7 @@ export class CallMeter {
 
   /**
    * An attempt has ended: emits `model_call`, counts it for the budgets, and makes its row.
-   * @param estimatedTokens what we had estimated for the whole request
+   * @param estimatedTokens estimate for the whole request
    */
   ended(purpose: CallPurpose, record: ModelCallRecord, estimatedTokens: number): ModelCallRow {
     const { owner, address, events, budgets } = this.#parts;
@@ -144,9 +144,9 @@ function realRequest({ agent }: Pick<MeterParts, "agent">, model: string, estima
 }
 
 /**
- * What an attempt has used of which its server has reported nothing. What is reported in mid-stream says nothing of what comes after
- * it. Pure.
- * @param requestTokens what its request is worth
+ * Estimates the usage of an attempt for which its server has reported none. A report in mid-stream does not cover the rest of the
+ * stream. Pure.
+ * @param requestTokens tokens of its request
  */
 function assumedTokens(
   { outcome, usage, isPaid, receivedTokens }: ModelCallRecord,
@@ -159,7 +159,7 @@ function assumedTokens(
   return { assumedPromptTokens: 0, assumedCompletionTokens: Math.max(0, missing) };
 }
 
-/** What a call has used, estimates included. Pure. */
+/** Tokens of a call, estimates included. Pure. */
 export function usedBy(row: ModelCallRow): { readonly tokensIn: number; readonly tokensOut: number } {
   return {
     tokensIn: (row.promptTokens ?? 0) + (row.assumedPromptTokens ?? 0),
@@ -167,13 +167,13 @@ export function usedBy(row: ModelCallRow): { readonly tokensIn: number; readonly
   };
 }
 
-/** What a turn's calls have taken, as far as their server has told. */
+/** Tokens of a turn's calls, as far as their server reported them. */
 interface SpentTokens {
   readonly tokensIn?: number;
   readonly tokensOut?: number;
 }
 
-/** Empty: the server has told nothing. Pure. */
+/** Empty: the server has reported nothing. Pure. */
 export function spentOn(
   calls: readonly Pick<ModelCallRow, "promptTokens" | "completionTokens">[],
 ): SpentTokens {
@@ -184,7 +184,7 @@ export function spentOn(
   return { tokensIn: sum((call) => call.promptTokens), tokensOut: sum((call) => call.completionTokens) };
 }
 
-/** Stores rows of model calls without waiting for it. What cannot be stored is logged and lost. */
+/** Stores rows of model calls without waiting. A failure is logged, and the rows are lost. */
 export function storeCalls(
   { store, address, log }: Pick<ActorParts, "store" | "address" | "log">,
   calls: readonly ModelCallRow[],

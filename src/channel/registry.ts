@@ -9,7 +9,7 @@ import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 
 export interface RegistryParts {
   readonly loader: Pick<ActorLoader, "load">;
-  /** Told of each actor that is in memory from now on, before anybody uses it. Must not throw. */
+  /** Called with each new actor before its first use. Must not throw. */
   readonly onLoaded: (id: ChannelId, loaded: LoadedActor) => void;
   /** Default: there are none. */
   readonly subagents?: SubagentDesk | undefined;
@@ -37,7 +37,7 @@ export class ChannelRegistry {
     return this.#actors.size;
   }
 
-  /** It drains: nothing is loaded any more. */
+  /** It drains: no actor is loaded. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -103,15 +103,15 @@ export class ChannelRegistry {
     await Promise.all(actors.map(async ({ compactor }) => compactor.idle()));
   }
 
-  /** An actor is in memory no more. Whoever says so has it closed. */
+  /** Removes an actor; the caller closes it. */
   forget(id: ChannelId): void {
     this.#actors.delete(id);
     this.#ready.delete(id);
   }
 
   /**
-   * Has an actor make room for the next one, which is loaded when this one is closed. Must not throw.
-   * @param loading as it was begun
+   * Closes an actor so that the next one can be loaded. Must not throw.
+   * @param loading the promise of the actor to close
    */
   async end(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
     if (this.#actors.get(id) === loading) this.forget(id);
@@ -124,7 +124,7 @@ export class ChannelRegistry {
   }
 
   async #close(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
-    // One that could not be loaded has nothing to close.
+    // An actor that failed to load needs no close.
     const actor = await loading.catch(() => undefined);
     if (this.#ready.get(id) === actor) this.#ready.delete(id);
     await actor?.close();
@@ -135,7 +135,7 @@ export class ChannelRegistry {
     try {
       return await loading;
     } catch (error) {
-      // It may have been dropped meanwhile, and another one be loaded.
+      // The actor may have been dropped meanwhile, and another one loaded.
       if (this.#actors.get(id) === loading) this.#actors.delete(id);
       throw error;
     }
@@ -143,7 +143,7 @@ export class ChannelRegistry {
 
   /** @param absent stands in if no adapter can deliver to the channel; undefined: such a channel is not loaded */
   async #load(id: ChannelId, absent: AbsentPlatform | undefined): Promise<ChannelActor> {
-    // Two would deliver the same answer.
+    // Waits for the close of the previous actor: two would deliver the same answer.
     await this.#closing.get(id);
     const loaded = await this.#parts.loader.load(id, absent);
     const { actor, made } = loaded;
@@ -153,10 +153,10 @@ export class ChannelRegistry {
     return actor;
   }
 
-  /** Waits for running work until the signal, then ends it. The log keeps what is left. */
+  /** Waits for running work until the signal, then ends it. Unfinished work stays in the log. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#isClosed = true;
-    // Whoever waits for one is told that it goes on.
+    // First: a turn that waits for a subagent learns that it continues elsewhere.
     await this.#parts.subagents?.[Symbol.asyncDispose]();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],

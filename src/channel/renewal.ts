@@ -19,48 +19,48 @@ export interface RenewalParts extends Staffing {
 }
 
 /**
- * Who answers a channel may be another by now: by a reload, its binding, or a model that somebody has chosen. An actor of which that is
- * so makes way: the turn that runs goes on to its end with what it began with, and the next one is the next actor's.
+ * Replaces an actor whose agent or model changed by a reload, a binding or a command. Its running turn finishes first, unchanged; the
+ * next turn runs in the next actor.
  */
 export class Renewal {
   readonly #parts: RenewalParts;
-  /** What each actor was made of. */
+  /** The agents for which each actor was built. */
   readonly #made = new WeakMap<ChannelActor, Made>();
-  /** Each resolves when an actor that had to make way has ended. */
+  /** Running replacements; each resolves when the old actor is closed. */
   readonly #replacing = new Set<Promise<void>>();
-  /** Channels that had something to do while their actor made way: the next one is loaded for it. */
+  /** Channels with work that came during a replacement: their next actor is loaded at once. */
   readonly #owed = new Set<ChannelId>();
 
   constructor(parts: RenewalParts) {
     this.#parts = parts;
   }
 
-  /** An actor is in memory from now on. Who answers may have changed while it was loaded. */
+  /** Call it with each new actor: its agent may have changed during the load. */
   loaded(id: ChannelId, actor: ChannelActor, made: Made): void {
     this.#made.set(actor, made);
     if (this.#isOutdated(actor)) this.#replace(id, actor);
   }
 
-  /** There is something to do in a channel: where its actor makes way, the next one is loaded for it. */
+  /** Reports work in a channel: if its actor is being replaced, the next one is loaded at once. */
   owe(id: ChannelId): void {
     if (this.#parts.registry.loaded(id)?.isLeaving === true) this.#owed.add(id);
   }
 
   /**
-   * The configuration in force is another. Resolves when nobody is at work any more who began before: actors that make way, since
-   * whatever reload, and subagents. Must not throw.
+   * Call it when the configuration has changed. Resolves when all outdated actors, of earlier reloads too, and the earlier subagents
+   * have ended. Must not throw.
    */
   async renew(): Promise<void> {
     const { registry, subagents } = this.#parts;
     for (const [id, actor] of registry.all()) if (this.#isOutdated(actor)) this.#replace(id, actor);
-    // One that is being loaded finds out by itself that it is outdated.
+    // Actors that are being loaded are checked by `loaded`.
     await Promise.allSettled(registry.begun().map(async ([, loading]) => loading));
     await Promise.all(this.#replacing);
-    // Last: a turn that has just ended may have begun some.
+    // Last: a turn that has just ended may have begun subagents.
     await subagents?.atWork();
   }
 
-  /** A channel is another agent's by its binding: its actor, if there is one, makes way for that agent's. Returns at once. */
+  /** A binding gives a channel to another agent: replaces its actor, if loaded. Returns at once. */
   follow(id: ChannelId, agent: AgentId): void {
     const actor = this.#parts.registry.loaded(id);
     if (actor === undefined || actor.isLeaving || !this.#made.has(actor)) return;
@@ -69,9 +69,9 @@ export class Renewal {
   }
 
   /**
-   * Another model was chosen for a channel: its actor makes way for one that answers with it, here, also where another daemon had the
-   * channel; in a cluster, at its home. Returns once it is under way.
-   * @param row as it is now
+   * Another model was chosen for a channel: replaces its actor here, even if another daemon had the channel; in a cluster, at its
+   * home. Returns once the replacement is under way.
+   * @param row the current one
    * @throws WeirError if the log could not be read
    */
   async restaff(row: ChannelRow): Promise<void> {
@@ -89,9 +89,9 @@ export class Renewal {
   }
 
   /**
-   * Looks at what other daemons have changed in channels that are in memory, and does what a wake would have had done: another agent or
-   * model answers, or a running turn has read what is gone.
-   * @param only default: all of them
+   * Finds changes by other daemons in loaded channels, and acts as a wake would: replaces actors whose agent or model changed, and
+   * restarts turns that have read a deleted text.
+   * @param only default: all loaded channels
    * @throws WeirError if that cannot be read
    */
   async review(only?: ChannelId): Promise<void> {
@@ -110,12 +110,12 @@ export class Renewal {
     }
   }
 
-  /** A channel's row reads otherwise now: its actor makes way if another answers by it. Returns at once. */
+  /** A channel's row has changed: replaces its actor if the agent or model did. Returns at once. */
   #noteRow(actor: ChannelActor, row: ChannelRow): void {
     const made = this.#made.get(actor);
     if (made !== undefined) this.#made.set(actor, { ...made, channel: row });
     if (!this.#isOutdated(actor)) return;
-    // The next one is loaded also where nothing is due: its window may be too full by now.
+    // Loads the next actor even without due work: the new model's window may be too full.
     this.#owed.add(row.id);
     this.#replace(row.id, actor);
   }
@@ -127,7 +127,7 @@ export class Renewal {
     return this.#parts.agentOf(channel) !== staffed || this.#parts.streams(channel) !== streams;
   }
 
-  /** Returns at once; it begins nothing any more. */
+  /** Returns at once; the old actor begins nothing. */
   #replace(id: ChannelId, actor: ChannelActor): void {
     const replaced = this.#makeWay(id, actor).finally(() => this.#replacing.delete(replaced));
     this.#replacing.add(replaced);
@@ -137,7 +137,7 @@ export class Renewal {
   async #makeWay(id: ChannelId, actor: ChannelActor): Promise<void> {
     const { registry, wake } = this.#parts;
     await actor.leave();
-    // Whoever was given this actor just now uses it first.
+    // Callers that received the actor in this tick use it first.
     await immediately();
     const isOwed = this.#owed.delete(id);
     // Evicted, lost or drained meanwhile.

@@ -7,11 +7,11 @@ import type { ChannelId } from "../core/ids.ts";
 import { BEFORE_ALL_IMAGES, type RetentionStore } from "../store/log/retention.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How often it is looked for what is old enough, ms. */
+/** Interval between searches for expired content, ms. */
 const EVERY_MS = 60 * 60 * 1000;
-/** Pictures that are looked at in one transaction; entries that go in one. */
+/** Pictures checked, and entries expired, in one transaction. */
 const AT_ONCE = 500;
-/** Between two transactions, so that nobody who writes waits for many of them in a row, ms. */
+/** Pause between two transactions, so that no writer waits for several in a row, ms. */
 const BETWEEN_MS = 20;
 
 export interface RetentionParts {
@@ -24,8 +24,8 @@ export interface RetentionParts {
 }
 
 /**
- * Lets raw texts and pictures go that are older than the configuration says: in the background, in small steps, none of which an answer
- * waits for. What is still to go follows from the rows, so a crash in the middle loses nothing.
+ * Deletes raw texts and pictures older than the configuration allows: in the background, in small steps for which no answer waits. The
+ * remaining ones follow from the rows, so a crash loses nothing.
  */
 export class Retention implements AsyncDisposable {
   readonly #parts: RetentionParts;
@@ -38,7 +38,7 @@ export class Retention implements AsyncDisposable {
     this.#config = config;
   }
 
-  /** From now on this is kept: what goes by another configuration ends with its step. */
+  /** Sets the limits; a run by the earlier ones ends after its current step. */
   configure(config: RetentionConfig): void {
     const isSame = this.#config.textDays === config.textDays && this.#config.imageDays === config.imageDays;
     if (isSame) return;
@@ -46,12 +46,12 @@ export class Retention implements AsyncDisposable {
     this.#looks.now();
   }
 
-  /** Looks from now on, now and then, as long as anything is to go. */
+  /** Starts the periodic search. */
   start(): void {
     this.#looks.now();
   }
 
-  /** Resolves once all that is old enough by now has gone, as far as the database answers. Does not throw. */
+  /** Resolves once all content that is expired now is deleted, as far as the database answers. Does not throw. */
   async sweep(): Promise<void> {
     await this.#looks.once();
   }
@@ -71,14 +71,14 @@ export class Retention implements AsyncDisposable {
     const config = this.#config;
     const isOver = (): boolean => this.#closing.signal.aborted || this.#config !== config;
     const before = (days: number): Date => new Date(this.#parts.now().getTime() - days * DAY_MS);
-    // One fails without the other.
+    // A failure of one kind does not stop the other.
     if (config.textDays > 0)
       await this.#attempt(async () => this.#expireTexts(before(config.textDays), isOver));
     if (config.imageDays > 0)
       await this.#attempt(async () => this.#expireImages(before(config.imageDays), isOver));
   }
 
-  /** @returns undefined: it has failed, and was told */
+  /** @returns undefined: it failed, which is logged */
   async #attempt<Result>(work: () => Promise<Result>, channel?: ChannelId): Promise<Result | undefined> {
     try {
       return await work();
@@ -94,7 +94,7 @@ export class Retention implements AsyncDisposable {
     for (const channel of await store.channels(before)) {
       if (isOver()) break;
       await store.assertAllCompare();
-      // What one channel holds up is no reason for the next to wait.
+      // A failure in one channel does not stop the next.
       const taken = (await this.#attempt(async () => this.#expireIn(channel, before, isOver), channel)) ?? 0;
       if (taken > 0) channels++;
       texts += taken;
@@ -102,12 +102,12 @@ export class Retention implements AsyncDisposable {
     if (texts > 0) log.info({ channels, texts, before }, "texts_no_longer_kept");
   }
 
-  /** @returns entries whose text went */
+  /** @returns number of entries whose text was deleted */
   async #expireIn(channel: ChannelId, before: Date, isOver: () => boolean): Promise<number> {
     const { store } = this.#parts;
     await store.assertOneKey(channel);
     let taken = 0;
-    // A reset covers what was summarised before it, which goes first.
+    // Entries covered by ordinary summaries first, then those of a reset.
     for (const isReset of [false, true]) {
       let [from, summary] = [0, 0];
       while (!isOver()) {
@@ -115,7 +115,7 @@ export class Retention implements AsyncDisposable {
         if (found === undefined) break;
         const gone = await store.expireTexts(channel, found);
         taken += gone ?? 0;
-        // What something has come between is looked at the next time.
+        // A summary that changed meanwhile is skipped until the next search.
         [from, summary] = [found.summaryFrom, gone === null ? found.summary + 1 : found.summary];
         await pause(BETWEEN_MS, this.#closing.signal);
       }

@@ -9,7 +9,7 @@ export interface TextChangesParts {
   readonly history: GuardedHistory;
   readonly runner: TurnRunner;
   readonly compactor: ChannelCompactor;
-  /** What subagents of the channel were told may have changed. */
+  /** Called when texts that subagents of the channel read may have changed. */
   readonly onChange: () => void;
   /** As `formatAddress` writes it. */
   readonly channel: string;
@@ -18,7 +18,7 @@ export interface TextChangesParts {
   readonly guard: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** What edits, deletions, and memories that are taken back do to a channel in memory: whatever has read the old text begins again. */
+/** Applies edits, deletions and retracted memories to a loaded channel: work that has read the old text begins again. */
 export class TextChanges {
   readonly #parts: TextChangesParts;
 
@@ -29,7 +29,7 @@ export class TextChanges {
   /**
    * A text in the history was edited or deleted.
    * @param seq of the message; 0: of several
-   * @param notedSeq of the notice that tells of the edit; null: the old text has gone from the log
+   * @param notedSeq of the edit's notice; null: the old text was removed from the log
    */
   async heard(seq: Seq, notedSeq: Seq | null): Promise<void> {
     const { history, runner, compactor, onChange, guard } = this.#parts;
@@ -49,14 +49,14 @@ export class TextChanges {
   }
 
   /**
-   * A text was edited or deleted before we heard of it: by us, or by another daemon, and then the history still has the old one.
-   * @param text as it is now; null: it is deleted
+   * An edit or a deletion is in the log already: by this daemon, or by another one, and then the history still has the old text.
+   * @param text the current one; null: it is deleted
    */
   async heardLate(messageId: string, text: string | null): Promise<void> {
     const { entries } = await this.#parts.history.snapshot();
     const entry = entries.find((one) => one.kind === "user" && one.messageId === messageId);
     if (entry?.kind !== "user" || entry.deleted || entry.text === text) return;
-    // An edit that a turn may have read stands in a notice.
+    // An edit of a text that a turn may have read has a notice.
     const isNoted = entries.some((one) => one.kind === "notice" && one.edits?.seq === entry.seq);
     if (text === null || !isNoted) await this.heard(entry.seq, null);
   }
@@ -68,17 +68,17 @@ export class TextChanges {
     await history.catchUp(seq);
     const entry = history.current.entries.findLast((one) => one.seq === seq);
     if (entry?.kind === "notice" && entry.edits !== null) await history.noticeEdit(entry.edits.seq, seq);
-    // A turn goes on beside what is new, as it would beside what is said here.
+    // A turn continues beside new entries, as beside messages that arrive here.
     if (!isNews && (await history.hasUnknownChange())) await this.heard(0, null);
   }
 
-  /** Memories or notes of another channel have gone: a running turn that may have been shown them begins again without them. */
+  /** Memories or notes of another channel were deleted: a running turn that may have read them begins again. */
   async memoriesGone(): Promise<void> {
     const { history, runner, compactor, channel, log } = this.#parts;
     history.doubt();
-    // What summarises calls that told of it has read them.
+    // A running summary may have read them in tool calls.
     await compactor.recheck();
-    // What is being looked for may have been read before. Whoever takes the memories back waits for no search of another channel.
+    // A running search may have read them before. Not awaited: the deletion must not wait for a search of another channel.
     runner.searches
       ?.then(async () => this.#beginAgainIfOutdated())
       .catch((error: unknown) => log.warn({ channel, why: errorMessage(error) }, "turn_not_begun_again"));

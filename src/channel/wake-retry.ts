@@ -3,20 +3,20 @@ import { BackoffTimer } from "../async/backoff.ts";
 
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
-/** Wakes channels again that could not be woken although something is due in them. */
+/** Retries failed wakes of channels with due work. */
 export class WakeRetry {
   /** Channels that failed because the database was away: one failure ends the round. */
   readonly #away: Wakes;
   /** Channels that failed for an unknown reason: the others do not wait for them. */
   readonly #odd: Wakes;
 
-  /** @param wake must not throw: where it fails again, it adds the channel again */
+  /** @param wake must not throw; after a failure it calls {@link add} again */
   constructor(wake: (id: ChannelId) => Promise<void>) {
     this.#away = new Wakes(wake);
     this.#odd = new Wakes(wake);
   }
 
-  /** @param isAway the database was */
+  /** @param isAway whether the database was away */
   add(id: ChannelId, isAway: boolean): void {
     (isAway ? this.#away : this.#odd).add(id);
   }
@@ -51,7 +51,7 @@ class Wakes {
     for (const id of Array.from(this.#channels)) {
       this.#channels.delete(id);
       await this.#wake(id);
-      // Still so, and the next try is set: the others would only wait for the same.
+      // The failure persists and the next attempt is scheduled: the other channels would fail as well.
       if (this.#isClosed || this.#channels.has(id)) return;
     }
     if (this.#channels.size === 0) this.#timer.succeeded();

@@ -15,7 +15,7 @@ import type { ChannelRegistry } from "./registry.ts";
 import type { Renewal } from "./renewal.ts";
 import { WakeRetry } from "./wake-retry.ts";
 
-/** After so many messages without a reply their channel is loaded, to see how full it is. */
+/** Messages without a reply after which their channel is loaded to check its size. */
 const LOOK_AFTER = 20;
 
 export interface WakerParts extends Pick<SharedParts, "onApprovals" | "subagents"> {
@@ -27,12 +27,12 @@ export interface WakerParts extends Pick<SharedParts, "onApprovals" | "subagents
 }
 
 /**
- * Tells channels what has come into their logs, or has changed there: their actors here, or their homes. What is due follows from the
- * log, so what is told may be lost, doubled or late.
+ * Notifies channels of new and changed entries in their logs: their actors here, or their homes. Due work follows from the log, so a
+ * notification may be lost, doubled or late.
  */
 export class Waker {
   readonly #parts: WakerParts;
-  /** Messages that were only listened to, of channels that are not in memory. */
+  /** Number of messages without a reply, by channel that is not in memory. */
   readonly #heard = new Map<ChannelId, number>();
   readonly #retry = new WakeRetry(async (id) => this.wake(id));
 
@@ -40,7 +40,7 @@ export class Waker {
     this.#parts = parts;
   }
 
-  /** Tries no wake again from now on. */
+  /** Stops retrying wakes. */
   close(): void {
     this.#retry.close();
   }
@@ -54,14 +54,14 @@ export class Waker {
     return homes.holds(id) ? (registry.loaded(id)?.expect(message) ?? null) : null;
   }
 
-  /** Tells a channel of a message that was appended, or stands in its log already and is still due. Returns at once. */
+  /** Notifies a channel of a message that was appended, or was in its log already and is still due. Returns at once. */
   announce(id: ChannelId, appended: Appended): void {
     if (!appended.duplicate) void this.notify(id, appended.entry, appended.turn);
     else if (appended.due) void this.remind(id, appended.seq);
   }
 
   /**
-   * Tells a channel of an appended entry, and of the turn that began with it. A channel without a due message is not loaded for
+   * Notifies a channel of an appended entry, and of the turn that began with it. A channel without a due message is not loaded for
    * each entry. The home of another daemon's channel is woken instead. Must not throw.
    */
   async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
@@ -69,13 +69,13 @@ export class Waker {
     indexer.mark(id);
     const isDue = entry.kind === "user" && entry.addressed;
     const isElsewhere = await homes.isElsewhere(id);
-    // In the channel of another home nobody here knows whether its actor is in memory.
+    // Whether the actor of another home's channel is loaded is unknown here.
     if (!isDue && (isElsewhere || !registry.has(id)) && !this.#isTimeToLook(id)) return;
     if (isElsewhere) this.#wakeHome(id, entry.seq);
     else await this.#with(id, (actor) => actor.notify(entry, turn), entry.seq);
   }
 
-  /** A channel in which nobody is answered must compact, too: it is loaded now and then to see how full it is. */
+  /** A channel without answers must compact, too: it is loaded now and then to check its size. */
   #isTimeToLook(id: ChannelId): boolean {
     const heard = (this.#heard.get(id) ?? 0) + 1;
     if (heard < LOOK_AFTER) {
@@ -86,7 +86,7 @@ export class Waker {
     return true;
   }
 
-  /** Tells a channel of a due message that an earlier delivery appended. Must not throw. */
+  /** Notifies a channel of a due message that an earlier delivery appended. Must not throw. */
   async remind(id: ChannelId, seq: Seq): Promise<void> {
     const { homes, indexer } = this.#parts;
     indexer.mark(id);
@@ -94,7 +94,7 @@ export class Waker {
     else await this.#with(id, (actor) => actor.remind(seq, true), seq);
   }
 
-  /** Tells a channel in memory of a message that needs no answer. Must not throw. */
+  /** Notifies a loaded channel of a message that needs no answer. Must not throw. */
   async mention(id: ChannelId, seq: Seq): Promise<void> {
     const { registry, indexer } = this.#parts;
     indexer.mark(id);
@@ -102,8 +102,8 @@ export class Waker {
   }
 
   /**
-   * A text of a channel was edited or taken back: tells its actor, here or at the channel's home. Must not throw where the channel is
-   * another daemon's.
+   * A text of a channel was edited or deleted: notifies its actor, here or at the channel's home. Must not throw if another daemon is
+   * home.
    */
   async changed(id: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void> {
     const { registry, homes } = this.#parts;
@@ -119,7 +119,7 @@ export class Waker {
     await this.memoriesGone(id);
   }
 
-  /** Memories and notes of a channel may have gone with texts of it: turns of other channels that were shown them begin again. */
+  /** Memories and notes of a channel may be deleted with its texts: turns of other channels that have read them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
     const { registry, onApprovals, subagents } = this.#parts;
     onApprovals?.(of, "taken_back");
@@ -129,24 +129,24 @@ export class Waker {
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
   }
 
-  /** Has a channel show its approvals as they are. Must not throw. */
+  /** Makes a channel show the current state of its approvals. Must not throw. */
   async showQuestions(id: ChannelId): Promise<void> {
     const { homes } = this.#parts;
     if (await homes.isElsewhere(id)) homes.wake(id, 0);
     else await this.#with(id, ({ questions }) => questions.show());
   }
 
-  /** Loads a channel and has it look for what is due. Must not throw. */
+  /** Loads a channel, which then looks for due work. Must not throw. */
   async wake(id: ChannelId): Promise<void> {
     await this.#with(id, (actor) => actor.wake());
   }
 
-  /** A wake of another daemon came for a channel. One that has come too late, or from elsewhere, is dropped. Must not throw. */
+  /** Handles another daemon's wake for a channel. A late or foreign one is dropped. Must not throw. */
   async woken(id: ChannelId, seq: Seq): Promise<void> {
     const { homes, renewal } = this.#parts;
     if (await homes.isElsewhere(id)) return this.#hurry(id, seq);
     await this.#with(id, (actor) => actor.look(seq), seq);
-    // The look each second does it, too.
+    // The poll each second covers a failure.
     if (seq === 0) await renewal.review(id).catch(() => undefined);
   }
 
@@ -155,14 +155,14 @@ export class Waker {
     this.#hurry(id, seq);
   }
 
-  /** A message waits in the channel of another home, which waits for an actor that is being handed on. */
+  /** A message waits in another home's channel whose actor is still being handed on here: speeds that up. */
   #hurry(id: ChannelId, seq: Seq): void {
     if (seq > 0) this.#parts.registry.loaded(id)?.yield();
   }
 
   /**
-   * Does something with a channel's actor. If it cannot be loaded, it finds what is due when it is loaded later.
-   * @param seq what it is about, if the channel turns out to be another daemon's; default: something beside the log
+   * Runs work on a channel's actor. If it cannot be loaded now, a later load finds the due work.
+   * @param seq for the wake if another daemon is the channel's home; default: a change beside the log
    */
   async #with(id: ChannelId, work: (actor: ChannelActor) => void, seq: Seq = 0): Promise<void> {
     const { registry, log } = this.#parts;
@@ -173,7 +173,7 @@ export class Waker {
         this.#wakeHome(id, seq);
         return;
       }
-      // Also after an unknown error: without a next message nobody else would wake the channel.
+      // Also after an unknown error: without another message nothing else would wake the channel.
       const willRetry = !registry.isClosed && !(error instanceof NotServedError);
       log.error({ id, why: errorMessage(error), willRetry }, "wake_failed");
       if (willRetry) this.#retry.add(id, isOfInfrastructure(error));

@@ -3,23 +3,23 @@ import type { Logger } from "pino";
 import { withDeadline } from "../async/deadline.ts";
 import type { HomesListener } from "../channel/homes/homes.ts";
 
-/** Who takes up what batons are of: partitions, or shards of a platform. What is said of partitions there holds for both. */
+/** Acquires the partitions or shards of batons. The comments on partitions there hold for both. */
 export type BatonListener = Pick<HomesListener, "gained" | "handingOn" | "lost">;
 
-/** What the listener has not taken up by then goes to another member, ms. */
+/** Deadline for the listener's acquisition, ms; after it the batons go to another member. */
 const TAKE_MS = 5000;
 
-/** What a baton is of that has come. */
+/** The pending acquisition of a received baton. */
 interface Acquisition {
   readonly id: number;
-  /** The baton is gone again, and the listener was told that it is lost. */
+  /** The baton is lost already, and the listener knows. */
   readonly isStale: () => boolean;
   readonly done: (isTaken: boolean) => void;
 }
 
 /**
- * Has the listener take up what came in one membership: all that came meanwhile at once, one call behind the other. One that does not
- * end keeps nobody waiting for long: what it was for is told as lost, and passed on.
+ * Passes the batons of one membership to the listener, one call at a time; batons that arrive during a call form the next batch.
+ * A call that exceeds its deadline blocks no other: its batons are reported as lost, and passed on.
  */
 export class AcquisitionBatcher {
   readonly #listener: BatonListener;
@@ -28,7 +28,7 @@ export class AcquisitionBatcher {
   #next: Acquisition[] = [];
   #running: Promise<void> | null = null;
 
-  /** @param takeMs for tests */
+  /** @param takeMs deadline of one call */
   constructor(listener: BatonListener, log: Logger, takeMs = TAKE_MS) {
     this.#takeMs = takeMs;
     this.#listener = listener;
@@ -40,13 +40,13 @@ export class AcquisitionBatcher {
     this.#running ??= this.#run();
   }
 
-  /** Resolves once nothing is being taken up. */
+  /** Resolves once no acquisition runs. */
   async settled(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
   async #run(): Promise<void> {
-    // Those that came with the same bytes go together.
+    // Collects the messages of one read from the socket.
     await nextTurn();
     while (this.#next.length > 0) {
       const batch = this.#next.filter((gain) => !gain.isStale());

@@ -1,3 +1,8 @@
+/*
+ * Divides partitions and platform shards among the daemons of a cluster by RabbitMQ. This room alone uses `amqplib`; of the
+ * database it knows the members' rows and the shards' rows, and the channels only through `Homes`.
+ */
+
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { backoffMs, jittered } from "../async/backoff.ts";
@@ -14,57 +19,58 @@ import type { Names } from "./names.ts";
 import { NameTakenError, takeName } from "./own-name.ts";
 import { Sender } from "./sender.ts";
 
-/** Waits between attempts to join, ms. Short: meanwhile nobody may have what the batons are of. */
+/** Delay between attempts to join, ms. Short: the partitions may have no home in the meantime. */
 const BACKOFF = { fromMs: 100, toMs: 2000 };
-/** The connection for publishing is waited for so long, ms. */
+/** Longest wait for the publishing connection, ms. */
 const FLOWING_MS = 5000;
-/** A broker that cannot delete a queue says so by closing the connection, ms. */
+/** Deadline for the deletion of a queue, ms. A broker that cannot delete it closes the connection. */
 const DELETED_MS = 30_000;
 const TIMING: Omit<Timing, "handOnMs"> = { renewMs: 300_000, proofMs: 10_000, orphanMs: 5000 };
-/** A time in the cluster that was so long was none that failed, ms. */
+/** A membership that lasted longer than this is not a failed attempt, ms. */
 const LASTING_MS = 10_000;
 
 export interface BatonsOptions extends Partial<Timing> {
-  /** The broker's. */
+  /** URL of the broker. */
   readonly url: string;
   readonly names: Names;
   /** How many there are; they are numbered from 0. */
   readonly count: number;
   /** This daemon's name among those that share the batons. */
   readonly name: string;
-  /** What the batons are of, for the broker's list of connections. */
+  /** Shown in the broker's list of connections. */
   readonly purpose: string;
-  /** One that is handed on for balance is waited for so long, ms. */
+  /** Limit for handing on a baton for balance, ms. */
   readonly handOnMs: number;
   readonly listener: BatonListener;
-  /** It takes its name too, as long as it is connected, and is no member where another daemon has that. Default: names are not looked at. */
+  /** Also holds the daemon's name while connected, and does not join while another daemon holds it. Default: false. */
   readonly holdsName?: boolean;
-  /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
+  /** A daemon that keeps a requested name for longer is alive, ms; default: 10 s. */
   readonly livingMs?: number | undefined;
-  /** Who does not reach the database leaves what it has to those that do. Default: nobody asks. */
+  /** A member that cannot reach the database leaves its batons to those that can. Default: not watched. */
   readonly database?: () => DatabaseView;
-  /** Told of each wake. Default: none is sent. */
+  /** Called for each wake. Default: no wakes are read. */
   readonly woken?: HomesListener["woken"];
-  /** Told where another daemon has its name, and when that is its own again. Default: nobody is told. */
+  /** Called with false when another daemon holds this name, and with true when this daemon takes it. */
   readonly onName?: (isOurs: boolean) => void;
-  /** It takes its share from now on. */
+  /** Called when it has joined. */
   readonly onJoined: (members: number) => void;
-  /** It has nothing, and tries to join again. */
+  /** Called when it has lost its membership or failed to join; it retries after `waitMs`. */
   readonly onLost: (why: string, waitMs: number) => void;
   readonly log: Logger;
 }
 
-/** A connection to the broker, under this daemon's name. */
+/** A connection to the broker that holds this daemon's name. */
 interface Named {
   readonly connection: BrokerConnection;
   readonly giveBackName: () => Promise<void>;
 }
 
-/** `joining`: there is no broker, or it is being asked. */
+/** `joining`: waits for the broker, or for the database. */
 export type BatonsState = "joining" | "member" | "leaving" | "left";
 
 /**
- * This daemon's share of a set of batons, by RabbitMQ: {@link Membership} says how. Lives through the loss of its broker, and joins again.
+ * This daemon's share of a set of batons. Survives the loss of the broker, and joins again; {@link Membership} is one connection's
+ * part of it.
  */
 export class Batons {
   readonly counts: MembershipCounts = {
@@ -85,9 +91,9 @@ export class Batons {
   #isResting = false;
   #state: BatonsState = "joining";
   #membership: Membership | null = null;
-  /** What has ended the last attempt, or the last time as a member. */
+  /** Why the last attempt or the last membership ended. */
   #why: string | null = null;
-  /** The connection of who is about to be a member. */
+  /** The connection while it joins. */
   #joining: BrokerConnection | null = null;
   #named: Named | null = null;
   #over: Promise<void> | null = null;
@@ -105,7 +111,7 @@ export class Batons {
     return this.#state;
   }
 
-  /** Of one that is joining: what has kept it from it last; null: nothing has. */
+  /** While joining, why the last attempt failed; null: none failed. */
   get why(): string | null {
     return this.#state === "joining" ? this.#why : null;
   }
@@ -114,12 +120,12 @@ export class Batons {
     return this.#isResting;
   }
 
-  /** Those that it has. */
+  /** Ids of the owned batons. */
   get owned(): readonly number[] {
     return this.#membership?.owned ?? [];
   }
 
-  /** Daemons that take their share, this one included; null: not known. */
+  /** Daemons in the cluster, this one included; null: not known. */
   get members(): number | null {
     return this.#membership?.members ?? null;
   }
@@ -129,8 +135,8 @@ export class Batons {
   }
 
   /**
-   * Takes this daemon's name, before {@link start}. A broker that is not there is no reason not to start: whoever joins takes it then.
-   * @throws NameTakenError if another daemon has it, and lives
+   * Takes this daemon's name before {@link start}. Resolves also without a broker: joining takes the name then.
+   * @throws NameTakenError if a live daemon holds it
    */
   async claim(): Promise<void> {
     try {
@@ -141,7 +147,7 @@ export class Batons {
     }
   }
 
-  /** Resolves when it is a member. Waits for a broker as long as there is none; {@link leave} ends that. */
+  /** Resolves when it is a member. Waits for a broker without a limit; {@link leave} ends the wait. */
   async start(): Promise<void> {
     this.sender.start();
     const joined = Promise.withResolvers<void>();
@@ -150,19 +156,19 @@ export class Batons {
     await Promise.race([joined.promise, run]);
   }
 
-  /** Hands on all and takes none while others are there to take them, or takes its share again. It stays a member that publishes. */
+  /** True: hands on all batons and takes none while there are other members; it still publishes. False: takes its share again. */
   rest(isResting: boolean): void {
     this.#isResting = isResting;
     this.#membership?.restChanged();
   }
 
-  /** Hands on all that it has, until the deadline. May be called twice. */
+  /** Hands on all batons until the deadline, and disconnects. May be called twice. */
   async leave(deadline: AbortSignal): Promise<void> {
     if (this.#state === "left") return;
     this.#state = "leaving";
     this.#leaving.abort();
     this.#joining?.cut();
-    // Whoever comes in its place may start while it hands on what it has.
+    // Frees the name first: a successor may start while this daemon hands on.
     await this.#named?.giveBackName();
     await this.#membership?.leave(deadline);
     await this.#over;
@@ -171,12 +177,12 @@ export class Batons {
     this.#state = "left";
   }
 
-  /** Is a member, again and again, until it leaves. */
+  /** Joins, and joins again after each loss, until it leaves. */
   async #run(onJoined: () => void): Promise<void> {
     const { onLost } = this.#options;
     const { signal } = this.#leaving;
     for (let failures = 0; !signal.aborted;) {
-      // It could take up nothing.
+      // A member without the database could acquire nothing.
       await this.#database.untilBack(signal);
       if (signal.aborted) return;
       const beganAt = steadyNow();
@@ -190,13 +196,13 @@ export class Batons {
     }
   }
 
-  /** @returns why it is over */
+  /** One membership. @returns why it ended */
   async #beMember(onJoined: () => void): Promise<string> {
     const { names, count, listener, woken = null, log } = this.#options;
     try {
       const connection = await this.#open();
       if (this.#leaving.signal.aborted) return "it leaves";
-      // Queues that are empty are given batons by it.
+      // Joining publishes batons to empty queues.
       await this.sender.untilFlowing(FLOWING_MS, this.#leaving.signal);
       const membership = await Membership.join({
         connection,
@@ -204,7 +210,7 @@ export class Batons {
         count,
         self: this.#self,
         sender: this.sender,
-        // What hangs in an earlier one keeps nobody waiting.
+        // New for each membership: a call that hangs from an earlier one blocks nothing.
         gains: new AcquisitionBatcher(listener, log),
         listener,
         woken,
@@ -230,7 +236,7 @@ export class Batons {
     return this.#options.database?.() ?? UNWATCHED;
   }
 
-  /** @returns the connection that {@link claim} has opened, if it still stands @throws Error if the broker refuses */
+  /** @returns the connection of {@link claim} if it is still open, else a new one @throws Error if the broker refuses */
   async #open(): Promise<BrokerConnection> {
     if (this.#named?.connection.isOpen === true) return this.#named.connection;
     const { names, name, purpose, holdsName = false, livingMs, onName, log } = this.#options;
@@ -238,7 +244,7 @@ export class Batons {
     const connection = await this.#connect(purpose);
     this.#joining = connection;
     try {
-      // Whoever leaves has found no connection to cut.
+      // `leave` has found no connection to cut if it ran during the attempt.
       signal.throwIfAborted();
       const giveBackName = holdsName
         ? await takeName(connection, names, name, { log, livingMs, signal })
@@ -265,7 +271,7 @@ export class Batons {
       const channel = await connection.openChannel();
       await withDeadline(channel.deleteQueue(names.baton(baton)), DELETED_MS);
     } catch (error) {
-      // It may be deleted all the same; else it is tried again.
+      // The queue may be deleted nevertheless; if not, the deletion is retried.
       const why = errorMessage(error);
       log.warn({ baton: names.baton(baton), why }, "Deleting the queue of a baton failed");
     } finally {

@@ -2,18 +2,18 @@ import { type Channel, type ChannelModel, connect } from "amqplib";
 import { withDeadline } from "../async/deadline.ts";
 import { errorMessage } from "../core/errors.ts";
 
-/** What both sides say at least once, s. A broker that hears nothing for two to three of them gives the batons to others. */
+/** Heartbeat interval, s. After two to three silent intervals the broker closes the connection and redelivers its batons. */
 const HEARTBEAT_S = 2;
-/** A connection has to stand by then, ms. */
+/** Deadline for connecting, ms. */
 const CONNECT_MS = 5000;
-/** An orderly end may take so long, ms. */
+/** Deadline for an orderly close, ms. */
 const CLOSE_MS = 2000;
-/** A broker that lives may leave a single question without an answer for ever; it is waited for so long, ms. */
+/** Deadline for one request, ms: a live broker may leave a request unanswered for ever. */
 const ANSWER_MS = 10_000;
 
 /**
- * A member counts on its batons for so long after the sending of a question that the broker has answered, ms: less than the two
- * heartbeats of silence after which the broker may give them to another.
+ * A member owns its batons for this time after it sent a request that the broker answered, ms: less than the two silent heartbeats
+ * after which the broker may redeliver them.
  */
 export const LEASE_MS = HEARTBEAT_S * 1500;
 
@@ -21,27 +21,27 @@ export const LEASE_MS = HEARTBEAT_S * 1500;
 export interface BrokerConnection {
   readonly model: ChannelModel;
   readonly isOpen: boolean;
-  /** Resolves once it is over, with why. */
+  /** Resolves with the reason once the connection is over. */
   readonly closed: Promise<string>;
-  /** Opens a channel of which nothing but itself ends where the broker refuses something. @throws Error if the connection is over */
+  /** Opens a channel; a refusal by the broker closes that channel only. @throws Error if the connection is over */
   openChannel(): Promise<Channel>;
   /**
-   * Does work on a channel of its own, and closes that.
+   * Does work on a channel of its own, and closes the channel.
    * @param limitMs default: 10 s
-   * @throws Error if the broker refuses something, does not answer by then, or the connection is over
+   * @throws Error if the broker refuses a request or misses the limit, or the connection is over
    */
   onChannel<Result>(work: (channel: Channel) => Promise<Result>, limitMs?: number): Promise<Result>;
-  /** Ends it at once, also where nobody answers. */
+  /** Ends the connection at once, even if the broker does not answer. */
   cut(): void;
-  /** Ends it in order, or at once after a while. */
+  /** Closes the connection in order; cuts it at a deadline. */
   close(): Promise<void>;
 }
 
 /**
- * @param url holds a password as a rule
- * @param name what people see of it in the broker's lists
- * @param signal ends the attempt, and nothing of an open connection
- * @throws Error if there is no broker, or it refuses; no secret is in its message
+ * @param url usually contains a password
+ * @param name shown in the broker's list of connections
+ * @param signal ends the attempt; does not affect an open connection
+ * @throws Error if there is no broker, or it refuses; the message contains no secret
  */
 export async function openBroker(url: string, name: string, signal?: AbortSignal): Promise<BrokerConnection> {
   const address = new URL(url);
@@ -51,7 +51,7 @@ export async function openBroker(url: string, name: string, signal?: AbortSignal
     noDelay: true,
     timeout: CONNECT_MS,
     clientProperties: { connection_name: name },
-    // Goes to the socket: the client has no other way to leave a broker that does not answer.
+    // Passed to the socket: the client has no other way to drop a broker that does not answer.
     signal: cutting.signal,
   };
   const cut = (): void => cutting.abort();
@@ -88,7 +88,7 @@ class Open implements BrokerConnection {
 
   async openChannel(): Promise<Channel> {
     const channel = await this.model.createChannel();
-    // What fails tells whoever asked; an error to which nobody listens would end the process.
+    // Callers get the error; without this listener it would end the process.
     channel.on("error", () => undefined);
     return channel;
   }
@@ -105,7 +105,7 @@ class Open implements BrokerConnection {
   async #onChannel<Result>(work: (channel: Channel) => Promise<Result>): Promise<Result> {
     const channel = await this.openChannel();
     const result = await work(channel);
-    // The client tells nobody what becomes of a channel that is being closed when its connection ends.
+    // If the connection ends during the close, the client never settles the call.
     const isClosed = channel.close().then(() => null);
     const why = await Promise.race([isClosed, this.closed]);
     if (why !== null) throw new Error(why);

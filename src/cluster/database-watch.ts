@@ -4,52 +4,52 @@ import { PollLoop } from "../async/poll-loop.ts";
 
 /** Times in ms. */
 export interface WatchTiming {
-  /** How often the database is asked for a sign of life. */
+  /** Interval between requests to the database. */
   readonly askMs: number;
   /**
-   * A daemon that has heard nothing for so long, and has asked at least twice, counts it as away. Longer than what another has last said
-   * of it can be old where it goes away for all: a question, its limit, what the members take to tell each other, and some time on the way.
+   * The database counts as away after this time and two requests without an answer. If it goes away for all members, their last
+   * positive reports must have expired by then: longer than a request, its limit, the presence interval and the delivery together.
    */
   readonly awayMs: number;
   /**
-   * A daemon whose every question was answered for so long tells the others that the database is there. Longer than what above takes,
-   * with the last question: where it was away for all, nobody says so before all have had the time to find it back.
+   * A member reports that the database answers after all its requests were answered for this time. Longer than `awayMs`: after an
+   * outage for all members, none reports so before all had time to notice the return.
    */
   readonly steadyMs: number;
 }
 
-/** What another has said is up to five seconds old. */
+/** Reports of other members are up to five seconds old. */
 const TIMING: WatchTiming = { askMs: 1000, awayMs: 8000, steadyMs: 10_000 };
-/** One that was away is there again after so many answers in a row: one alone may be luck, and joining for it costs all others. */
+/** Consecutive answers after which the database counts as back: one may be chance, and a join moves partitions of all members. */
 const BACK_AFTER = 3;
 
-/** How a member stands with the database. */
+/** Whether the database answers this member. */
 export interface DatabaseView {
-  /** It does not answer here. */
+  /** It does not answer. */
   readonly isAway: boolean;
-  /** It has answered here for a while. */
+  /** It has answered every request for a while. */
   readonly isSteady: boolean;
   /** Resolves when it is not away. @param signal ends the wait */
   untilBack(signal: AbortSignal): Promise<void>;
 }
 
-/** Who is never asked: it is neither away, nor does anybody say that it is there. */
+/** For a database that is not watched: neither away nor reported as steady. */
 export const UNWATCHED: DatabaseView = {
   isAway: false,
   isSteady: false,
   untilBack: async () => undefined,
 };
 
-/** What follows from the answers. Pure but for what it remembers. Times in ms of one clock. */
+/** Evaluates the answers. No I/O and no clock of its own. Times in ms of one clock. */
 export class Answers {
   readonly #timing: WatchTiming;
-  /** When the last question that was answered was asked. */
+  /** When the last answered request was sent. */
   #answeredAt: number;
   #unanswered = 0;
   #answered = 0;
   /** It was away, and has not been back for long enough. */
   #wasAway = false;
-  /** Since when every question was answered; null: the last one was not. */
+  /** When the first of the current run of answered requests was sent; null: the last one was not answered. */
   #steadySince: number | null = null;
 
   constructor(now: number, timing: WatchTiming = TIMING) {
@@ -71,7 +71,7 @@ export class Answers {
     this.#steadySince = null;
   }
 
-  /** One question alone may be late because this process stood still. */
+  /** At least two unanswered requests: a single one may be late because this process was frozen. */
   isAway(now: number): boolean {
     return this.#wasAway || (this.#unanswered >= 2 && now - this.#answeredAt >= this.#timing.awayMs);
   }
@@ -81,7 +81,7 @@ export class Answers {
   }
 }
 
-/** Whether this daemon reaches the database: it is asked again and again. */
+/** Polls the database to know whether it answers this daemon. */
 export class DatabaseWatch implements DatabaseView, AsyncDisposable {
   readonly #ask: () => Promise<boolean>;
   readonly #askMs: number;
@@ -89,7 +89,7 @@ export class DatabaseWatch implements DatabaseView, AsyncDisposable {
   readonly #looks = new PollLoop(async () => this.#look());
   #back = Promise.withResolvers<void>();
 
-  /** @param ask whether it has answered; must not reject, nor take long */
+  /** @param ask resolves with whether the database answered; must not reject, and must be short */
   constructor(ask: () => Promise<boolean>, timing: WatchTiming = TIMING) {
     this.#ask = ask;
     this.#askMs = timing.askMs;

@@ -18,41 +18,42 @@ import type { Sender } from "./sender.ts";
 import type { WakeReader } from "./wakes.ts";
 
 /*
- * Each partition, and each shard of a platform, has a queue of which the broker serves one consumer at a time, and in it a baton that is
- * never acknowledged: whoever is sent it has what it is of. All members stand in line at all queues, so a baton whose holder is gone comes
- * to the next within milliseconds. A member that has its share passes a baton on; one that has more gives back, a few at a time.
+ * Each partition, and each shard of a platform, has a queue with a single active consumer. Its message, the baton, is not
+ * acknowledged while it is held: the member that received it owns the partition or shard. All members consume from all queues, so
+ * the broker redelivers the baton of a lost member within milliseconds. A member that has its share passes a new baton on; a member
+ * that has more returns some, a few at a time.
  *
- * A baton is made for a queue that has neither a message nor a consumer, and where none of the members has had one for a while. Two who
- * do that at once leave two batons, which is no harm: a queue serves one consumer, so whoever holds one is sent the other as well, and
- * gives up the older. Renewing is the same on purpose: a second baton that comes back shows that this is still the consumer that
- * the broker serves, and it keeps every message younger than the broker's patience.
+ * A member creates a baton for a queue without messages and consumers, or when no member has held the baton for a while. Two
+ * members may create two: the queue has one active consumer, which receives both and acknowledges the older. A renewal uses this:
+ * the holder publishes a second baton, and its delivery proves that the holder is still the active consumer. It also keeps every
+ * message younger than the broker's delivery timeout.
  */
 
 /** Times in ms. */
 export interface Timing {
-  /** A baton is renewed when it is about so old: well below the 30 minutes after which the broker gives up a consumer. */
+  /** Age at which a baton is renewed: well below the broker's delivery timeout of 30 minutes. */
   readonly renewMs: number;
-  /** A renewal that the broker has taken comes back within this, or the baton is another's. */
+  /** Deadline for the delivery of a renewal that the broker confirmed; after it the baton counts as another member's. */
   readonly proofMs: number;
-  /** A baton that no member has had for so long is made anew. */
+  /** A baton that no member has held for this time is created again. */
   readonly orphanMs: number;
-  /** Turns that run may go on for so long where one is handed on for balance. */
+  /** Limit for running turns where a baton is handed on for balance. */
   readonly handOnMs: number;
 }
 
-/** A baton that comes back to who has just passed it on is taken, whatever the share: all others have passed it on too, ms. */
+/** A baton that returns within this after this member passed it on is taken despite the share: all others passed it on too, ms. */
 const ROUND_MS = 1000;
-/** What could not be taken up goes to the next after this, ms. */
+/** Delay before a baton whose acquisition failed is passed on, ms. */
 const REFUSED_MS = 1000;
-/** A queue takes a baton within this, or nobody can reach it, ms. */
+/** Deadline for publishing the first baton to a queue, ms; after it the queue counts as stuck. */
 const MADE_MS = 5000;
-/** One that nobody can reach is tried again after this, ms. */
+/** Delay before a stuck queue is retried, ms. */
 const STUCK_MS = 3000;
-/** So many are handed on at the same time. */
+/** Batons that are handed on concurrently. */
 const STEP = 8;
-/** Calls on one channel wait for one another. */
+/** AMQP channels among which the queues are divided: calls on one channel run one after another. */
 const CHANNELS = 8;
-/** One to hold, and one that takes its place. */
+/** Unacknowledged messages a consumer may have: the held baton, and its renewal. */
 const PREFETCH = 2;
 
 export interface LeaseCounts {
@@ -61,7 +62,7 @@ export interface LeaseCounts {
   handedOn: number;
   lost: number;
   renewed: number;
-  /** Batons that were made for queues that had none. */
+  /** Batons that were created for queues without one. */
   made: number;
 }
 
@@ -69,29 +70,29 @@ export interface LeaseQueuesParts {
   readonly names: Names;
   /** How many batons there are; they are numbered from 0. */
   readonly count: number;
-  /** What is put into a queue as a baton: nobody reads it but people who look there. */
+  /** Content of a new baton, for people who inspect the queue; Weir does not read it. */
   readonly baton: Buffer;
   readonly sender: Pick<Sender, "baton">;
   readonly gains: AcquisitionBatcher;
   readonly listener: BatonListener;
-  /** Reads what is sent to whoever has a baton; null: nothing is. */
+  /** Reads the wakes of owned partitions; null: none are sent. */
   readonly wakes: Pick<WakeReader, "add" | "remove"> | null;
   readonly counts: LeaseCounts;
   readonly timing: Timing;
   readonly log: Logger;
-  /** Opens a channel whose end is the end of all. */
+  /** Opens a channel whose end ends the membership. */
   readonly openChannel: () => Promise<Channel>;
-  /** How many batons are this member's; null: it has not asked yet. */
+  /** The number of batons that this member may hold; null: it takes none yet, and returns none. */
   readonly share: () => number | null;
-  /** Asks the broker who is here. @throws Error if the connection is over */
+  /** Asks the broker for the number of members. @throws Error if the connection is over */
   readonly ask: () => Promise<void>;
-  /** Something was taken up, or could not be. */
+  /** An acquisition succeeded or failed. */
   readonly onTaken: (isTaken: boolean) => void;
-  /** The broker has refused something, and nothing here can be relied on. */
+  /** The broker refused a call: the membership is void. */
   readonly fail: (why: string) => void;
 }
 
-/** One member's places in all lines, for as long as a connection lasts. */
+/** One member's consumers on all baton queues, for as long as a connection lasts. */
 export class LeaseQueues {
   readonly #parts: LeaseQueuesParts;
   readonly #seats: LeaseSlot[] = [];
@@ -103,7 +104,7 @@ export class LeaseQueues {
     this.#parts = parts;
   }
 
-  /** Gets in line everywhere. @throws Error if the broker refuses */
+  /** Consumes from all queues. @throws Error if the broker refuses */
   async enter(): Promise<void> {
     const { names, count, openChannel } = this.#parts;
     const length = Math.min(CHANNELS, count);
@@ -122,12 +123,12 @@ export class LeaseQueues {
     await Promise.all(entered);
   }
 
-  /** Those whose queues nobody can reach: a broker that was killed while it made one has it, and cannot serve it. */
+  /** Batons whose queues accept no message: a broker killed during the creation of a queue lists it, and cannot serve it. */
   get stuck(): number[] {
     return this.#seatsIn("stuck").map(({ id }) => id);
   }
 
-  /** Gets in line where that was not possible before. */
+  /** Tries again to consume from the stuck queues whose delay is over. */
   retryStuck(): void {
     const now = steadyNow();
     for (const seat of this.#seatsIn("stuck")) {
@@ -148,32 +149,31 @@ export class LeaseQueues {
     return this.#seatsIn("owned").map(({ id }) => id);
   }
 
-  /** Those whose batons are here. */
+  /** Ids of the batons that this member holds, in any state. */
   get held(): number[] {
     return this.#seats.flatMap(({ state, id }) => (HAS_BATON.has(state) ? [id] : []));
   }
 
-  /** Makes a baton for a queue that has none, as far as is known. */
+  /** Creates a baton for a queue that seems to have none. Returns at once. */
   make(id: number): void {
     void this.#made(id);
   }
 
-  /** Resolves when the broker has it, or where there is none to give it to: not at all where the queue is out of reach. */
+  /** Resolves with whether the broker confirmed the baton. Does not resolve while the queue is stuck. */
   async #made(id: number): Promise<boolean> {
     const isThere = await this.#parts.sender.baton(id, this.#parts.baton);
     if (isThere) this.#parts.counts.made += 1;
     return isThere;
   }
 
-  /** Renews what is old. */
   renewOld(): void {
     const now = steadyNow();
     for (const seat of this.#seatsIn("owned")) if (now >= seat.renewAt) void this.#renew(seat);
   }
 
-  /** Another says that it has these batons: a renewal shows which of the two the broker means. */
+  /** Another member claims these batons: a renewal shows which of the two is the active consumer. */
   contest(ids: readonly number[]): void {
-    // What was just handed on is told of by both for a moment.
+    // Both members report a baton for a moment after it was handed on.
     const settled = steadyNow() - this.#parts.timing.proofMs;
     for (const id of ids) {
       const seat = this.#seats[id];
@@ -181,13 +181,13 @@ export class LeaseQueues {
     }
   }
 
-  /** Gives back what is over the share, some at a time, the last gained first. */
+  /** Returns the batons above the share, a few at a time, the newest first. */
   balance(): void {
     const share = this.#parts.share();
     if (this.#isOver || this.#isLeaving || share === null) return;
     const step = Math.min(this.#kept - share, STEP - this.#seatsIn("handingOn").length);
     if (step <= 0) return;
-    // One that nobody else has taken would come round again and again.
+    // A baton that all others just refused would return at once.
     const round = steadyNow() - ROUND_MS;
     const given = this.#seatsIn("owned")
       .filter(({ passedAt }) => passedAt < round)
@@ -200,7 +200,7 @@ export class LeaseQueues {
       });
   }
 
-  /** Hands on all that it has, until the deadline, and leaves every line. @throws Error if the connection is lost meanwhile */
+  /** Hands on all batons until the deadline, and stops consuming. @throws Error if the connection is lost meanwhile */
   async leave(deadline: AbortSignal): Promise<void> {
     this.#isLeaving = true;
     const idle = this.#seats.filter(({ state }) => state === "waiting" || state === "deciding");
@@ -214,12 +214,12 @@ export class LeaseQueues {
     await Promise.all(Array.from({ length: STEP }, handOnInTurn));
   }
 
-  /** It is all over: whatever the listener was told of is lost. */
+  /** The connection is over: reports every baton of which the listener knows as lost. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ id }) => id);
-    // Who is still getting in line has no seat in some.
+    // The array has holes while `enter` runs.
     for (const seat of Object.values(this.#seats)) seat.state = "away";
     this.#lose(lost);
   }
@@ -244,8 +244,8 @@ export class LeaseQueues {
   }
 
   /**
-   * An empty queue is given a baton before anybody gets in line: one that cannot take it would keep the line waiting, and in the end
-   * close the connection.
+   * Publishes a baton to an empty queue before consuming from it: a consumer on a stuck queue would get no answer, which would in
+   * the end close the connection.
    */
   async #enterFirst(seat: LeaseSlot, isEmpty: boolean): Promise<void> {
     if (isEmpty && (await withDeadline(this.#made(seat.id), MADE_MS)) === null) {
@@ -281,14 +281,14 @@ export class LeaseQueues {
     this.#parts.counts.renewed += 1;
   }
 
-  /** Not all at once. */
+  /** Jittered, so that renewals are spread over time. */
   #nextRenewal(): number {
     return steadyNow() + jittered(this.#parts.timing.renewMs);
   }
 
   async #decide(seat: LeaseSlot): Promise<void> {
     if (this.#hasRoom()) return this.#take(seat);
-    // Whose baton this was may be gone, and with it the reason to pass it on.
+    // The former holder may have left the cluster, and the share may have grown.
     await this.#parts.ask();
     if (seat.state !== "deciding") return;
     const comesRound = steadyNow() - seat.passedAt < ROUND_MS;
@@ -319,7 +319,7 @@ export class LeaseQueues {
     this.balance();
   }
 
-  /** The database is away, from here at least: another member may do better. */
+  /** The acquisition failed, probably because this daemon cannot reach the database: lets another member try. */
   #refuse(seat: LeaseSlot): void {
     const passOn = async (): Promise<void> => {
       if (seat.state === "taking") await this.#pass(seat);
@@ -337,7 +337,7 @@ export class LeaseQueues {
     }
     seat.state = "handingOn";
     const { wakes, listener } = this.#parts;
-    // The broker shares wakes out among all who read them: the next home is to get each.
+    // The broker divides wakes among all consumers: the next home must be the only one.
     await unlessAborted(
       Promise.all([listener.handingOn([seat.id], deadline), wakes?.remove(seat.id)]),
       deadline,
@@ -347,13 +347,13 @@ export class LeaseQueues {
     await this.#pass(seat);
   }
 
-  /** Leaves the line, gives back what was sent, and gets in line again behind all others. */
+  /** Stops consuming, returns the received batons, and consumes again as the last in line. */
   async #pass(seat: LeaseSlot): Promise<void> {
     if (this.#isOver || seat.state === "passing" || seat.state === "away") return;
     seat.state = "passing";
     seat.passedAt = steadyNow();
     seat.renewal = null;
-    // First out of the line: what is given back would come here again.
+    // Cancels first: the broker would redeliver a returned baton here.
     await seat.channel.cancel(seat.tag);
     if (this.#isOver) return;
     for (const baton of seat.batons.splice(0)) seat.channel.nack(baton, false, true);
@@ -369,12 +369,12 @@ export class LeaseQueues {
     if (seat.renewal !== renewal) return;
     const { proofMs } = this.#parts.timing;
     if (isThere) return void setTimeout(() => this.#prove(seat, renewal), proofMs).unref();
-    // A broker that takes no baton now may take one later.
+    // The broker did not confirm: tries again later.
     seat.renewAt = steadyNow() + proofMs;
     seat.renewal = null;
   }
 
-  /** A second baton that did not come is with another, whom the broker serves. */
+  /** Gives the baton up if its renewal was not delivered here: another member is the active consumer. */
   #prove(seat: LeaseSlot, renewal: object): void {
     if (this.#isOver || seat.renewal !== renewal || seat.state !== "owned") return;
     const { id } = seat;
@@ -387,7 +387,7 @@ export class LeaseQueues {
     this.#lose([id]);
   }
 
-  /** What the broker refuses ends the channel, and with it everything here. */
+  /** Ends the membership when work fails: a refusal closes the channel. */
   async #guarded(work: () => Promise<void>): Promise<void> {
     try {
       await work();

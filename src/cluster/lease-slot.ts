@@ -16,21 +16,21 @@ export type LeaseSlotState =
   | "handingOn"
   | "passing";
 
-/** The place of this member in the line for one baton. */
+/** This member's consumer on one baton queue, and its state. */
 export interface LeaseSlot {
-  /** Of the partition or the shard that the baton is of. */
+  /** Of the baton's partition or shard. */
   readonly id: number;
   readonly channel: Channel;
   state: LeaseSlotState;
   tag: string;
-  /** Batons that were sent and not acknowledged, the oldest first. */
+  /** Received and unacknowledged batons, the oldest first. */
   readonly batons: ConsumeMessage[];
   passedAt: number;
   gainedAt: number;
   renewAt: number;
-  /** Set from the sending of a second baton until it comes. */
+  /** Identifies the running renewal, from its publishing to its delivery; null: none. */
   renewal: object | null;
-  /** Where it is stuck. */
+  /** When a stuck queue is retried. */
   retryAt: number;
 }
 
@@ -40,9 +40,9 @@ export const HAS_BATON: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>([
   "owned",
   "handingOn",
 ]);
-/** The listener has been told of it, or is about to be. */
+/** The listener knows of the baton, or is about to. */
 export const IS_TOLD: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>(["taking", "owned", "handingOn"]);
-/** Counts for the share. */
+/** States that count towards the share. */
 export const IS_KEPT: ReadonlySet<LeaseSlotState> = new Set<LeaseSlotState>(["taking", "owned"]);
 
 export function newLeaseSlot(id: number, channel: Channel): LeaseSlot {

@@ -3,8 +3,8 @@ import type { BrokerConnection } from "./broker-connection.ts";
 import { MEMBER_QUEUE, type Names } from "./names.ts";
 
 /**
- * Counts the members, of which this is one: each consumes from one queue, and the broker tells how many do. It knows of a member that
- * was killed as soon as of its batons.
+ * Counts the members of the cluster: each consumes from one queue, whose number of consumers the broker reports. A killed member
+ * leaves the count when its batons return.
  */
 export class MemberCount {
   readonly #connection: BrokerConnection;
@@ -20,8 +20,8 @@ export class MemberCount {
   }
 
   /**
-   * Counts this one as well, unless that is switched off. Those who ask at the same time get the same answer.
-   * @returns null: the broker cannot tell now, though it has answered
+   * Includes this daemon unless {@link setMember} excluded it. Concurrent calls share one request.
+   * @returns null: the broker refused the request
    * @throws Error if the connection is over
    */
   async count(): Promise<number | null> {
@@ -31,7 +31,7 @@ export class MemberCount {
     return this.#pending;
   }
 
-  /** Is counted no more, or again. @throws Error if the connection is over */
+  /** Includes this daemon in the count, or excludes it. @throws Error if the connection is over */
   async setMember(isMember: boolean): Promise<void> {
     this.#isMember = isMember;
     await this.#pending;
@@ -46,7 +46,7 @@ export class MemberCount {
       const { consumerCount } = await channel.checkQueue(this.#names.members);
       return consumerCount;
     } catch (error) {
-      // Its queue is gone, or on a node that is: asked again, it is made anew.
+      // The queue was deleted, or its node is down: the next count creates it again.
       if (this.#connection.isOpen) return null;
       throw error;
     }
@@ -73,7 +73,7 @@ export class MemberCount {
   async #consume(channel: Channel): Promise<void> {
     if (this.#tag !== null) return;
     const onMessage = (message: unknown): void => {
-      // The queue was deleted: the next count makes it anew.
+      // The queue was deleted: the next count creates it again.
       if (message === null) void channel.close().catch(() => undefined);
     };
     const { consumerTag } = await channel.consume(this.#names.members, onMessage, { noAck: true });

@@ -5,50 +5,50 @@ import { PollLoop } from "../async/poll-loop.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { MemberStore } from "../store/channels/members.ts";
 
-/** How often it tells of itself, ms. */
+/** Interval between updates of the row, ms. */
 const TELL_MS = 2000;
 
 export interface MemberRowParts {
   readonly members: MemberStore;
-  /** Of this run. */
+  /** Of this run of the daemon. */
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** The partitions that it is home of. */
+  /** The partitions of which this daemon is home. */
   readonly held: () => readonly number[];
   readonly vitals: () => object;
-  /** Which key it signs with. Must not reject. */
+  /** The id of its signing key; null: it has none. Must not reject. */
   readonly keyId: () => Promise<string | null>;
-  /** Somebody wants it to hand on its partitions, or no longer. Must not throw. */
+  /** Called when the row asks this daemon to hand on its partitions, or no longer asks. Must not throw. */
   readonly rest: (isDrained: boolean) => void;
   readonly log: Logger;
   /** Default: every two seconds. */
   readonly everyMs?: number;
 }
 
-/** Has others see this daemon in the database, and reads there whether it is to hand on what it has. */
+/** Keeps this daemon's row of `members` current, and reads there whether it must hand on its partitions. */
 export class MemberRow implements AsyncDisposable {
   readonly #parts: MemberRowParts;
   readonly #startedAt = new Date();
   readonly #looks = new PollLoop(async () => this.#tell());
   #isDrained = false;
-  /** A database that stays away is told of once. */
+  /** An outage of the database is logged once. */
   #warned = false;
 
   constructor(parts: MemberRowParts) {
     this.#parts = parts;
   }
 
-  /** Tells of it, now and from now on every two seconds. Must not throw. */
+  /** Writes the row now, and then every two seconds. Must not throw. */
   async start(): Promise<void> {
     await this.#looks.once();
   }
 
-  /** Takes the row back. */
+  /** Deletes the row. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looks[Symbol.asyncDispose]();
     const { members, id } = this.#parts;
-    // A database that is away keeps a row of a daemon that is gone, which says so by its age.
+    // If the database is away, the row stays; its age shows that the daemon has ended.
     await members.remove(id).catch(() => undefined);
   }
 

@@ -11,17 +11,17 @@ import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts
 import type { Sender } from "./sender.ts";
 import { parseWake, WakeReader } from "./wakes.ts";
 
-/** How often the broker is asked for the count of members, and the others told of this one, ms. */
+/** Interval between requests for the member count, and between presence messages, ms. */
 const TELL_MS = 1000;
 const LOOK_MS = 250;
-/** Joining takes so long at most, waiting for others that join included, ms. */
+/** Deadline for joining, the wait for other joining members included, ms. */
 const JOIN_MS = 30_000;
-/** Who could not take up something leaves all to the others for so long, ms. */
+/** After a failed acquisition this member leaves all batons to the others for this time, ms. */
 const OUT_MS = 5000;
 
 export interface MembershipCounts extends LeaseCounts {
   wakesReceived: number;
-  /** Messages that nobody here has sent. */
+  /** Messages that come from no daemon. */
   foreign: number;
 }
 
@@ -36,18 +36,18 @@ export interface MembershipParts extends Pick<
   readonly database: Pick<DatabaseView, "isAway" | "isSteady">;
   /** Deletes the queue of a baton, on a connection of its own. Never rejects. */
   readonly deleteQueue: (baton: number) => Promise<void>;
-  /** Told of each wake; null: none is sent. */
+  /** Called for each wake; null: no wakes are read. */
   readonly woken: HomesListener["woken"] | null;
-  /** Whether all is to be handed on to the others. */
+  /** Whether this member must hand on all batons. */
   readonly isResting: () => boolean;
 }
 
 /**
- * One connection's time in the cluster. A member counts on what it holds only as long as the broker answers: the broker gives its batons
- * to others where it hears nothing for a while, and a member that was frozen or cut off knows by its clock that it has not asked.
+ * The membership of one connection. A member owns its batons only while the broker answers: after a silence the broker redelivers
+ * them. A member that was frozen or disconnected sees by its clock that its last answered request is too old.
  */
 export class Membership {
-  /** Resolves with why, once this connection is of no more use. What was held is told as lost by then. */
+  /** Resolves with the reason once the membership is over and its batons were reported as lost. */
   readonly ended: Promise<string>;
   readonly #parts: MembershipParts;
   readonly #count: MemberCount;
@@ -56,11 +56,11 @@ export class Membership {
   readonly #end: (why: string) => void;
   #isOver = false;
   #isLeaving = false;
-  /** Until then it could not take up anything: the database is away, from here at least. */
+  /** When this member takes part again after a failed acquisition; 0: it takes part. */
   #outUntil = 0;
-  /** Null: the broker cannot tell; undefined: it has not been asked. */
+  /** Number of members; null: the broker refused the request; undefined: not requested yet. */
   #counted: number | null | undefined;
-  /** When the last question that was answered was asked. */
+  /** When the last answered request was sent. */
   #provenAt = steadyNow();
   #toldAt = 0;
   #isAsking = false;
@@ -88,19 +88,19 @@ export class Membership {
   }
 
   /**
-   * Gets in line everywhere, and becomes a member.
-   * @throws Error if the broker refuses, or goes away meanwhile
+   * Consumes from all queues, and becomes a member.
+   * @throws Error if the broker refuses, or the connection is lost meanwhile
    */
   static async join(parts: MembershipParts): Promise<Membership> {
     const membership = new Membership(parts);
     void parts.connection.closed.then((why) => membership.#over(why));
-    // A broker may live, and never answer.
+    // A live broker may never answer.
     const late = setTimeout(() => membership.#over("joining took too long"), JOIN_MS).unref();
     try {
       await membership.#join();
     } catch (error) {
       membership.#over(errorMessage(error));
-      // What ended it, and not what came of that.
+      // The first cause, not an error that followed from it.
       throw new Error(await membership.ended, { cause: error });
     } finally {
       clearTimeout(late);
@@ -120,7 +120,7 @@ export class Membership {
     return this.#counted ?? this.#roster.size(steadyNow());
   }
 
-  /** Hands on all that it has, until the deadline, and ends the connection. */
+  /** Hands on all batons until the deadline, and closes the connection. */
   async leave(deadline: AbortSignal): Promise<void> {
     this.#isLeaving = true;
     this.#tell();
@@ -128,13 +128,13 @@ export class Membership {
       await this.#count.setMember(false);
       await this.#line.leave(deadline);
     } catch (error) {
-      // The connection is gone, and all with it.
+      // The connection is lost, and all batons with it.
       this.#over(errorMessage(error));
     }
     await this.#parts.connection.close();
   }
 
-  /** It is to rest, or no longer. */
+  /** `isResting` returns another value now. */
   restChanged(): void {
     this.#changeMembership();
   }
@@ -156,7 +156,7 @@ export class Membership {
     await control.bindQueue(queue, names.presence, "");
     await control.consume(queue, (message) => this.#hear(message), { noAck: true });
     const release = await takeSetUp(connection, names);
-    // In line before it is counted: what others give back for a newcomer has to find it there.
+    // Consumes before it is counted: batons that others return for a newcomer must reach it.
     await this.#line.enter();
     if (this.#parts.isResting()) await this.#count.setMember(false);
     await this.#ask();
@@ -168,12 +168,12 @@ export class Membership {
 
   #share(): number | null {
     if (this.#outUntil > 0 || this.#counted === undefined) return null;
-    // Who is alone goes on: nobody else would.
+    // A sole member keeps all batons.
     if (this.#parts.isResting()) return this.#counted === 0 ? this.#parts.count : 0;
     return this.#roster.share(this.#counted, steadyNow());
   }
 
-  /** A channel whose end is the end of all. */
+  /** Opens a channel whose end ends the membership. */
   async #openChannel(): Promise<Channel> {
     const channel = await this.#parts.connection.model.createChannel();
     channel.on("error", (error) => this.#over(errorMessage(error)));
@@ -181,7 +181,7 @@ export class Membership {
     return channel;
   }
 
-  /** Whether the broker has heard of this member lately: else it may have given its batons to others. */
+  /** Whether the broker answered recently; otherwise it may have redelivered this member's batons. */
   #isProven(): boolean {
     return steadyNow() - this.#provenAt < LEASE_MS;
   }
@@ -204,7 +204,7 @@ export class Membership {
     this.#isAsking = false;
   }
 
-  /** Counts for no share for so long. */
+  /** Takes no share for this time; 0: takes its share again. */
   #sitOut(ms: number): void {
     const wasOut = this.#isOut;
     this.#outUntil = ms === 0 ? 0 : steadyNow() + ms;
@@ -219,15 +219,15 @@ export class Membership {
     if (this.#isOver || this.#isLeaving) return;
     this.#tell();
     const change = this.#count.setMember(!this.#isOut).then(async () => this.#askAndBalance());
-    // What fails here has ended the connection.
+    // A failure has ended the connection already.
     void change.catch(() => undefined);
   }
 
   #look(): void {
-    // Also where the whole process stood still: it wakes without an answer.
+    // Also covers a process that was frozen: it resumes without a recent answer.
     if (!this.#isProven()) return this.#over("RabbitMQ did not answer in time");
     const now = steadyNow();
-    // Where it answers nobody, whoever is home stays so: giving up would cost what runs there, and help nobody.
+    // If the database answers no member, homes stay: leaving would end running turns and help nothing.
     if (this.#parts.database.isAway && this.#roster.isDatabaseThere(now))
       return this.#over("Postgres does not answer this daemon, and answers others");
     if (now - this.#toldAt >= TELL_MS) {
@@ -246,7 +246,7 @@ export class Membership {
     for (const baton of this.#line.stuck) void this.#remake(baton);
   }
 
-  /** A baton is nothing that could be lost with its queue. */
+  /** Deletes a stuck queue, which is created again later. A baton carries no data, so nothing is lost. */
   async #remake(baton: number): Promise<void> {
     if (this.#remaking.has(baton)) return;
     this.#remaking.add(baton);
@@ -263,7 +263,7 @@ export class Membership {
     this.#toldAt = steadyNow();
     const { held } = this.#line;
     const { self, sender, database } = this.#parts;
-    // What it has already begun to hand on, nobody hands on to it.
+    // A leaving member is no witness: others must not hand their batons on to it.
     const hasDatabase = database.isSteady && !this.#isLeaving;
     sender.announce(presenceBytes({ ...self, held, isOut: this.#isOut, hasDatabase }));
   }
@@ -280,7 +280,7 @@ export class Membership {
     const isNews = this.#roster.hear(heard, steadyNow());
     this.#line.contest(heard.held);
     if (!isNews || this.#isLeaving) return;
-    // Whoever is new knows nobody.
+    // A new member has not heard of this one.
     if (!heard.isOut) this.#tell();
     void this.#askAndBalance();
   }
@@ -296,20 +296,20 @@ export class Membership {
   }
 }
 
-/** Another daemon may be at it for some seconds; how often it is looked whether it has ended, ms. */
+/** Interval between attempts to get the lock for creating queues, ms; its holder may take some seconds. */
 const SET_UP_LOOK_MS = 100;
 
 /**
- * Waits until this daemon is the only one that makes the queues of the batons, or they are all there. A broker to which two make
- * the same quorum queue at once may answer one of them before the queue can serve anybody.
- * @returns lets others make them, once the queue of the members is there, which is made behind all others
+ * Waits until this daemon alone creates the baton queues, or all of them exist. If two daemons create the same quorum queue at
+ * once, the broker may answer one of them before the queue is usable.
+ * @returns releases the lock; call it once the queue of the members exists, which is created last
  * @throws Error if the connection is over
  */
 async function takeSetUp(connection: BrokerConnection, names: Names): Promise<() => Promise<void>> {
   for (;;) {
     if (await isDone(connection, async (channel) => channel.checkQueue(names.members)))
       return async () => undefined;
-    // Exclusive: it is refused to others, and gone with its connection.
+    // Exclusive: refused to other connections, and deleted with its own.
     if (await isDone(connection, async (channel) => channel.assertQueue(names.setUp, { exclusive: true })))
       return async () => {
         await isDone(connection, async (channel) => channel.deleteQueue(names.setUp));
@@ -318,7 +318,7 @@ async function takeSetUp(connection: BrokerConnection, names: Names): Promise<()
   }
 }
 
-/** What is refused closes its channel, and nothing else. @throws Error if the connection is over */
+/** @returns whether the broker granted the request; a refusal closes its channel only @throws Error if the connection is over */
 async function isDone(
   connection: BrokerConnection,
   ask: (channel: Channel) => Promise<unknown>,

@@ -1,36 +1,38 @@
 import type { Options } from "amqplib";
 import type { Partition } from "../channel/homes/homes.ts";
 
-/** What a cluster has in the broker, by its prefix. */
+/** Names and options of a cluster's queues and exchange in RabbitMQ; all names begin with the cluster's prefix. */
 
 /**
- * RabbitMQ 4 drops what was delivered twenty times, unless a queue says otherwise; 3.10 knows no "never". A baton comes again with
- * each daemon that dies.
+ * Delivery limit of a baton queue. A baton is redelivered each time a daemon dies, and RabbitMQ 4 drops a message after 20
+ * deliveries by default; 3.10 has no value for "unlimited".
  */
 const DELIVERIES = 1_000_000_000;
 
-/** Holds a baton. Whoever is its single active consumer, and has the baton, has what it is of. */
+/** Holds a baton. The single active consumer that holds the baton owns its partition or shard. */
 export const BATON_QUEUE: Options.AssertQueue = {
   durable: true,
-  // Never with a bound: one that drops the oldest would drop a baton that was given back.
+  // No length limit: a queue that drops its oldest message would drop a returned baton.
   arguments: { "x-queue-type": "quorum", "x-single-active-consumer": true, "x-delivery-limit": DELIVERIES },
 };
 
-/** Wakes that nobody has read yet, of one partition. The look each second finds what is dropped. */
+/** Unread wakes of one partition. The home's poll each second covers dropped ones. */
 const MOST_WAKES = 1000;
 const WAKE_TTL_MS = 60_000;
 
-/** Carries wakes, which are not kept on a disk; only the home reads them. */
+/** Carries a partition's wakes to its home. Wakes are not stored on disk. */
 export const WAKE_QUEUE: Options.AssertQueue = {
   durable: true,
   messageTtl: WAKE_TTL_MS,
   arguments: { "x-queue-type": "classic", "x-max-length": MOST_WAKES, "x-overflow": "drop-head" },
 };
 
-/** Holds nothing: a quorum queue with a single active consumer tells of one, so members are counted by those of this one. */
+/**
+ * Always empty: its consumers are the members. A quorum queue with a single active consumer would report one consumer only.
+ */
 export const MEMBER_QUEUE: Options.AssertQueue = { durable: true, arguments: { "x-queue-type": "classic" } };
 
-/** A member's own, gone with its connection. */
+/** A member's own queue for presence messages; the broker deletes it with the connection. */
 export const PRESENCE_QUEUE: Options.AssertQueue = { exclusive: true, autoDelete: true, maxLength: 1000 };
 
 export class Names {
@@ -40,7 +42,7 @@ export class Names {
     this.#prefix = prefix;
   }
 
-  /** Of a partition, or of a shard. */
+  /** @param id of a partition or a shard */
   baton(id: number): string {
     return `${this.#prefix}.baton.${id}`;
   }
@@ -53,17 +55,17 @@ export class Names {
     return `${this.#prefix}.members`;
   }
 
-  /** Is there while a daemon of that name is. */
+  /** Exists while a daemon of that name is connected. */
   daemon(name: string): string {
     return `${this.#prefix}.daemon.${name}`;
   }
 
-  /** Is there while one of them makes the queues. */
+  /** Exists while a member creates the queues: a lock. */
   get setUp(): string {
     return `${this.#prefix}.set-up`;
   }
 
-  /** The exchange by which members tell each other who they are. */
+  /** The exchange for presence messages. */
   get presence(): string {
     return `${this.#prefix}.presence`;
   }

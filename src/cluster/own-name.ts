@@ -5,23 +5,23 @@ import type { BrokerConnection } from "./broker-connection.ts";
 import type { Names } from "./names.ts";
 
 /*
- * A daemon's name is a queue that its connection alone may use: the broker refuses it to every other connection, and takes it away with
- * the connection. So a daemon that was killed leaves its name at once, and one that is frozen or cut off leaves it after some heartbeats,
- * which no lock of a database session does. Who still has the name after that answers the broker: it lives.
+ * A daemon's name is an exclusive queue: the broker refuses it to every other connection, and deletes it with the connection. A
+ * killed daemon frees its name at once, a frozen or disconnected one after a few heartbeats; a database session lock would last
+ * longer. A daemon that holds the name beyond that still answers the broker, so it is alive.
  */
 
-/** How often a name is asked for that another has, ms. */
+/** Interval between attempts to take a name that another daemon holds, ms. */
 const LOOK_MS = 100;
-/** The broker gives up whom it does not hear before this, ms: two to three heartbeats, and some time. */
+/** The broker closes a silent connection within this, ms: two to three heartbeats, and a margin. */
 const LIVING_MS = 10_000;
-/** Who leaves waits no longer for its name to be free, ms: it is when the connection ends. */
+/** Longest wait for the name's queue to be deleted on leaving, ms; the end of the connection frees the name anyway. */
 const GIVE_BACK_MS = 2000;
 /** RESOURCE_LOCKED: the queue is another connection's. */
 const LOCKED = 405;
 
-/** Another daemon of the cluster has the name, and lives. */
+/** Another live daemon of the cluster holds the name. */
 export class NameTakenError extends OperatorError {
-  /** @param where who has it, in words; null: not known */
+  /** @param where describes the holder for people; null: not known */
   constructor(name: string, where: string | null = null) {
     super(
       `Another daemon of this cluster is called ${name}, and runs${where === null ? "" : ` (${where})`}. Give this one a name of its own ` +
@@ -31,10 +31,10 @@ export class NameTakenError extends OperatorError {
 }
 
 /**
- * Takes a daemon's name for as long as the connection lasts. One that an earlier connection has is waited for.
+ * Takes a daemon's name for as long as the connection lasts. Waits while another connection holds it.
  * @param options.signal ends the wait
- * @returns gives it back earlier; never rejects
- * @throws NameTakenError if another daemon has it that lives, Error if the connection is over, or the wait is ended
+ * @returns frees the name before the connection ends; never rejects
+ * @throws NameTakenError if a live daemon holds the name, Error if the connection is over, or the wait is ended
  */
 export async function takeName(
   connection: BrokerConnection,
@@ -49,7 +49,7 @@ export async function takeName(
     if (outcome === "taken" && steadyNow() - askedAt > livingMs) throw new NameTakenError(name);
     if (outcome === "ours") return async () => givenBack(connection, queue);
     if (outcome !== "taken") {
-      // A broker that cannot tell is no reason to keep channels without a home.
+      // Continues without the name: channels without a home would be worse.
       log.warn({ name, why: outcome.why }, "name_not_taken");
       return async () => undefined;
     }
@@ -74,7 +74,7 @@ async function asked(
   }
 }
 
-/** The client's codes are numbers. */
+/** amqplib sets `code` to the number of AMQP's reply code. */
 function isLocked(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === LOCKED;
 }
@@ -83,6 +83,6 @@ async function givenBack(connection: BrokerConnection, queue: string): Promise<v
   try {
     await connection.onChannel(async (channel) => channel.deleteQueue(queue), GIVE_BACK_MS);
   } catch {
-    // It goes with the connection.
+    // The end of the connection frees the name.
   }
 }

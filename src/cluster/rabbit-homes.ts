@@ -10,39 +10,39 @@ import type { Timing } from "./lease-queues.ts";
 import type { MembershipCounts } from "./membership.ts";
 import { Names } from "./names.ts";
 
-/** How a daemon fares in its cluster. Numbers since the start. */
+/** A daemon's state in its cluster. Counts since the start. */
 export interface HomesVitals {
   readonly name: string;
   readonly state: BatonsState;
-  /** It hands on what it has, and takes nothing, as long as there are others. */
+  /** It hands on its partitions and takes none, as long as there are other members. */
   readonly isResting: boolean;
-  /** Of one that is joining: what has kept it from it last; null: nothing has. */
+  /** While joining, why the last attempt failed; null: none failed. */
   readonly why: string | null;
   readonly owned: number;
   /** Daemons in the cluster, this one included; null: not known. */
   readonly members: number | null;
-  /** Whether the broker takes what is published. */
+  /** Whether the broker accepts messages. */
   readonly isPublishing: boolean;
   readonly partitions: Omit<MembershipCounts, "wakesReceived" | "foreign">;
   readonly wakes: { readonly sent: number; readonly received: number; readonly dropped: number };
-  /** Messages in the cluster's queues that no daemon has sent. */
+  /** Messages in the cluster's queues that come from no daemon. */
   readonly foreign: number;
 }
 
 export interface RabbitHomesOptions extends Partial<Timing> {
   readonly config: ClusterConfig;
-  /** Turns that run may go on for so long where a partition is handed on for balance, ms. */
+  /** Limit for running turns where a partition is handed on for balance, ms. */
   readonly handOnMs: number;
-  /** Who has had a name for so long while it was asked for lives, ms; default: 10 s. */
+  /** A daemon that keeps a requested name for longer is alive, ms; default: 10 s. */
   readonly livingMs?: number;
-  /** Told where another daemon has its name, and when that is its own again. Default: nobody is told. */
+  /** Called with false when another daemon holds this name, and with true when this daemon takes it. */
   readonly onName?: (isOurs: boolean) => void;
-  /** Whether the database is there. Default: nobody asks. */
+  /** Whether the database answers. Default: not watched. */
   readonly database?: () => DatabaseView;
   readonly log: Logger;
 }
 
-/** Makes what {@link RabbitHomes.start} connects. A door to `amqplib`: import this file where a cluster is configured. */
+/** Does not connect yet: see {@link RabbitHomes.start}. Loads `amqplib`: import this file only where a cluster is configured. */
 export function openRabbitHomes(options: RabbitHomesOptions): RabbitHomes {
   return new RabbitHomes(options);
 }
@@ -52,7 +52,7 @@ export function nameIn({ name }: Pick<ClusterConfig, "name">): string {
   return name ?? `${hostname()}-${process.pid}`;
 }
 
-/** Who is home, by RabbitMQ: whoever has the baton of a partition. */
+/** Decides by RabbitMQ which daemon is home of a partition: the holder of its baton. */
 export class RabbitHomes implements Homes {
   readonly #name: string;
   readonly #batons: Batons;
@@ -95,13 +95,13 @@ export class RabbitHomes implements Homes {
     await this.#batons.claim();
   }
 
-  /** Waits for a broker as long as there is none, and says so in the log; {@link leave} ends that. */
+  /** Waits for a broker without a limit, and logs that; {@link leave} ends the wait. */
   async start(listener: HomesListener): Promise<void> {
     this.#listener = listener;
     await this.#batons.start();
   }
 
-  /** Hands on all partitions and takes none while others are there to take them, or takes its share again. It stays a member that publishes. */
+  /** True: hands on all partitions and takes none while there are other members; it still publishes. False: takes its share again. */
   rest(isResting: boolean): void {
     this.#batons.rest(isResting);
   }

@@ -13,44 +13,44 @@ import type { Timing } from "./lease-queues.ts";
 import { Names } from "./names.ts";
 import { nameIn } from "./rabbit-homes.ts";
 
-/** A shard that is handed on in order may take so long to be closed, ms: what was heard gets into the log first. */
+/** Limit for closing a shard that is handed on, ms: received events are logged first. */
 const HAND_ON_MS = 10_000;
-/** Between attempts to agree with the others on a number of shards, ms. */
+/** Delay between attempts to agree on a number of shards, ms. */
 const BACKOFF = { fromMs: 200, toMs: 5000 };
 
-/** How a daemon shares the connections to a platform. */
+/** State of a daemon's share of the connections to a platform. */
 export interface ShardsVitals {
   readonly platform: string;
   readonly state: BatonsState;
-  /** Among how many the platform's servers are divided. */
+  /** Number of shards among which the platform's servers are divided. */
   readonly of: number;
-  /** Those that this daemon has. */
+  /** Shards of this daemon. */
   readonly held: readonly number[];
-  /** Daemons that take their share of them, this one included; null: not known. */
+  /** Daemons that share them, this one included; null: not known. */
   readonly members: number | null;
 }
 
 export interface RabbitShardsOptions extends Partial<Timing> {
-  /** Whether the database is there. Default: nobody asks. */
+  /** Whether the database answers. Default: not watched. */
   readonly database?: () => DatabaseView;
   readonly config: ClusterConfig;
   readonly platform: string;
   readonly log: Logger;
 }
 
-/** Where shards are taken, and by whom. */
+/** The store in which shards are taken, and the daemon that takes them. */
 interface Taker {
   readonly shards: GatewayShardStore;
   /** The daemon's row of `members`. */
   readonly member: string;
 }
 
-/** Makes what {@link RabbitShards.start} connects. A door to `amqplib`: import this file where a cluster is configured. */
+/** Does not connect yet: see {@link RabbitShards.start}. Loads `amqplib`: import this file only where a cluster is configured. */
 export function openRabbitShards(options: RabbitShardsOptions): RabbitShards {
   return new RabbitShards(options);
 }
 
-/** Who has which connection to a platform, by RabbitMQ: whoever has the baton of a shard takes it in the database, and opens it. */
+/** Divides the connections to a platform by RabbitMQ: the holder of a shard's baton takes the shard in the database, and opens it. */
 export class RabbitShards implements ShardHomes {
   readonly #options: RabbitShardsOptions;
   readonly #name: string;
@@ -60,15 +60,15 @@ export class RabbitShards implements ShardHomes {
   /** 0: not known yet. */
   #of = 0;
   #batons: Batons | null = null;
-  /** One that is lost while it is being taken is not opened. */
+  /** A shard that is lost during its acquisition is not opened. */
   readonly #takings = new LatestOnly<number>();
-  /** Epochs of the shards that the listener has. */
+  /** Epochs of the shards that were taken, by shard. */
   readonly #epochs = new Map<number, number>();
-  /** Of shards that were lost while they were being taken. */
+  /** Running releases of shards that were lost during their acquisition. */
   readonly #releasing = new Set<Promise<void>>();
   #isResting = false;
   readonly #leaving = new AbortController();
-  /** As long as nobody tells another number. */
+  /** The last known number of members. */
   #members = 1;
 
   constructor(options: RabbitShardsOptions) {
@@ -76,7 +76,7 @@ export class RabbitShards implements ShardHomes {
     this.#name = nameIn(options.config);
   }
 
-  /** To be called before {@link start}: the database is open. */
+  /** Call it before {@link start}, once the database is open. */
   bind(taker: Taker): void {
     this.#taker = taker;
   }
@@ -88,7 +88,7 @@ export class RabbitShards implements ShardHomes {
     return this.#of;
   }
 
-  /** As last told: without the broker nobody knows who else is there, and each goes on as before. */
+  /** The last known number of members: without the broker each daemon continues with it. */
   members(): number {
     this.#members = Math.max(1, this.#batons?.members ?? this.#members);
     return this.#members;
@@ -111,7 +111,7 @@ export class RabbitShards implements ShardHomes {
     }
   }
 
-  /** Hands on all shards and takes none while others are there to take them, or takes its share again. */
+  /** True: hands on all shards and takes none while there are other members. False: takes its share again. */
   rest(isResting: boolean): void {
     this.#isResting = isResting;
     this.#batons?.rest(isResting);
@@ -123,7 +123,7 @@ export class RabbitShards implements ShardHomes {
     await unlessAborted(Promise.all(this.#releasing), deadline);
   }
 
-  /** Undefined: this daemon does not have the platform, or not yet. */
+  /** Undefined: this daemon shares no connections of the platform yet. */
   vitals(): ShardsVitals | undefined {
     if (this.#batons === null) return undefined;
     const { state, owned: held, members } = this.#batons;
@@ -135,7 +135,7 @@ export class RabbitShards implements ShardHomes {
     return this.#taker;
   }
 
-  /** Agrees with the other daemons on a number of shards, and gets in line for them. @throws WeirError if the database is away */
+  /** Agrees with the other daemons on a number of shards, and queues for their batons. @throws WeirError if the database is away */
   async #divide(): Promise<void> {
     const { platform, log, config, ...timing } = this.#options;
     const of = await this.#takes.shards.agree(platform, this.#wanted);
@@ -162,7 +162,7 @@ export class RabbitShards implements ShardHomes {
     batons.rest(this.#isResting);
     this.#of = of;
     this.#batons = batons;
-    // It waits for a broker as long as there is none.
+    // Not awaited: it waits for a broker without a limit.
     void batons.start();
   }
 
@@ -172,7 +172,7 @@ export class RabbitShards implements ShardHomes {
     return held.map(({ shard }) => shard);
   }
 
-  /** @returns those that were not lost meanwhile @throws WeirError if the database is away */
+  /** @returns the taken shards that were not lost during the acquisition @throws WeirError if the database is away */
   async #take(shards: readonly number[], of: number): Promise<TakenShard[]> {
     const { shards: store, member } = this.#takes;
     return this.#takings.run(shards, async (own) => {
@@ -181,11 +181,12 @@ export class RabbitShards implements ShardHomes {
         void this.#divideAnew();
         return [];
       }
-      // Whoever leaves is told of each that it has lost only a little later.
+      // A leaving daemon keeps none: the loss of each is reported only later.
       const wanted = new Set(this.#leaving.signal.aborted ? [] : own());
       const held = taken.filter(({ shard }) => wanted.has(shard));
       for (const { shard, epoch } of held) this.#epochs.set(shard, epoch);
-      // The database has it as this daemon's, and would keep all to its number of shards. Not waited for: what is held may be lost meanwhile.
+      // A row of this daemon in the database would bind all members to its number of shards. Not awaited: held shards may be lost
+      // in the meantime.
       const releasing = this.#release(taken.filter(({ shard }) => !wanted.has(shard)));
       this.#releasing.add(releasing);
       void releasing.finally(() => this.#releasing.delete(releasing));
@@ -215,12 +216,12 @@ export class RabbitShards implements ShardHomes {
     try {
       await this.#takes.shards.release(platform, held);
     } catch (error) {
-      // Another number of shards is agreed on a little later.
+      // Only delays the agreement on another number of shards.
       log.debug({ platform, why: errorMessage(error) }, "shards_not_released");
     }
   }
 
-  /** The others divide the servers among another number of shards by now, which they may as long as nobody has one. */
+  /** Starts over: the members have agreed on another number of shards, which is possible while no shard is held. */
   async #divideAnew(): Promise<void> {
     const batons = this.#batons;
     this.#batons = null;
@@ -228,7 +229,7 @@ export class RabbitShards implements ShardHomes {
     await batons.leave(AbortSignal.abort());
     const { signal } = this.#leaving;
     const waitMs = (_: unknown, failures: number): number => jittered(backoffMs(BACKOFF, failures));
-    // What fails behind the wait has ended by leaving.
+    // It rejects only when the daemon leaves.
     await retry(async () => this.#divide(), waitMs, signal).catch(() => undefined);
   }
 }

@@ -1,17 +1,17 @@
 import { z } from "zod";
 
-/** What a member tells the others of itself. */
+/** The content of a member's presence message. */
 export interface Presence {
   /** Of one run of a daemon. */
   readonly id: string;
   readonly name: string;
-  /** When it joined, in ms since 1970 of its own clock: the one thing that the order of members comes from. */
+  /** When it started, ms of its own clock; the order of members depends on it alone. */
   readonly since: number;
-  /** The batons that it has. */
+  /** Ids of the batons that it holds. */
   readonly held: readonly number[];
-  /** It counts for no share: it leaves, or cannot take up anything now. */
+  /** It takes no share: it leaves, rests, or could not acquire a baton just now. */
   readonly isOut: boolean;
-  /** The database has answered it for a while, and it does not leave. */
+  /** The database has answered it steadily, and it does not leave. */
   readonly hasDatabase: boolean;
 }
 
@@ -21,11 +21,11 @@ const presence = z.object({
   since: z.number(),
   held: z.array(z.int().min(0)),
   isOut: z.boolean(),
-  // Members of before do not tell.
+  // Older versions do not send it.
   hasDatabase: z.boolean().default(false),
 });
 
-/** @param count batons that there are. @returns null: these bytes are no member's */
+/** @param count number of batons @returns null: not a presence message */
 export function parsePresence(content: Buffer, count: number): Presence | null {
   try {
     const read = presence.parse(JSON.parse(content.toString("utf8")));
@@ -39,34 +39,37 @@ export function presenceBytes(of: Presence): Buffer {
   return Buffer.from(JSON.stringify(of));
 }
 
-/** How many of all batons a member holds of right: the shares differ by one at most, and are all together. Pure. @param rank from 0 */
+/** A member's share of the batons: shares differ by at most one, and add up to `count`. Pure. @param rank from 0 */
 export function shareOf(rank: number, members: number, count: number): number {
   return Math.floor(count / members) + (rank < count % members ? 1 : 0);
 }
 
-/** The same while it is known how many members there are, and not who they are: all shares together are enough. Pure. */
+/** The share while the number of members is known but not their order: all shares together suffice. Pure. */
 export function largestShare(members: number, count: number): number {
   return shareOf(0, Math.max(1, members), count);
 }
 
-/** Each tells of itself once a second; who was not heard for so long is not here, ms. */
+/** A member that was silent for longer counts as absent, ms; presence messages come once a second. */
 const SILENT_MS = 3000;
 
-/** Who is in the cluster, as far as this member has heard. Pure but for what it remembers. */
+/** The members of the cluster, by their presence messages. No I/O and no clock of its own. */
 export class Roster {
   readonly #self: Pick<Presence, "id" | "since">;
   readonly #others = new Map<string, { readonly presence: Presence; readonly heardAt: number }>();
-  /** When each was last heard that the database answers: also whoever counts for no share, as it takes one where nobody else is. */
+  /**
+   * When each member last reported that the database answers it. Includes members that take no share: they take one where no other
+   * member is left.
+   */
   readonly #witnesses = new Map<string, number>();
   readonly #heldAt: number[];
 
-  /** @param count batons that there are */
+  /** @param count number of batons */
   constructor(self: Pick<Presence, "id" | "since">, count: number, now: number) {
     this.#self = self;
     this.#heldAt = Array.from({ length: count }, () => now);
   }
 
-  /** @returns whether the shares change: it is new here, or goes */
+  /** @returns whether the shares change: the member is new, or takes no share any longer */
   hear(heard: Presence, now: number): boolean {
     if (heard.id === this.#self.id) return false;
     for (const id of heard.held) this.holds(id, now);
@@ -78,25 +81,25 @@ export class Roster {
     return !isKnown;
   }
 
-  /** Somebody has this baton. */
+  /** Notes that a member holds this baton. */
   holds(id: number, now: number): void {
     this.#heldAt[id] = now;
   }
 
-  /** Batons that nobody has had for so long. */
+  /** Batons that no member has held for longer than `forMs`. */
   orphans(forMs: number, now: number): number[] {
     return this.#heldAt.flatMap((at, id) => (now - at > forMs ? [id] : []));
   }
 
-  /** The first of all: what one of them has to do falls to it. */
+  /** Whether this member is the first in order, and so does the work that exactly one member must do. */
   isFirst(now: number): boolean {
     return this.#rank(now) === 0;
   }
 
-  /** @param counted members, as the broker says; null: it does not */
+  /** @param counted number of members by the broker; null: not known */
   share(counted: number | null, now: number): number {
     const here = this.#here(now).length + 1;
-    // Somebody has come or gone, and it is not known who: no share of one's own, and enough for all together.
+    // A member joined or left that the roster does not know of yet, so ranks are unknown.
     if (counted !== null && counted !== here) return largestShare(counted, this.#heldAt.length);
     return shareOf(this.#rank(now), here, this.#heldAt.length);
   }
@@ -113,7 +116,7 @@ export class Roster {
 
   #rank(now: number): number {
     const { since, id } = this.#self;
-    // Who came later is behind: nobody's share moves but by what the newcomer takes.
+    // Later members rank last: other shares shrink only by what a newcomer takes.
     return this.#here(now).filter((one) => one.since < since || (one.since === since && one.id < id)).length;
   }
 

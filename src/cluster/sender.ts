@@ -13,19 +13,19 @@ import { type Wake, wakeBytes } from "./wakes.ts";
 
 const BACKOFF = { fromMs: 100, toMs: 2000 };
 
-/** Wakes that wait for the broker. The oldest are dropped: the look each second finds what they were for. */
+/** Most wakes that wait for the broker. The oldest are dropped: the home's poll each second covers them. */
 const MOST_WAITING = 10_000;
 
 export interface SenderCounts {
-  /** Wakes that were handed to the broker. */
+  /** Wakes that were passed to the broker. */
   sent: number;
-  /** Wakes that went nowhere. */
+  /** Wakes that were discarded. */
   dropped: number;
 }
 
 /**
- * All that this daemon publishes, on a connection of its own: a broker that is short of memory or disk reads no more from one that
- * publishes, and the batons' connection must go on. Nothing here waits for the broker but {@link baton}.
+ * Publishes all messages of this daemon on a connection of its own: a broker short of memory or disk stops reading from publishing
+ * connections, and the batons' connection must continue. Of the publishing methods only {@link baton} waits for the broker.
  */
 export class Sender {
   readonly counts: SenderCounts = { sent: 0, dropped: 0 };
@@ -33,34 +33,34 @@ export class Sender {
   readonly #open: () => Promise<BrokerConnection>;
   readonly #log: Logger;
   readonly #closing = new AbortController();
-  /** The newest wake of each channel that has one to be sent, the oldest first. */
+  /** The newest unsent wake of each channel, the oldest first. */
   readonly #waiting = new Map<ChannelId, Wake & { readonly partition: Partition }>();
   #over: Promise<void> = Promise.resolve();
   readonly #onFlow: (() => void)[] = [];
   #line: { readonly plain: Channel; readonly confirmed: ConfirmChannel } | null = null;
-  /** The broker takes nothing: it has no memory or disk left. */
+  /** The broker accepts no messages: it is short of memory or disk. */
   #isBlocked = false;
-  /** What was published has not left this process yet. */
+  /** The write buffer of the connection is full. */
   #isFull = false;
 
-  /** @param name what people see of its connection in the broker's lists */
+  /** @param name shown in the broker's list of connections */
   constructor(names: Names, url: string, name: string, log: Logger) {
     this.#names = names;
     this.#open = async () => openBroker(url, name, this.#closing.signal);
     this.#log = log;
   }
 
-  /** Connects, and again whenever the connection is lost, until {@link close}. */
+  /** Connects, and reconnects after each loss until {@link close}. */
   start(): void {
     this.#over = this.#stayConnected();
   }
 
-  /** Whether there is a broker to publish to, and it takes what comes. */
+  /** Whether the broker is connected and accepts messages. */
   get isFlowing(): boolean {
     return this.#line !== null && !this.#isBlocked && !this.#isFull;
   }
 
-  /** Resolves once it is so, or after a while. @param signal ends the wait */
+  /** Resolves once {@link isFlowing}, at the latest after `ms`. @param signal ends the wait */
   async untilFlowing(ms: number, signal: AbortSignal): Promise<void> {
     if (this.isFlowing) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -79,14 +79,14 @@ export class Sender {
     this.#waiting.set(channel, { ...wake, partition });
   }
 
-  /** Tells all members. What is not sent at once is not sent. */
+  /** Publishes a presence message to all members; drops it if the broker does not accept messages now. */
   announce(content: Buffer): void {
     if (this.isFlowing) this.#line?.plain.publish(this.#names.presence, "", content);
   }
 
   /**
-   * Puts a baton into its queue. One too many does no harm: whoever has the other is sent this one too, and gives one up.
-   * @returns whether the broker has it for sure
+   * Publishes a baton to its queue. A surplus baton does no harm: the holder of the first receives it too, and acknowledges one.
+   * @returns whether the broker confirmed it
    */
   async baton(id: number, content: Buffer): Promise<boolean> {
     const confirmed = this.#line?.confirmed;
@@ -102,7 +102,7 @@ export class Sender {
     return promise;
   }
 
-  /** Sends what waits, where the broker takes it, and ends. */
+  /** Ends the connection. Waiting wakes are not sent. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#over;
@@ -113,7 +113,7 @@ export class Sender {
       this.#isFull = this.#line?.plain.sendToQueue(this.#names.wakes(partition), wakeBytes(wake)) === false;
       this.counts.sent += 1;
     } catch {
-      // The connection is about to be found closed.
+      // The connection is closed, and its event is still to come.
       this.counts.dropped += 1;
     }
   }
@@ -150,7 +150,7 @@ export class Sender {
     }
   }
 
-  /** @returns why the connection is of no more use */
+  /** @returns why the connection is no longer usable */
   async #publishOn({ model, closed }: BrokerConnection, signal: AbortSignal): Promise<string> {
     const end = Promise.withResolvers<string>();
     void closed.then(end.resolve);

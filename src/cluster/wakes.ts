@@ -5,7 +5,7 @@ import { type ChannelId, channelId, type Seq } from "../core/ids.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { type Names, WAKE_QUEUE } from "./names.ts";
 
-/** A wake says nothing but "look": the channel's row, and how far its log goes. */
+/** Asks a channel's home to read its log: the channel's id, and the sequence number up to which to read. */
 export interface Wake {
   readonly channel: ChannelId;
   readonly seq: Seq;
@@ -15,7 +15,7 @@ export function wakeBytes({ channel, seq }: Wake): Buffer {
   return Buffer.from(`${channel}:${seq}`);
 }
 
-/** @returns null: these bytes are no wake */
+/** @returns null: not a wake */
 export function parseWake(content: Buffer): Wake | null {
   if (content.length > 40) return null;
   const [, channel, seq] = /^([1-9]\d{0,15}):(\d{1,16})$/.exec(content.toString("latin1")) ?? [];
@@ -26,8 +26,8 @@ export function parseWake(content: Buffer): Wake | null {
 const BACKOFF = { fromMs: 200, toMs: 5000 };
 
 /**
- * Reads the wakes of the partitions that this daemon is home of. A failure here costs wakes, which may be lost, and no
- * partition: it has a channel of its own, which is opened anew.
+ * Reads the wakes of the partitions of which this daemon is home. It uses an AMQP channel of its own, which is opened again after a
+ * failure: a failure costs wakes, which may be lost, but no partition.
  */
 export class WakeReader {
   readonly #connection: BrokerConnection;
@@ -39,7 +39,7 @@ export class WakeReader {
   #isOpening = false;
   #subscriptions = 0;
 
-  /** @param read takes what came, whatever it is; must not throw */
+  /** @param read called with the content of each message, valid or not; must not throw */
   constructor(connection: BrokerConnection, names: Names, read: (content: Buffer) => void) {
     this.#connection = connection;
     this.#names = names;
@@ -52,11 +52,11 @@ export class WakeReader {
     else void this.#subscribe(this.#channel, partition);
   }
 
-  /** Resolves when those of the partition are read here no more. Never rejects. */
+  /** Resolves when the partition's wakes are no longer read. Never rejects. */
   async remove(partition: Partition): Promise<void> {
     const tag = this.#tags.get(partition) ?? "";
     this.#tags.delete(partition);
-    // What fails here has closed the channel, and with it the subscription.
+    // A failure has closed the channel, and the subscription with it.
     if (tag !== "") await this.#channel?.cancel(tag).catch(() => undefined);
   }
 
@@ -90,7 +90,7 @@ export class WakeReader {
     const queue = this.#names.wakes(partition);
     const read = (message: ConsumeMessage | null): void => {
       if (message !== null) this.#read(message.content);
-      // The queue was deleted: the next one is made anew.
+      // The queue was deleted: subscribing creates it again.
       else if (this.#tags.get(partition) === tag) void this.#subscribe(channel, partition);
     };
     try {
@@ -98,7 +98,7 @@ export class WakeReader {
       if (this.#tags.get(partition) !== tag) return;
       await channel.consume(queue, read, { noAck: true, consumerTag: tag });
     } catch {
-      // The channel is closed with it, and opened again.
+      // The error has closed the channel, which is opened again.
     }
   }
 }

@@ -20,10 +20,10 @@ import {
   warnOfApprovers,
 } from "./setup.ts";
 
-/** A database that has been reached and is then restarted under the start is waited for, for 25 s. */
+/** Covers a restart of the database during the start of up to 25 s. */
 const START_RETRIES = 8;
 
-/** Does work of the start that a database may interrupt. @throws what it throws in the end */
+/** Retries work of the start while the database is away. @throws the last error */
 export async function whileStarting<Result>(work: () => Promise<Result>): Promise<Result> {
   return (await retryWrite(work, START_RETRIES)).result;
 }
@@ -33,10 +33,10 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
   if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
 }
 
-/** Wishes that are remembered to stand in the log already. */
+/** Most wishes remembered as logged. */
 const MOST_TOLD = 10_000;
 
-/** The store, which tells the log, once each, of wishes that it does not believe. */
+/** Opens the store; logs each wish that it rejects once. */
 async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {
@@ -54,7 +54,7 @@ async function openStore(config: Config, database: Database, log: Logger): Promi
   return store;
 }
 
-/** The models, which tell the database what they learn. */
+/** Opens the models; what they learn is stored in the database. */
 async function openLearningModels(
   config: Config,
   { learnedModels, refusedFields }: Store,
@@ -67,7 +67,7 @@ async function openLearningModels(
     learned: learnedModels,
     refusals: refusedFields,
     onNotKept,
-    // An agent without its tools is another one.
+    // An agent must not run without its tools.
     onRefused: (model, { field, value, status, code }) =>
       log[field === "tools" ? "warn" : "info"]({ model, field, value, status, code }, "field_refused"),
     onWindowLearned: (model, { tokens, source, until }) =>
@@ -79,36 +79,36 @@ async function openLearningModels(
   return models;
 }
 
-/** What agents have learned, and their servers: nobody waits for these. */
+/** Recalls learned window sizes, and starts the agents' servers without waiting for them. */
 async function beginAgents({ agents }: Setup, models: Models, log: Logger): Promise<void> {
-  // Only now: a window that was learned to be small is no reason not to start.
+  // After the setup was made: a small learned window must not prevent the start.
   for (const { model, window } of await whileStarting(async () => models.recallLearned()))
     if (window !== null)
       log.info(
         { model, tokens: window.tokens, source: window.source, since: window.at, until: window.until },
         "learned_window",
       );
-  // Last: where the start fails, none is left behind.
+  // Last: a failed start leaves no server running.
   agents.startServers();
 }
 
-/** What a daemon is started with. */
+/** Options of a daemon's start. */
 export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
   readonly log: Logger;
-  /** What is hidden in the log, and in whatever else is told; a reload adds to it. Default: what the configuration has. */
+  /** Secrets that are masked in the log and in all output; a reload adds to them. Default: those of the configuration. */
   readonly secrets?: KnownSecrets;
-  /** A database that cannot be reached at the start is waited for until this is aborted; default: no wait. */
+  /** Ends the wait for an unreachable database at the start; default: no wait. */
   readonly waitUntil?: AbortSignal;
 }
 
-/** What everything else in a daemon stands on. */
+/** The services on which all other parts of a daemon depend. */
 export interface BaseServices extends SetupParts {
   readonly opened: OpenDatabase;
   readonly store: Store;
   readonly current: CurrentSetup;
 }
 
-/** Opens the database and the models, and makes the first setup. @throws OperatorError with what an operator has to change */
+/** Opens the database and the models, and makes the first setup. @throws OperatorError that says what the operator must change */
 export async function openBaseServices(
   options: BaseOptions,
   stack: AsyncDisposableStack,

@@ -28,7 +28,7 @@ import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Store } from "../store/store.ts";
 import type { Answering, CurrentSetup } from "./setup.ts";
 
-/** What is there before anything acts in a channel. */
+/** The base services that the channels need. */
 export type Base = Pick<
   LiveChannelsParts,
   "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories" | "log"
@@ -41,37 +41,37 @@ export type Base = Pick<
     readonly names: ConfirmedNames;
   };
 
-/** How a daemon fares in its cluster. */
+/** A daemon's state in its cluster. */
 export interface ClusterVitals extends HomesVitals {
-  /** Of each platform whose connections are shared. */
+  /** One for each platform whose connections are shared. */
   readonly shards: readonly ShardsVitals[];
 }
 
-/** How a daemon belongs to many on one database. */
+/** A daemon's part in a cluster of daemons on one database. */
 export interface Cluster {
-  /** It is disposed of with the daemon. */
+  /** Disposed of with the daemon. */
   readonly homes: Homes;
-  /** This daemon's name among them. */
+  /** This daemon's name in the cluster. */
   readonly name: string;
   /**
-   * Takes its name, before anything is heard. Default: it has none to take.
-   * @throws OperatorError that says who has it, if another daemon does that lives
+   * Takes the daemon's name before the intake opens. Default: no name is taken.
+   * @throws OperatorError that describes the holder if a live daemon holds the name
    */
   readonly claim?: (members: MemberStore) => Promise<void>;
-  /** Has it see whether the database answers this daemon. Default: it does not look. */
+  /** Starts to watch whether the database answers this daemon. Default: it is not watched. */
   readonly watchDatabase?: (ask: () => Promise<boolean>) => AsyncDisposable;
-  /** How it fares there. Default: nothing is told of it. */
+  /** The daemon's state in the cluster. Default: not reported. */
   readonly vitals?: () => ClusterVitals;
-  /** How it shares the connections to a platform with the others. Default: it has all of them. */
+  /** How the connections to a platform are shared. Default: this daemon has all of them. */
   readonly shardsOf?: (platform: string) => ShardHomes;
-  /** Makes what has the others see it, and asks whether it is to hand on what it has. Default: nobody sees it. */
+  /** Creates the daemon's row, which shows it to others and may ask it to hand on its partitions. Default: no row. */
   readonly present?: (
     store: Pick<Store, "members" | "gatewayShards">,
     held: () => readonly number[],
   ) => AsyncDisposable & { start(): Promise<void> };
 }
 
-/** What acts in channels, and what it is told. */
+/** The parts that act in channels, and those that notify them. */
 export interface Channels extends LiveChannels {
   readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
@@ -94,8 +94,8 @@ function homesOf(
 }
 
 /**
- * Makes what acts in channels.
- * @param config what the daemon was started with
+ * Creates the parts that act in channels.
+ * @param config the daemon's start configuration
  */
 export function createChannels(
   {
@@ -148,7 +148,7 @@ export function createChannels(
     },
     masked: secrets.masked,
     othersWrite: config.database.url !== null,
-    // No turn runs before both are there.
+    // No turn runs before both exist.
     onApprovals: (channel, what) => (what === "asked" ? approvals.asked(channel) : approvals.takenBack()),
   });
   const dueWork = new DueWorkDesk(store, live.waker);

@@ -10,8 +10,8 @@ import { fileSigner } from "../store/database/signing-key.ts";
 import type { Cluster, ClusterVitals } from "./channels.ts";
 
 /**
- * How a daemon belongs to the cluster of its configuration. What speaks to RabbitMQ is read only where there is one.
- * @returns undefined: it is alone
+ * A daemon's part in the configured cluster. Loads the RabbitMQ client only if there is one.
+ * @returns undefined: no cluster is configured
  */
 export async function openCluster(
   { cluster: config, daemon, database }: Pick<Config, "cluster" | "daemon" | "database">,
@@ -30,7 +30,7 @@ export async function openCluster(
     config,
     handOnMs: daemon.drainDeadlineMs,
     database: seen,
-    // Where another daemon has its name, it stays out of all.
+    // While another daemon holds its name, it takes no shards either.
     onName: (isOurs) => shared.rest({ isNameless: !isOurs }),
     log,
   });
@@ -68,7 +68,7 @@ export async function openCluster(
         version: readVersion(),
         held,
         vitals,
-        // What is wrong with the file is told where it is used.
+        // An error in the key file is reported where the key is used.
         keyId: async () => signer.keyId().catch(() => null),
         rest: (isDrained) => {
           homes.rest(isDrained);
@@ -80,7 +80,7 @@ export async function openCluster(
   };
 }
 
-/** The shards of all platforms. They rest together, for whichever reason. */
+/** The shards of all platforms. They rest while at least one reason holds. */
 class SharedShards {
   readonly #all: RabbitShards[] = [];
   #isDrained = false;
@@ -100,7 +100,7 @@ class SharedShards {
     return this.#all.flatMap((one) => one.vitals() ?? []);
   }
 
-  /** @param why what has changed of the reasons */
+  /** @param why the changed reasons */
   rest(why: { readonly isDrained?: boolean; readonly isNameless?: boolean }): void {
     this.#isDrained = why.isDrained ?? this.#isDrained;
     this.#isNameless = why.isNameless ?? this.#isNameless;
@@ -108,14 +108,14 @@ class SharedShards {
   }
 }
 
-/** Who has told lately that it is called so, in words; null: nobody has, or it cannot be read. */
+/** Describes the daemon that has recently reported this name; null: none has, or the rows cannot be read. */
 async function whereIs(name: string, members: MemberStore): Promise<string | null> {
   const all = await members.all().catch(() => []);
   const found = all.find((member) => member.name === name && isPresent(member));
   return found === undefined ? null : `on ${found.host}, process ${found.pid}`;
 }
 
-/** A Weir beside the daemons of a cluster, such as that of a chat: it serves the channels that only it can reach, and no others. */
+/** For a process beside a cluster, such as a terminal chat: it serves only the channels that it alone can reach. */
 export function besideCluster({ cluster }: Pick<Config, "cluster">): Cluster | undefined {
   return cluster === null ? undefined : { homes: OUTSIDER, name: "" };
 }

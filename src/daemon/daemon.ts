@@ -28,23 +28,23 @@ import type { Store } from "../store/store.ts";
 import { Events } from "../telemetry/events.ts";
 
 export interface DaemonOptions extends BaseOptions {
-  /** Where the log goes, in words. */
+  /** Describes where the log is written. */
   readonly logPlace?: string;
-  /** Makes the adapters; their intake stays shut until `open`. */
+  /** Creates the adapters; their intake stays closed until `open`. */
   readonly platforms: (events: Events) => readonly Platform[];
-  /** What time it is in the conversations; default: the wall clock. A replay has that of its recording. */
+  /** The clock of the conversations; default: the wall clock. A replay uses that of its recording. */
   readonly now?: () => Date;
-  /** Where a changed configuration is read from; default: none is, and what it was started with holds to the end. */
+  /** Source of changed configurations; default: the start configuration stays in force. */
   readonly source?: ConfigurationSource;
-  /** The daemons on this database among which its channels are spread; default: this one has all of them. */
+  /** The cluster that shares the channels of this database; default: this daemon has all of them. */
   readonly cluster?: Cluster | undefined;
   /** Parts of the compactor that the protocol's fuzz replaces. */
   readonly compaction?: Partial<Compaction>;
-  /** Longest wait for each thing that a turn looks up before it asks its model, ms; default: some tenths of a second, by what it is. */
+  /** Limit for each look-up of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
   readonly lookUpWithinMs?: number | undefined;
 }
 
-/** All parts of a running Weir, joined. */
+/** A running Weir. */
 export interface Daemon
   extends
     AsyncDisposable,
@@ -52,32 +52,32 @@ export interface Daemon
     Pick<Channels, "subagents">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
-  /** The configuration that holds now, with who answers where by it. */
+  /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
-  /** Asks the database which schema it has. */
+  /** Reads the schema version of the database. */
   readonly readSchema: () => Promise<SchemaState>;
   /** See `GoneNotesSweeper`. */
   sweepNotes(): Promise<void>;
   /** See `Retention`. */
   readonly retention: Pick<Retention, "sweep">;
-  /** Reads the configuration anew, and puts it in force. `isForced`: also where it may be half of a change. Never rejects. */
+  /** Reads the configuration again, and puts it in force. `isForced`: even if it may be half of a change. Never rejects. */
   reload(isForced?: boolean): Promise<ReloadAnswer>;
-  /** Takes all secrets that it was ever told of out of a text. */
+  /** Masks all known secrets in a text. */
   readonly masked: (text: string) => string;
-  /** Aborted where its database has ended for good: it can only be ended. The reason is an error for the operator. */
+  /** Aborted when its database has ended for good: the daemon must be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
-  /** Opens the intake of all platforms, and takes up what an earlier run left due. */
+  /** Opens the intake of all platforms, and resumes due work of an earlier run. */
   open(): Promise<void>;
-  /** Channels of a platform are served that were not: takes up what is due there. Must not throw. */
+  /** The channels of a platform are served again: resumes due work there. Must not throw. */
   takeUp(platform: string): Promise<void>;
 }
 
 /**
- * The composition root: builds bottom-up into one stack. Disposing is the reverse: intake shuts first, actors drain
- * while they can still send, then sockets, then the database.
+ * The composition root of the daemon room: builds all parts bottom-up into one stack, and may import every other room. Disposing runs
+ * in reverse: intake closes first, actors drain while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, log, cluster, now = (): Date => new Date() } = options;
@@ -97,16 +97,16 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
-  // Disposed of after the registry, whose end answers what is still asked.
+  // Disposed of after the registry, whose end answers the remaining requests.
   const { status, vitals } = keeper;
   const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepNotes, status, reload }));
-  // What a reload has left to do is done once the actors have ended.
+  // The rest of a reload finishes once the actors have ended.
   stack.defer(async () => reloader?.idle());
-  // One clock for all that is waited for. It begins with the first step of the shutdown, beside which turns go on.
+  // One deadline for all waits. It starts with the first shutdown step, during which turns continue.
   const draining = { deadline: AbortSignal.abort() };
   stack.defer(async () => channels.drain(draining.deadline));
 
-  // Disposed of before the registry drains: nothing comes due meanwhile.
+  // Disposed of before the registry drains, so that no reminder becomes due meanwhile.
   const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => current.setup }));
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
@@ -144,7 +144,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-/** Who answers where, and by which platform. */
+/** The agents and platforms of channels by the current setup. */
 function answeringFor(
   { store, log, current }: BaseServices,
   platforms: readonly Platform[],
@@ -167,7 +167,7 @@ function makePlatforms(
   return { events, platforms };
 }
 
-/** What a shutdown begins with, in reverse. */
+/** First shutdown steps; run last in, first out. */
 function deferFirstSteps(
   stack: AsyncDisposableStack,
   { config, cluster }: DaemonOptions,
@@ -184,22 +184,22 @@ function deferFirstSteps(
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
   });
-  // While messages still come: whoever is home next answers them.
+  // While messages still arrive: the next home answers them.
   stack.defer(async () => cluster?.homes.leave(draining.deadline));
   stack.defer(() => {
     draining.deadline = AbortSignal.timeout(config.daemon.drainDeadlineMs);
     keeper.enter("draining");
   });
-  // What a shutdown of the machine stops beside us stays stopped.
+  // An embedded server that a shutdown of the machine stops is not started again.
   stack.defer(() => opened.expectEnd());
 }
 
-/** A cluster that cannot be joined is waited for so long before the daemon counts as started, ms: what comes meanwhile is kept. */
+/** Longest wait for joining the cluster before the daemon counts as started, ms; messages are stored meanwhile. */
 const JOIN_MS = 5000;
-/** A database that says nothing for so long does not answer, ms. */
+/** Limit for a database probe, ms. */
 const PROBE_MS = 2000;
 
-/** @returns undefined: this daemon is home of all channels, and nothing is loaded for that */
+/** @returns undefined: no cluster, so this daemon is home of all channels */
 async function keepHomes(
   { cluster }: DaemonOptions,
   {
@@ -251,18 +251,18 @@ async function keepHomes(
   }
   const kept = stack.move();
   return {
-    // Before it takes a shard: who has one is there.
+    // Before it takes a shard: the holder of a shard must have a row.
     show: async () => row?.start(),
     async start() {
       await whileStarting(async () => store.partitions.assertCount(PARTITIONS));
-      // It goes on trying, and says so in the log.
+      // After the wait it keeps trying, and logs that.
       await withDeadline(keeper.start(), JOIN_MS);
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
-/** Opens the intake of all platforms, and takes up what an earlier run left due. */
+/** Opens the intake of all platforms, and resumes due work of an earlier run. */
 async function openIntake(
   { config, log }: DaemonOptions,
   { store, resumption, budgets }: Pick<Channels, "resumption" | "budgets"> & Pick<BaseServices, "store">,

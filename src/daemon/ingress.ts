@@ -15,7 +15,7 @@ import type { Commands } from "../router/text-commands.ts";
 import { TurnRateLimit } from "../router/turn-rate-limit.ts";
 import type { Base, Channels } from "./channels.ts";
 
-/** Names that nobody in a channel of these agents may have. */
+/** Names that no person in a channel of these agents may use. */
 type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
 
 type Parts = Omit<Base, "indexer"> &
@@ -24,7 +24,7 @@ type Parts = Omit<Base, "indexer"> &
     readonly platforms: readonly Platform[];
   };
 
-/** The router, with the commands of people. What depends on the configuration is read from the setup in force, each time. */
+/** Creates the router with people's commands. They read the current setup at each use. */
 export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router {
   const {
     store,

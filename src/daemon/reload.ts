@@ -28,7 +28,7 @@ import {
 } from "./setup.ts";
 import type { Store } from "../store/store.ts";
 
-/** What a reload changes in a running daemon. */
+/** Parts of a running daemon that a reload changes. */
 export interface ReloadParts extends SetupParts {
   readonly current: CurrentSetup;
   readonly store: Pick<Store, "sharedMemories" | "channels">;
@@ -42,28 +42,28 @@ export interface ReloadParts extends SetupParts {
   readonly lostModels: Pick<LostModels, "start">;
   readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
-  /** Who answers where by a configuration. @throws OperatorError where that is not possible */
+  /** The bindings of a configuration. @throws OperatorError if they are not possible */
   readonly bindingsOf: (config: Config) => readonly Binding[];
-  /** Told of each configuration that is in force from now on. Must not throw. */
+  /** Called with each configuration that is put in force. Must not throw. */
   readonly onConfigured: (config: Config) => void;
 }
 
-/** What a reload has come to. `prompts`: templates have changed, or what there is of agents' folders. */
+/** The result of a reload. `prompts`: templates or the files in agents' folders have changed. */
 export interface Reloaded extends Changes {
   readonly prompts: boolean;
 }
 
 /**
- * Puts other configurations in force while everything goes on. What is decided at one moment is decided by one setup: the swap is one
- * assignment, before which everything is made and after which nothing can fail. A turn and a compaction that run keep what they began
- * with; their channel's next one has the new setup, as after a restart.
+ * Puts configurations in force while the daemon runs. Each decision uses one setup: the swap is one assignment; everything is built
+ * before it, and nothing can fail after it. Running turns and compactions keep their setup; the channel's next ones use the new one,
+ * as after a restart.
  */
 export class Reloading {
   readonly #parts: ReloadParts;
   readonly #started: Config;
-  /** What goes on behind a reload: actors end, and servers of the setup before. */
+  /** The work after a reload: actors and servers of the earlier setup end. */
   #behind: Promise<void> = Promise.resolve();
-  /** The database did not answer behind a reload: the next one looks again, also where nothing has changed. */
+  /** The database did not answer after a reload: the next one repeats that work even without a change. */
   #isOwed = false;
 
   constructor(parts: ReloadParts) {
@@ -72,8 +72,8 @@ export class Reloading {
   }
 
   /**
-   * Puts a configuration in force, but for what only a start can change. One at a time. Where nothing has changed nothing is done.
-   * @throws OperatorError with what is wrong with it, WeirError if the database does not answer: nothing has changed
+   * Puts a configuration in force, except for settings that need a restart. One at a time. Does nothing without a change.
+   * @throws OperatorError that lists its errors, WeirError if the database does not answer; the earlier setup stays in force
    */
   async put(next: Config): Promise<Reloaded> {
     const { current, store, secrets, names } = this.#parts;
@@ -97,7 +97,7 @@ export class Reloading {
     return reloaded;
   }
 
-  /** Nothing here waits, and nothing fails. */
+  /** Must neither wait nor fail. */
   #swap(setup: Setup, confirm: () => void): void {
     const { current, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
       this.#parts;
@@ -118,7 +118,7 @@ export class Reloading {
     this.#behind = Promise.all([this.#behind, this.#finish(before, setup, renewed)]).then(() => undefined);
   }
 
-  /** Resolves when nothing is left of the setups before. */
+  /** Resolves when all earlier setups have ended. */
   async idle(): Promise<void> {
     await this.#behind;
   }
@@ -127,7 +127,7 @@ export class Reloading {
   async #finish(before: Setup, setup: Setup, renewed: Promise<void>): Promise<void> {
     const { budgets, resumption, router, platforms, store, log } = this.#parts;
     try {
-      // What was not counted so far, and what is due by the thresholds of now.
+      // Counts newly configured budgets, and resumes work that is due by the new thresholds.
       await budgets.refresh();
       await router.pairing.open();
       const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
@@ -145,7 +145,7 @@ export class Reloading {
   }
 }
 
-/** Says how many channels have an agent that a configuration does not have. @throws errors of the database */
+/** Logs how many channels have an agent that is not configured. @throws errors of the database */
 export async function tellOfLostAgents(
   { agents }: Pick<Config, "agents">,
   { channels }: Pick<Store, "channels">,
@@ -159,7 +159,7 @@ export async function tellOfLostAgents(
     );
 }
 
-/** With the same configuration: what there is of their folders is another. */
+/** Whether agents differ although the configuration is the same: their folders' content has changed. */
 function hasOtherAgents(before: Setup, setup: Setup): boolean {
   return [...setup.agents.all()].some((one) => before.agents.named(one.agent.config.id) !== one);
 }

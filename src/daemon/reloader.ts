@@ -11,20 +11,20 @@ import { PromptError } from "../prompts/load.ts";
 import { Reloading, type ReloadParts } from "./reload.ts";
 import type { Binding } from "../router/bindings.ts";
 
-/** Where a running daemon reads its configuration from. */
+/** The source of a running daemon's configuration. */
 export interface ConfigurationSource {
   /**
-   * @param isForced what is there is taken, be it half of a change
-   * @throws OperatorError with all that is wrong with it; HeldBackError where it may be half of a change
+   * @param isForced accepts files that may be half of a change
+   * @throws OperatorError that lists all errors; HeldBackError if it may be half of a change
    */
   read(isForced: boolean): Config;
-  /** What was read last is in force. Must not throw. */
+  /** Called when the configuration that was read last is in force. Must not throw. */
   onTaken(): void;
-  /** @throws OperatorError where nobody could answer by it */
+  /** @throws OperatorError if no agent could answer by it */
   bindingsOf(config: Config): readonly Binding[];
-  /** Absolute paths of all that the configuration is read from; there need be none of a name. */
+  /** Absolute paths of all files of the configuration; they need not exist. */
   pathsOf(config: Config): readonly string[];
-  /** Told of each configuration that is in force from now on. Must not throw. */
+  /** Called with each configuration that is put in force. Must not throw. */
   onConfigured(config: Config): void;
 }
 
@@ -37,14 +37,14 @@ export interface ReloaderParts {
 }
 
 /**
- * Reads the configuration anew when its files change, or when somebody asks for it. One that is broken is refused with its errors: the
- * last good one stays in force, and the state says so until it is mended. The same holds for one that may be half of a change.
+ * Reads the configuration again when its files change, or on request. An invalid one is refused with its errors: the last valid one
+ * stays in force, and the state shows that until it is fixed. The same holds for one that may be half of a change.
  */
 export class Reloader implements AsyncDisposable {
   readonly #parts: ReloaderParts;
   readonly #watch: FileWatch;
   #state: ConfigurationState = { reloadedAt: null, atStart: [], refused: null };
-  /** What the last reload that changed something has changed, at `reloadedAt`. */
+  /** The changes of the last effective reload, at `reloadedAt`. */
   #last: Pick<Reloaded, "live" | "prompts"> = { live: [], prompts: false };
   readonly #started = Promise.withResolvers<void>();
   #working: Promise<unknown> = this.#started.promise;
@@ -62,15 +62,15 @@ export class Reloader implements AsyncDisposable {
     return this.#state;
   }
 
-  /** Reloads from now on what is saved, and what was saved since the configuration was read. */
+  /** Starts to watch the files; a change since the configuration was read counts, too. */
   start(): void {
     this.#started.resolve();
     this.#watch.start(false);
   }
 
   /**
-   * Reads the configuration anew, and puts it in force. One after the other, and none before the start is over. Never rejects.
-   * @param isForced also one that may be half of a change
+   * Reads the configuration again, and puts it in force. One at a time, and none before the start is over. Never rejects.
+   * @param isForced accepts files that may be half of a change
    */
   async reload(isForced = false): Promise<ReloadAnswer> {
     const answer = this.#working.then(async () => this.#reload(isForced));
@@ -78,7 +78,7 @@ export class Reloader implements AsyncDisposable {
     return answer;
   }
 
-  /** Resolves when nothing is left of the setups before. Close the registry first, or it may take as long as a compaction. */
+  /** Resolves when all earlier setups have ended. Close the registry first: otherwise it may take as long as a compaction. */
   async idle(): Promise<void> {
     await this.#parts.reloading.idle();
   }
@@ -98,7 +98,7 @@ export class Reloader implements AsyncDisposable {
       source.onTaken();
       return this.#loaded({ kind: "reloaded", live: [...live], atStart: [...atStart], prompts });
     } catch (error) {
-      // The same file may be fine once the database is there again.
+      // The same file may be valid once the database answers again.
       const isHeld = error instanceof HeldBackError;
       if (isOfInfrastructure(error) || (isHeld && error.endsUnseen)) this.#watch.again();
       return this.#refused(error);
@@ -138,14 +138,14 @@ export class Reloader implements AsyncDisposable {
   }
 }
 
-/** The first problem on one line, and how many there are. No secret stands in it. */
+/** The first problem on one line, and the number of problems. Contains no secret. */
 function firstProblem(error: unknown): [first: string, count: number] {
   if (error instanceof ConfigError) return [error.first, error.problems.length];
   if (error instanceof PromptError) return [error.problems[0] ?? error.message, error.problems.length];
   return [errorMessage(error).split("\n", 1)[0] ?? "", 1];
 }
 
-/** What a daemon answers that reads no configuration anew. */
+/** The answer of a daemon without a source of configurations. */
 export const NOT_RELOADED: ReloadAnswer = {
   kind: "refused",
   problems: "This Weir reads its configuration once, at its start.",
@@ -156,7 +156,7 @@ const ENDS: ReloadAnswer = {
   problems: "This Weir ends: its next start reads the configuration.",
 };
 
-/** @returns undefined: there is nothing to read a changed configuration from */
+/** @returns undefined: there is no source of configurations */
 export function openReloader(
   source: ConfigurationSource | undefined,
   parts: Omit<ReloadParts, "bindingsOf" | "onConfigured">,

@@ -12,7 +12,7 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import { fallbackLog } from "../turn/fallback-log.ts";
 
-/** All that is made of one configuration. An immutable value: a reload makes another. */
+/** Everything built from one configuration. Immutable: a reload builds another one. */
 export interface Setup {
   readonly config: Config;
   /** Which agent answers which channels. */
@@ -21,12 +21,12 @@ export interface Setup {
   readonly agents: Agents;
 }
 
-/** The setup that holds now. Whoever decides something reads it once. */
+/** The setup in force. Read it once for each decision. */
 export interface CurrentSetup {
   setup: Setup;
 }
 
-/** What a setup is made with. */
+/** Parts needed to build a setup. */
 export interface SetupParts {
   readonly models: Models;
   readonly secrets: KnownSecrets;
@@ -34,8 +34,8 @@ export interface SetupParts {
 }
 
 /**
- * The templates of a configuration, which the log is told of where they are others than before.
- * @throws PromptError with all that is wrong with them
+ * Reads the templates of a configuration, and logs changed ones.
+ * @throws PromptError that lists all errors
  */
 export function readPrompts(config: Config, log: Logger, before?: LoadedPrompts): LoadedPrompts {
   const prompts = loadPrompts(promptSources(config), before);
@@ -50,8 +50,8 @@ export function readPrompts(config: Config, log: Logger, before?: LoadedPrompts)
 }
 
 /**
- * Makes a setup. It changes nothing that is in force, and starts nothing.
- * @param before the setup of the configuration before: an agent that would be the same is taken over as it is
+ * Builds a setup. Changes nothing in force, and starts nothing.
+ * @param before the previous setup: its unchanged agents are reused
  * @throws OperatorError if an agent's fixed part leaves no room for a conversation
  */
 export async function makeSetup(
@@ -66,14 +66,14 @@ export async function makeSetup(
   return { ...configured, agents };
 }
 
-/** Tells the log of agents whose calls wait for somebody whom nobody has named. */
+/** Logs agents whose calls need an approval although no approver is configured. */
 export function warnOfApprovers({ agents, config }: Setup, log: Logger): void {
   for (const { agent } of agents.all())
     for (const platform of withoutApprovers(agent, config.platforms))
       log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
 }
 
-/** Who is told of what happens to agents: the log. A function of its own: its functions live as long as an agent, and hold no other. */
+/** Logs events of agents. A separate function, so that its closures, which live as long as an agent, hold no other agent. */
 function agentEvents(secrets: KnownSecrets, log: Logger): AgentEvents {
   return {
     onPassedOver: fallbackLog(log, secrets.masked),
@@ -83,9 +83,9 @@ function agentEvents(secrets: KnownSecrets, log: Logger): AgentEvents {
   };
 }
 
-/** Who answers a channel, by its row, as of now. */
+/** The agent of a channel, by its row and the current setup. */
 export interface Answering {
-  /** How; undefined: nobody does any more. */
+  /** The channel's binding; undefined: no agent answers there. */
   readonly bindingOf: (channel: ChannelRow) => Binding | undefined;
   readonly staffOf: (channel: ChannelRow) => StaffedAgent;
   /** Whether any channel shares memories that an agent may see. */
@@ -112,7 +112,7 @@ export function answeringOf(
   };
 }
 
-/** Which agents are told of others' memories. */
+/** Which agents may see memories of other channels. */
 export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, readonly string[]> {
   return new Map(agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
 }

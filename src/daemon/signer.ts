@@ -7,8 +7,8 @@ import type { Database } from "../store/database/database.ts";
 import { fileSigner, type Signer, signingKeyFile } from "../store/database/signing-key.ts";
 
 /**
- * What a daemon signs with. One of a cluster has its key from the start, so that there is one to copy, and makes none where others have
- * one: two keys would be two halves that do not believe each other. The log is told where it is so all the same.
+ * Opens a daemon's signing key. A daemon of a cluster has its key from the start, so that it can be copied, but creates none if other
+ * members have one: daemons with different keys would reject each other's signatures. Differing keys are logged.
  */
 export async function openSigner(
   { cluster, database: { dataDir } }: Pick<Config, "cluster" | "database">,
@@ -18,7 +18,7 @@ export async function openSigner(
   if (cluster === null) return fileSigner(dataDir);
   const members = new MemberStore(database);
   const file = signingKeyFile(dataDir);
-  // A row of its own may be left of before.
+  // A row of an earlier run of this daemon may remain.
   const others = async (): Promise<Member[]> =>
     (await members.all()).filter(({ name }) => name !== cluster.name);
   const signer = fileSigner(dataDir, async () => {

@@ -11,7 +11,7 @@ import type { DueWorkDesk } from "../due-work.ts";
 import type { ChannelRegistry } from "../registry.ts";
 import type { Waker } from "../waker.ts";
 
-/** Between attempts where the database is away. */
+/** Delay between attempts while the database is away. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 export interface ApprovalDeskParts {
@@ -26,25 +26,25 @@ export interface ApprovalDeskParts {
   readonly log: Logger;
 }
 
-/** What became of a decision. */
+/** The result of a decision. */
 export interface Decided {
-  /** False: somebody else, or the clock, was first. */
+  /** False: another decision, or the expiry, came first. */
   readonly isOurs: boolean;
-  /** As it is now; null: the channel has none of this number. */
+  /** The approval's current row; null: the channel has none of this number. */
   readonly approval: ApprovalRow | null;
 }
 
 /**
- * Decides approvals, ends those that wait too long, and tells their channels: each decision becomes one entry that is due, which the
- * channel answers. What is decided and not told stands in the rows, so whoever starts next tells it. One timer waits for the next
- * expiry; without anything that waits there is none.
+ * Decides approvals, expires those that wait too long, and reports to their channels: each decision becomes one due entry, which the
+ * channel answers. Unreported decisions are marked in the rows, so the next daemon reports them. One timer waits for the next expiry;
+ * none runs while no approval waits.
  */
 export class ApprovalDesk implements AsyncDisposable {
   readonly #parts: ApprovalDeskParts;
   readonly #retry = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
-  /** There may be some that an earlier configuration has left. */
+  /** Approvals of an earlier configuration may be open. */
   #hasLeft = true;
   #isDisposed = false;
 
@@ -52,7 +52,7 @@ export class ApprovalDesk implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Takes up what an earlier run has left: decisions that are not told, questions that are not shown, expiries. */
+  /** Resumes the work of an earlier run: unreported decisions, unshown questions, expiries. */
   start(): void {
     this.#soon(async () => {
       if (!this.#parts.mayBeAsked()) this.#hasLeft = await this.#parts.approvals.hasAny();
@@ -73,15 +73,15 @@ export class ApprovalDesk implements AsyncDisposable {
   }
 
   /**
-   * Something was taken back: what was asked for with it may be void, also in other channels that were shown it. Where no approvals are asked
-   * for, nothing is looked up.
+   * A text was deleted or edited: approvals that depend on it may be void, also in other channels where it was shown. Does nothing
+   * where no approvals are in use.
    */
   takenBack(): void {
     if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
     this.#working = this.#working.then(async () => this.#try(async () => this.#showAll()));
   }
 
-  /** @throws WeirError if the database does not answer: nothing is decided, or it is told later who has */
+  /** @throws WeirError if the database does not answer: either nothing is decided, or the decision is reported later */
   async decide(channel: ChannelId, id: number, decision: Decision): Promise<Decided> {
     const { approvals } = this.#parts;
     const { result: isOurs } = await retryWrite(async () => approvals.decide(channel, id, decision));
@@ -90,7 +90,7 @@ export class ApprovalDesk implements AsyncDisposable {
     return { isOurs, approval };
   }
 
-  /** Resolves when nothing is being told. */
+  /** Resolves when no report is under way. */
   async idle(): Promise<void> {
     await this.#working;
   }
@@ -102,7 +102,7 @@ export class ApprovalDesk implements AsyncDisposable {
     await this.#working;
   }
 
-  /** Does all that is to be done now, after what is being done. @param first what is to be done before that */
+  /** Queues a run over all pending work. @param first runs before it */
   #soon(first: () => Promise<void> = async () => undefined): void {
     this.#working = this.#working.then(async () =>
       this.#try(async () => {
@@ -115,7 +115,7 @@ export class ApprovalDesk implements AsyncDisposable {
     );
   }
 
-  /** Does work, or all that there is to be done a while later. Must not throw. */
+  /** Does work; if it fails, schedules a run over all pending work. Must not throw. */
   async #try(work: () => Promise<void>): Promise<void> {
     if (this.#isDisposed) return;
     try {
@@ -144,7 +144,7 @@ export class ApprovalDesk implements AsyncDisposable {
       text: toldText(approval),
       at: new Date(),
       agent: approval.agent ?? undefined,
-      // What somebody has decided goes with what they have said.
+      // A decision is deleted with the messages of the person who made it.
       ...(decidedBy !== null && { by: decidedBy }),
     });
     await approvals.told(id);
@@ -152,19 +152,19 @@ export class ApprovalDesk implements AsyncDisposable {
     void waker.showQuestions(channel);
   }
 
-  /** Waits for the next expiry. */
+  /** Sets the timer for the next expiry. */
   async #arm(): Promise<void> {
     const ms = await this.#parts.approvals.nextExpiry();
     clearTimeout(this.#timer);
     if (ms === null || this.#isDisposed) return;
-    // A database's clock has microseconds: a timer that is early would only look again.
+    // Rounded up, as the database's clock has microseconds: an early timer would find nothing expired.
     const waitMs = Math.min(Math.ceil(ms) + 1, LONGEST_TIMER_MS);
     this.#timer = setTimeout(() => this.#soon(), waitMs);
     this.#timer.unref();
   }
 }
 
-/** What the model is told. What was allowed runs before it is asked. */
+/** The entry for the model. An allowed call runs before the model is asked. */
 function toldText({ state, decidedName, tool, reason }: UntoldApproval): string {
   const who = decidedName === "" ? "Somebody" : decidedName;
   if (state === "allowed")

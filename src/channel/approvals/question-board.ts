@@ -10,8 +10,8 @@ type BoardParts = Pick<
 >;
 
 /**
- * Shows a channel's approvals on its platform, each in one message: the question, later what became of it. What the message shows
- * stands in the row: before it is posted that it may be there, afterwards its id. So it is posted once, whenever a daemon ends.
+ * Shows a channel's approvals on its platform, each in one message: the question, later its outcome. The row records the message:
+ * before the post that it may exist, after it the id. So it is posted once, even if a daemon ends in between.
  */
 export class QuestionBoard {
   readonly #parts: BoardParts;
@@ -23,13 +23,13 @@ export class QuestionBoard {
     this.#outbox = outbox;
   }
 
-  /** Shows what the platform does not show yet. Returns at once. */
+  /** Brings the platform's messages up to date. Returns at once. */
   show(): void {
     if (this.#isQueued) return;
     this.#isQueued = true;
     const { store, owner } = this.#parts;
     this.#outbox.add(async (insist) => {
-      // What comes meanwhile is for the next look.
+      // Later changes need another run.
       this.#isQueued = false;
       const questions = await insist(async () => store.approvals.toShow(owner.channel));
       if (typeof questions === "string") return;
@@ -50,7 +50,7 @@ export class QuestionBoard {
     }
     if (!mayBeThere && typeof (await note("posting", null)) === "string") return;
     const sent = await insist(async () => {
-      // A platform that forgets keys finds an earlier attempt by its text, which was the question.
+      // A platform without idempotency keys finds an earlier attempt by its text, which was the question.
       const there = await platform.send(
         mayBeThere ? this.#messageOf({ ...question, state: "open" }) : message,
       );
@@ -79,7 +79,7 @@ export class QuestionBoard {
       text: this.#outbox.split({ text, kind: "notice" }, {})[0] ?? text,
       actions: questionActions(question, isShownWhole(question, style)),
       final: true,
-      // To reply to somebody would ping them.
+      // A reply would notify its addressee.
       inReplyTo: [],
       kind: "notice",
     };

@@ -6,20 +6,20 @@ import { shownArguments, type ShownPart, shownPart } from "./shown-arguments.ts"
 
 /** Longest arguments that a question shows, as `weightOf` counts; a command shows all of them. */
 const MOST_SHOWN = 1200;
-/** Fewest, where the rest of the question takes nearly all of a message. */
+/** Shown at least, even where the rest of the question nearly fills a message. */
 const FEWEST_SHOWN = 100;
-/** Longest name of whoever asked, and of a tool. */
+/** Longest name of an asker or a tool. */
 const LONGEST_NAME = 80;
 
-/** How a question is told. */
+/** How a question is rendered. */
 export interface QuestionStyle {
   /** Name of the agent that asks. */
   readonly agent: string;
-  /** Whether buttons are drawn; else people are told what to type. */
+  /** Whether the platform shows buttons; if not, the text says what to type. */
   readonly hasButtons: boolean;
-  /** A command as people type it there. */
+  /** A command as people type it on this platform. */
   readonly typed: (command: string) => string;
-  /** A time, as people read it. */
+  /** Formats a time for people. */
   readonly time: (at: Date) => string;
   /** Takes the operator's secrets out of a text. */
   readonly masked: (text: string) => string;
@@ -27,8 +27,8 @@ export interface QuestionStyle {
 }
 
 /**
- * The message of an approval: the question, or what has become of it. What people and models wrote stands in a code block, where
- * nothing of it is markup, and nobody is mentioned. Pure.
+ * The message of an approval: the question, or its outcome. Texts of people and models stand in a code block, where they are no markup
+ * and mention nobody. Pure.
  */
 export function questionText(approval: ApprovalRow, style: QuestionStyle): string {
   const call = describedCall(approval, style);
@@ -42,7 +42,7 @@ export function isShownWhole(approval: ApprovalRow, style: QuestionStyle): boole
   return describedCall(approval, style)?.isWhole !== false;
 }
 
-/** A question round the block of what is asked for. */
+/** A question, to be completed with the block of the call. */
 function around(approval: ApprovalRow, style: QuestionStyle, isWhole: boolean): (block: string) => string {
   const { id, tool, state, expiresAt } = approval;
   const { hasButtons, typed, time, agent } = style;
@@ -56,7 +56,7 @@ function around(approval: ApprovalRow, style: QuestionStyle, isWhole: boolean): 
     `${unread}${how}. Without a decision by ${time(expiresAt)} it counts as denied.`;
 }
 
-/** What became of an approval, in a sentence. Pure. */
+/** The outcome of an approval as a sentence. Pure. */
 export function outcomeOf({ state, decidedName }: Pick<ApprovalRow, "state" | "decidedName">): string {
   const by = decidedName === "" ? "" : ` by ${plain(decidedName)}`;
   switch (state) {
@@ -75,7 +75,7 @@ export function outcomeOf({ state, decidedName }: Pick<ApprovalRow, "state" | "d
   }
 }
 
-/** The arguments, as far as a message has room for them; null: they are not there any more. */
+/** The arguments, as far as a message has room; null: they were deleted. */
 function describedCall(approval: ApprovalRow, style: QuestionStyle): ShownPart | null {
   const { id, arguments: json } = approval;
   if (json === "") return null;
@@ -88,19 +88,18 @@ function describedCall(approval: ApprovalRow, style: QuestionStyle): ShownPart |
   return shownPart(shownArguments(json, masked), limit, more);
 }
 
-/** The tool, whoever asked, and the arguments. */
+/** The tool, the asker and the arguments. */
 function blockOf({ tool, askedBy }: ApprovalRow, shown: string): string {
   const people = askedBy.slice(0, 5).map(shownName).join(", ");
   const lines = [`tool: ${shownTool(tool)}`, ...(people === "" ? [] : [`asked by: ${people}`]), shown];
   return `\n${codeBlock(lines.join("\n"))}`;
 }
 
-/** A tool's name, as it is. */
 export function shownTool(tool: string): string {
   return cut(visible(tool).replaceAll("`", String.raw`\u{60}`));
 }
 
-/** Somebody's name, in which nothing looks like something else. */
+/** A person's name, with deceptive characters made visible. */
 export function shownName(name: string): string {
   return cut(visible(displayName(name)));
 }
@@ -116,7 +115,7 @@ function plain(name: string): string {
     .trim();
 }
 
-/** What is drawn below a question. Nobody allows unawares what is not shown. Pure. */
+/** The buttons below a question; their labels say if not all of the call is shown. Pure. */
 export function questionActions(
   { id, state }: Pick<ApprovalRow, "id" | "state">,
   isWhole = true,

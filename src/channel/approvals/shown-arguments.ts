@@ -1,15 +1,15 @@
 import { formatNumber } from "../../text/format.ts";
 import { sliceVisible, visible, visibleString, weightOf } from "../../text/visible.ts";
 
-/** Longest arguments that stand on one line; none where letters run from right to left, which would change places over values. */
+/** Longest arguments on one line. Right-to-left text never stands on one line: it would be displayed in another order. */
 const LONGEST_LINE = 80;
 const RIGHT_TO_LEFT = /[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}]/u;
-/** Levels that are indented: each costs its depth on each line. */
+/** Indented levels: deeper ones would cost too much space on each line. */
 const MOST_INDENTED = 12;
 
 /**
- * Arguments of a call, as a person reads them who decides about it: the values that run, so that of a key that stands twice the last is
- * shown, and a number as it was read. Strings are as {@link visibleString} writes them. Nothing in it ends a block of code. Pure.
+ * A call's arguments for the approver, as the call would receive them: the last value of a repeated key, and numbers as parsed.
+ * Strings are written by {@link visibleString}. Nothing in the result ends a code block. Pure.
  * @param masked takes the operator's secrets out of a text
  */
 export function shownArguments(
@@ -27,12 +27,12 @@ function written(json: string, masked: (text: string) => string, layout: "line" 
     const isShort = line.length <= LONGEST_LINE && !RIGHT_TO_LEFT.test(line);
     return layout === "line" || isShort ? line : onLines(value, masked, 0);
   } catch {
-    // No JSON, or too deep: nobody is asked about it, and an older row may have it.
+    // Not JSON, or too deep: no approval is requested for it, but an older row may have it.
     return visible(masked(json));
   }
 }
 
-/** A row of backticks ends a block of code. */
+/** Breaks up runs of backticks, which would end a code block. */
 function inBlock(text: string): string {
   return text.replaceAll(/`{3,}/g, (row) => String.raw`\u{60}`.repeat(row.length));
 }
@@ -64,14 +64,14 @@ function onLines(value: unknown, masked: (text: string) => string, depth: number
     return value.length === 0 ? "[]" : `[${indent}${value.map(inner).join(`,${indent}`)}${end}]`;
   const pairs = Object.entries(value).map(([key, item]) => {
     const name = visibleString(masked(key));
-    // On one line with a key of such letters, the value would stand before it.
+    // On the line of a right-to-left key, the value would be displayed before the key.
     const gap = RIGHT_TO_LEFT.test(name) ? `${indent}  ` : " ";
     return `${name}:${gap}${inner(item)}`;
   });
   return pairs.length === 0 ? "{}" : `{${indent}${pairs.join(`,${indent}`)}${end}}`;
 }
 
-/** As much as fits, and in words how much is left out, and where it is. */
+/** The part that fits, with a sentence on how much is left out and where to read it. */
 export interface ShownPart {
   readonly text: string;
   readonly isWhole: boolean;

@@ -18,16 +18,16 @@ export interface DraftParts {
   readonly timing: PieceTiming;
   /** Undefined: the channel's own agent. */
   readonly speaker: string | undefined;
-  /** Puts that name before a text, where the platform does not show it itself. */
+  /** Puts the speaker's name before a text if the platform does not show it itself. */
   readonly signed: (text: string) => string;
   readonly signal: AbortSignal;
 }
 
 /**
  * Shows an answer while it is written. The delivery's row is committed before the first visible byte, and the
- * platform's id is stored before any edit: whoever comes after a crash edits this message into the final answer. No piece is
- * shown over that: before each further one the log is asked whose channel it is.
- * What goes wrong here is no failure of the turn; the final text is sent by the outbox whatever became of the draft.
+ * platform's id is stored before any edit: after a crash, the next owner edits this message into the final answer. Before each
+ * further piece the log confirms that this daemon still owns the channel, so that no piece overwrites that answer.
+ * A failure here does not fail the turn; the outbox sends the final text in any case.
  */
 export class Draft {
   readonly #parts: DraftParts;
@@ -44,7 +44,7 @@ export class Draft {
     this.#key = parts.idempotencyKey;
   }
 
-  /** The platform's id of the message that shows it; null: none that we know of. */
+  /** The platform's id of the draft's message; null: none is known. */
   get messageId(): string | null {
     return this.#messageId;
   }
@@ -64,7 +64,7 @@ export class Draft {
     if (this.#messageId === null) this.#parts.timing.ended?.(this.#key);
   }
 
-  /** Must not throw: nobody waits for it but `close`. */
+  /** Must not throw: only `close` awaits it. */
   async #run(): Promise<void> {
     const { timing } = this.#parts;
     const { intervalMs, firstAfterMs = 0 } = timing;

@@ -1,10 +1,10 @@
 import { steadyNow } from "../../async/clock.ts";
 
-/** Nobody takes a channel from a daemon that was silent for less, ms. */
+/** A daemon loses no channel to another one within this time after its last answered request, ms. */
 export const FRESH_MS = 1000;
 
 /**
- * Asks the log. What it answers late says nothing of now: this process or its network may have stood still, and another daemon be home
+ * Asks the log, and drops a late answer as outdated: this process or its network may have been frozen, and another daemon may be home
  * since.
  */
 export async function askFresh<Result>(
@@ -15,7 +15,7 @@ export async function askFresh<Result>(
   return { result, isFresh: isFresh(askedAt) };
 }
 
-/** Whether what the log was asked at this time, by `steadyNow`, still holds: no other daemon is home since. */
+/** Whether an answer to a request made at this time, by `steadyNow`, still holds: no other daemon can be home since. */
 export function isFresh(askedAt: number): boolean {
   return steadyNow() - askedAt < FRESH_MS;
 }

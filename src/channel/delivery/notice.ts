@@ -3,9 +3,9 @@ import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
 import type { ActorParts } from "../channel-context.ts";
 
-/** What people of a channel are told in a message of its own. */
+/** A message of Weir to the people of a channel. */
 interface Notice {
-  /** With the same one it is told once, however often it is sent. */
+  /** The same key is shown once, however often it is sent. */
   readonly idempotencyKey: string;
   readonly text: string;
 }
@@ -16,9 +16,8 @@ export function noticeMessage(channel: ChannelAddress, { idempotencyKey, text }:
 }
 
 /**
- * Tells the people of a channel something in a message of its own, outside the log: the agent has not said it, and nothing is lost
- * where it does not arrive. Must not throw.
- * @param unsent what the daemon's log says where it does not arrive
+ * Sends a message to the people of a channel, outside the log: it is not the agent's, and its loss does no harm. Must not throw.
+ * @param unsent log message for a failure
  */
 export function sendNotice(
   { platform, address, log }: Pick<ActorParts, "platform" | "address" | "log">,

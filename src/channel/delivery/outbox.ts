@@ -17,7 +17,7 @@ import { displayName } from "../../text/text.ts";
 
 /**
  * Repeats a call until it is done.
- * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
+ * @returns `failed`: the platform refuses it for good; `left`: it is the next owner's
  */
 export type Insist = <Result>(
   ask: () => Promise<Result>,
@@ -25,7 +25,7 @@ export type Insist = <Result>(
 
 /** First and longest wait before an answer is sent again, give or take a quarter, ms. */
 const BACKOFF = { fromMs: 500, toMs: 20_000 };
-/** The end of the key of a part that was posted anew. */
+/** Suffix of the key of a part that was posted again. */
 const ANEW = "/anew";
 
 export interface OutboxParts {
@@ -42,19 +42,18 @@ export interface OutboxParts {
   readonly onLost: (error: StaleEpochError) => void;
 }
 
-/** Who says something; no agent: the channel's own. */
+/** The author of a text; no agent: the channel's own. */
 interface Speaks {
   readonly agent?: AgentId;
 }
 
 /**
- * Delivers a channel's answers to its platform, in order. "Sent" means acknowledged by the platform. A part that the platform does not
- * take is sent again with the same idempotency key until it does; turns do not wait.
+ * Delivers a channel's answers to its platform, in order. "Sent" means acknowledged by the platform. A part is sent again with the same
+ * idempotency key until the platform accepts it; turns do not wait.
  *
- * A part: pending → sent, or failed if the channel is gone or the text refused, or left pending while the platform serves the channel no
- * more (the terminal that showed it was closed), until `recover`. If somebody deleted its draft, the part is posted
- * anew, once, unless the question was deleted as well. An orphaned draft (its turn ended without an answer): pending → failed, once
- * the platform has deleted it.
+ * A part: pending → sent; or failed, if the channel was deleted or the text refused; or left pending until `recover`, while no platform
+ * serves the channel (its terminal was closed). If a person deleted its draft, the part is posted again, once, unless the question was
+ * deleted as well. An orphaned draft (its turn ended without an answer): pending → failed, once the platform has deleted it.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
@@ -62,11 +61,11 @@ export class Outbox {
   readonly #closing = new AbortController();
   /** Turns whose answer is being delivered, so that reading the log again does not deliver it twice. */
   readonly #underWay = new Set<TurnId>();
-  /** For each open look-up, the turns that were delivered during it: what the look-up read of them may be old. */
+  /** For each open look-up, the turns delivered during it: its rows of them may be outdated. */
   readonly #lookUps = new Set<Set<TurnId>>();
   /** Orphaned drafts that are being deleted. */
   readonly #leaving = new Set<string>();
-  /** Acknowledgements that are not committed yet: the next answer does not wait for them. */
+  /** Running commits of acknowledgements: the next answer does not wait for them. */
   readonly #notes = new Set<Promise<unknown>>();
 
   constructor(parts: OutboxParts) {
@@ -88,15 +87,15 @@ export class Outbox {
     await Promise.all(this.#notes);
   }
 
-  /** Texts into which an answer is split for this platform, under the name of its agent, where that is another than the channel's own. */
+  /** Splits an answer into messages for this platform; an answer of another agent than the channel's own gets its name. */
   split({ text, kind }: Pick<PendingAnswer, "text"> & { readonly kind: string }, by: Speaks): string[] {
     const { platform } = this.#parts;
-    // A notice is Weir's own word.
+    // A notice is by Weir, not by an agent.
     const shown = kind === "notice" ? text : this.#signed(by)(text);
     return splitText(shown, platform.capabilities.maxTextLength);
   }
 
-  /** Puts the name of a guest before what it says, where the platform does not show it itself. */
+  /** Puts a guest's name before its text if the platform does not show it itself. */
   #signed(by: Speaks): (text: string) => string {
     const name = this.#speaker(by);
     const isShown = this.#parts.platform.capabilities.showsSpeakers === true;
@@ -147,7 +146,7 @@ export class Outbox {
     });
   }
 
-  /** Tells that an answer was delivered, once the log says so. */
+  /** Reports a delivered answer once its acknowledgements are in the log. */
   async #noted(
     { turnId, acceptedAt, parts, inReplyTo }: PendingAnswer,
     notes: readonly Promise<string | null>[],
@@ -182,7 +181,7 @@ export class Outbox {
     const { answers, orphanedDrafts } = await deliveries
       .undelivered(owner.channel)
       .finally(() => this.#lookUps.delete(known));
-    // It may have been noted as sent since it was read; another look-up finds what is still undelivered.
+    // Skips answers delivered since the read; another look-up finds undelivered parts.
     for (const answer of answers) if (!known.has(answer.turnId)) this.deliver(answer);
     for (const { id, messageId } of orphanedDrafts) this.withdraw(messageId, id);
   }
@@ -208,13 +207,13 @@ export class Outbox {
     this.#queue.clear();
   }
 
-  /** @param knownAt when it was this daemon's to send @returns the notes of the parts that were sent */
+  /** @param knownAt when this daemon was known to own the channel @returns the acknowledgements of the sent parts */
   async #deliverAll(answer: PendingAnswer, knownAt: number): Promise<Promise<string | null>[]> {
     const texts = this.split(answer, answer);
     const notes: Promise<string | null>[] = [];
     for (const [index, part] of answer.parts.entries()) {
       const sent = await this.#untilSent(part, answer, texts[part.part] ?? "", knownAt);
-      // The channel is gone or refuses the text: so will be the rest of the answer.
+      // The channel was deleted or refuses the text: the rest of the answer would fail, too.
       if (sent === "failed") await this.#fail(answer.parts.slice(index), "refused");
       if (sent === "failed" || sent === "left") break;
       notes.push(this.#note(part, sent.result));
@@ -222,7 +221,7 @@ export class Outbox {
     return notes;
   }
 
-  /** Writes down that a part was sent, until that is in the log. Must not throw. @returns the id; null: it is left to the next owner */
+  /** Records in the log that a part was sent, with retries. Must not throw. @returns the id; null: it is left to the next owner */
   async #note({ id }: Delivery, messageId: string): Promise<string | null> {
     const { owner, deliveries, onLost } = this.#parts;
     for (let failures = 0; ; failures++) {
@@ -244,7 +243,7 @@ export class Outbox {
 
   /**
    * Repeats a call to the platform until it is done.
-   * @returns `failed`: the platform will never do it; `left`: to the next owner of the channel
+   * @returns `failed`: the platform refuses it for good; `left`: it is the next owner's
    */
   async #insist<Result>(
     ask: () => Promise<Result>,
@@ -266,7 +265,7 @@ export class Outbox {
           ? null
           : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ??
             jittered(backoffMs(BACKOFF, failures)));
-        // Nobody can deliver there any more: whoever can is to take it up from the log.
+        // This process can no longer deliver there: the work stays in the log for a process that can.
         const isLeft = retryInMs !== null && !this.#isServed;
         this.#tellFailure(error, isLeft ? null : retryInMs);
         if (retryInMs === null) return "failed";
@@ -292,7 +291,7 @@ export class Outbox {
     let mayBeThere = answer.mayBeSent || part.drafted;
     const send = async (): Promise<string> => {
       if (!mayBeThere && !isFresh(knownAt)) mayBeThere = await this.#mayBeSentElsewhere();
-      // Whoever has the channel next sends it.
+      // The channel's next owner sends it.
       this.#closing.signal.throwIfAborted();
       const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
       mayBeThere = true;
@@ -314,9 +313,9 @@ export class Outbox {
   }
 
   /**
-   * What has waited, or this process, may have stood still, and another daemon be home since.
-   * @returns true: the log does not tell in time
-   * @throws StaleEpochError if it is
+   * Checks that no other daemon has become home: this process may have been frozen, or the call may have waited.
+   * @returns true: the log does not answer in time
+   * @throws StaleEpochError if another daemon is home
    */
   async #mayBeSentElsewhere(): Promise<boolean> {
     const { owner, deliveries } = this.#parts;
@@ -329,10 +328,10 @@ export class Outbox {
     }
   }
 
-  /** The row is changed before anything is sent. @returns null: it is to stay deleted */
+  /** Prepares to post a part again; changes its row before the send. @returns null: it stays deleted */
   async #postedAnew(part: Delivery): Promise<Delivery | null> {
     const { owner, deliveries } = this.#parts;
-    // A second deletion is meant.
+    // A second deletion is intended.
     if (part.idempotencyKey.endsWith(ANEW)) return null;
     const idempotencyKey = `${part.idempotencyKey}${ANEW}`;
     if (!(await deliveries.postAnew(owner, part.id, idempotencyKey))) return null;
@@ -387,12 +386,12 @@ export class Outbox {
   }
 }
 
-/** What begins a block of Markdown: behind a name on the same line it would be none. */
+/** The beginning of a Markdown block, which has no effect after a name on the same line. */
 const BLOCK = /^\s*(?:```|~~~|#{1,6}\s|[-*+]\s|\d+[.)]\s|>|\||\$\$)/;
-/** What Markdown would read as more than a name. */
+/** Characters of a name that Markdown would interpret. */
 const MARKUP = /[\\*_`~|<>#@]/g;
 
-/** A text under the name of whoever says it, for a platform that shows one name for all that the bot says. Pure. */
+/** A text with its author's name, for a platform that shows all texts of the bot under one name. Pure. */
 function underName(name: string, text: string): string {
   const shown = displayName(name).replaceAll(MARKUP, "").trim();
   if (shown === "") return text;

@@ -4,35 +4,35 @@ import type { ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
 import type { PartitionStore, TakenPartition } from "../../store/channels/partitions.ts";
 import { type Homes, type Partition, partitionOf } from "./homes.ts";
 
-/** Another daemon is home of the channel: it does what is to be done there. */
+/** Another daemon is home of the channel, and does its work. */
 export class NotHomeError extends WeirError {
   readonly retryable = false;
 }
 
-/** Of no partition: whichever daemon has it open is its home. */
+/** Marks a channel without a partition: each daemon is home of its own ones. */
 const HERE = "here";
 
-/** What a daemon of a cluster knows channels by. */
+/** What a daemon of a cluster needs to find a channel's home. */
 export interface ChannelHomesParts {
   readonly homes: Homes;
   readonly partitions: Pick<PartitionStore, "ofChannel">;
-  /** Whether the people of a platform sit before this process, and no other daemon can reach them. */
+  /** Whether only this process can reach the people of a platform (a terminal). */
   readonly isHere: (platform: string) => boolean;
   readonly log: Logger;
 }
 
 /**
- * Of which channels this daemon is home. It is so from the moment at which it has raised the epoch of their partition until it is told
- * to hand that on, or hears that it has lost it. A daemon that belongs to no cluster is home of all of them, and asks nobody.
+ * The channels of which this daemon is home: from raising the epoch of their partition until the partition is handed on or lost. A
+ * daemon outside a cluster is home of all channels.
  *
- * A channel whose people sit before a process (a terminal) is of no partition here: each daemon is home of its own ones, and two that
- * have the same one open take it from each other, as without a cluster.
+ * A channel that only one process can reach (a terminal) has no partition: each daemon is home of its own ones, and two daemons that
+ * open the same one take it from each other, as without a cluster.
  */
 export class ChannelHomes {
   readonly #parts: ChannelHomesParts | null;
-  /** Partitions of channels: a channel keeps its own for ever. */
+  /** Partitions of channels; a channel's partition never changes. */
   readonly #partitions = new Map<ChannelId, Partition | typeof HERE>();
-  /** Partitions of this daemon, with the epochs with which it has taken them. */
+  /** Partitions of this daemon, and the epochs with which it took them. */
   readonly #epochs = new Map<Partition, number>();
 
   /** @param parts default: it is home of all channels */
@@ -40,12 +40,12 @@ export class ChannelHomes {
     this.#parts = parts ?? null;
   }
 
-  /** Of a cluster: the partitions that this daemon is home of. */
+  /** The partitions of which this daemon is home; without a cluster, none. */
   get held(): readonly Partition[] {
     return [...this.#epochs.keys()];
   }
 
-  /** Notes where a channel is, so that nobody has to look it up. */
+  /** Remembers a channel's partition, which saves a query. */
   place(id: ChannelId, address: ChannelAddress): void {
     if (this.#parts === null) return;
     this.#partitions.set(id, this.#parts.isHere(address.platform) ? HERE : partitionOf(address));
@@ -56,7 +56,7 @@ export class ChannelHomes {
     return this.#parts?.isHere(platform) ?? true;
   }
 
-  /** Whether a channel is of one of these partitions, as far as is known: whoever has loaded it knows. */
+  /** Whether a channel belongs to one of these partitions. Known for every channel that was loaded here. */
   isIn(id: ChannelId, partitions: ReadonlySet<Partition>): boolean {
     const partition = this.#partitions.get(id);
     return typeof partition === "number" && partitions.has(partition);
@@ -76,7 +76,7 @@ export class ChannelHomes {
     return partition === HERE || this.#epochs.has(partition);
   }
 
-  /** Another daemon is home of a channel, or nobody knows who is. Must not throw. */
+  /** Whether another daemon is home of a channel, or its home is unknown. Must not throw. */
   async isElsewhere(id: ChannelId): Promise<boolean> {
     try {
       return !(await this.isHome(id));
@@ -100,7 +100,7 @@ export class ChannelHomes {
   }
 
   /**
-   * Tells a channel's home, whichever daemon that is, to look at its log. Call it behind the commit. Returns at once, and must not throw.
+   * Makes a channel's home, on any daemon, read its log. Call it after the commit. Returns at once, and must not throw.
    * @param seq the newest entry, or the one that has changed; 0: something beside the log
    */
   wake(id: ChannelId, seq: Seq): void {
@@ -117,20 +117,19 @@ export class ChannelHomes {
         .catch((error: unknown) => parts.log.warn({ id, why: errorMessage(error) }, "channel_not_woken"));
   }
 
-  /** From now on this daemon is home of these. */
+  /** Makes this daemon the home of these partitions. */
   hold(taken: readonly TakenPartition[]): void {
     for (const { id, epoch } of taken) this.#epochs.set(id, Math.max(epoch, this.#epochs.get(id) ?? 0));
   }
 
-  /** From now on it is home of these no more. */
+  /** Ends this daemon's being home of these partitions. */
   release(partitions: Iterable<Partition>): void {
     for (const partition of partitions) this.#epochs.delete(partition);
   }
 
   /**
-   * The epoch with which this daemon has taken a channel's partition is over: it is home of it no more, unless it has taken it anew
-   * meanwhile.
-   * @returns the partition that it has lost, if any
+   * Releases a channel's partition because its epoch is over, unless this daemon has taken the partition again since.
+   * @returns the lost partition, if any
    */
   releaseOf(id: ChannelId, epoch: number | null): ReadonlySet<Partition> {
     const partition = this.#partitions.get(id);

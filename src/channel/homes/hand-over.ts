@@ -16,7 +16,7 @@ export interface HandOverParts {
   readonly subagents?: SubagentDesk | undefined;
 }
 
-/** Ends the actors of partitions that go to another daemon: in peace, or at once. */
+/** Ends the actors of partitions that move to another daemon: after their running work, or at once. */
 export class HandOver {
   readonly #parts: HandOverParts;
 
@@ -25,24 +25,24 @@ export class HandOver {
   }
 
   /**
-   * This daemon is home of these partitions no more: their actors begin no turn. Resolves when what runs has ended, or was ended at the
-   * deadline, and the actors are gone. Must not throw.
+   * Ends the actors of released partitions: they begin no turn. Resolves when running work has ended, at the latest at the deadline,
+   * and the actors are closed. Must not throw.
    */
   async handOn(partitions: ReadonlySet<Partition>, deadline: AbortSignal): Promise<void> {
     const leaving = this.#actorsIn(partitions).map(async ([id, loading]) => {
       const actor = await loading.catch(() => undefined);
       if (actor !== undefined) await unlessAborted(actor.leave(), deadline);
-      // Whoever was given this actor just now uses it first.
+      // Callers that received an actor in this tick use it first.
       await immediately();
       await this.#end(id, loading);
     });
-    // A turn that waits for one is told that it goes on.
+    // First: a turn that waits for a subagent learns that it continues elsewhere.
     await this.#leaveSubagents(partitions);
     await Promise.all(leaving);
     this.#parts.loader.forgetEpochs(partitions);
   }
 
-  /** This daemon has lost these partitions: their actors end at once. Returns at once. */
+  /** Ends the actors of lost partitions without waiting for their work. Returns at once. */
   drop(partitions: ReadonlySet<Partition>): void {
     for (const [id, loading] of this.#actorsIn(partitions)) void this.#end(id, loading);
     void this.#leaveSubagents(partitions);
@@ -61,7 +61,7 @@ export class HandOver {
   async #end(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
     const { registry, subagents } = this.#parts;
     await registry.end(id, loading);
-    // Its turn may have begun one in the end.
+    // The actor's last turn may have begun a subagent.
     await subagents?.leave((one) => one === id && !registry.has(id));
   }
 }

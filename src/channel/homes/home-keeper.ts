@@ -13,9 +13,9 @@ import type { Renewal } from "../renewal.ts";
 import type { Resumption } from "./resumption.ts";
 import type { Waker } from "../waker.ts";
 
-/** How often it looks at what is due, ms. */
+/** Interval between polls for due work, ms. */
 const LOOK_MS = 1000;
-/** What has waited for less may still be on its way, ms. */
+/** Messages that have waited for less are not overdue: their wake may still arrive, ms. */
 const OVERDUE_MS = 1000;
 
 export interface HomeKeeperParts {
@@ -33,9 +33,9 @@ export interface HomeKeeperParts {
   readonly daemon: string;
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
-  /** Entries without a summary of which a channel has something to do. */
+  /** Number of entries without a summary from which a channel counts as having work. */
   readonly rawEntries: () => number;
-  /** Told when what is due in partitions that were taken is being taken up: reminders and approvals may wait there. Must not throw. */
+  /** Called when work of acquired partitions is resumed: reminders and approvals may wait there. Must not throw. */
   readonly onTakenUp: () => void;
   readonly log: Logger;
   /** Default: each second. */
@@ -43,23 +43,23 @@ export interface HomeKeeperParts {
 }
 
 /**
- * Takes up the channels of the partitions that this daemon is given, and lets go of those that it is to hand on.
+ * Takes partitions in the database when their batons arrive, resumes their channels, and releases partitions that are handed on or
+ * lost.
  *
- *   away → (baton) being taken → (epoch is raised) held → (asked, drained) away
- *   being taken, held → (connection gone) away
- *   held → (its epoch is over, and the baton is still here) being taken
+ *   away → (baton) being taken → (epoch is raised) held → (handed on, drained) away
+ *   being taken, held → (connection lost) away
+ *   held → (epoch is over, baton still here) being taken
  *
- * What is due follows from the log. Each second it looks for what has waited for longer than a wake takes, and for what others have
- * changed, so a wake may be lost.
+ * Due work follows from the log. A poll each second finds overdue messages and changes of other daemons, so a wake may be lost.
  */
 export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #parts: HomeKeeperParts;
-  /** One that is lost while it is being taken is not held. */
+  /** A partition that is lost during its acquisition is not held. */
   readonly #takings = new LatestOnly<Partition>();
-  /** Partitions that are held, and of which nobody has read yet what an earlier home has left. */
+  /** Held partitions whose work from an earlier home was not read yet. */
   readonly #unread = new Set<Partition>();
   readonly #looks = new PollLoop(async () => this.#look());
-  /** The last reported error of a look. */
+  /** The last logged error of a poll. */
   #warned: string | null = null;
 
   constructor(parts: HomeKeeperParts) {
@@ -72,7 +72,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     this.#looks.now();
   }
 
-  /** Looks no more. Resolves when the look under way has ended. */
+  /** Stops polling. Resolves when the running poll has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looks[Symbol.asyncDispose]();
   }
@@ -101,7 +101,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     void this.#parts.waker.woken(channel, seq);
   }
 
-  /** @param own partitions that are still to be taken: who has lost one meanwhile must not end the epoch of the next home */
+  /** @param own partitions not lost since the acquisition began: taking a lost one would end the next home's epoch */
   async #take(own: () => readonly Partition[]): Promise<readonly Partition[]> {
     const { store, homes, daemon } = this.#parts;
     const { result: taken } = await retryWrite(async () => {
@@ -122,7 +122,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     for (const partition of partitions) this.#unread.delete(partition);
   }
 
-  /** Looks at what is due. Must not throw. */
+  /** One poll. Must not throw. */
   async #look(): Promise<number> {
     try {
       await this.#takeAnew();
@@ -137,8 +137,8 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   }
 
   /**
-   * A late statement of an earlier home has ended the epoch of a partition, of which a refused channel has told: whoever has the baton,
-   * and nobody else, takes it anew.
+   * Takes partitions again whose epoch a delayed statement of an earlier home has ended: a refused write has released them here, but
+   * this daemon still holds their batons.
    */
   async #takeAnew(): Promise<void> {
     const { cluster, homes, log } = this.#parts;
@@ -151,12 +151,12 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     await this.gained(refused);
   }
 
-  /** All that an earlier home has left: due messages, and answers, compactions and subagents that are under way. */
+  /** Resumes the work that an earlier home left: due messages, and unfinished answers, compactions and subagents. */
   async #takeUpUnread(): Promise<void> {
     const { store, homes, resumption, platforms, rawEntries, onTakenUp, log } = this.#parts;
     const partitions = [...this.#unread];
     if (partitions.length === 0) return;
-    // First: one that is lost and taken anew meanwhile is to be read anew.
+    // Cleared before the read: a partition that is lost and taken again meanwhile must be read again.
     this.#unread.clear();
     const rows = await store.channels
       .withWorkIn(partitions, platforms, rawEntries())
@@ -165,7 +165,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
         for (const partition of partitions) if (held.includes(partition)) this.#unread.add(partition);
         throw error;
       });
-    // What was lost meanwhile is refused there.
+    // Work in partitions that were lost meanwhile is refused there.
     for (const { id, address } of rows) homes.place(id, address);
     void resumption.takeUp(rows);
     onTakenUp();
@@ -173,7 +173,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       log.info({ partitions: partitions.length, channels: rows.length }, "partitions_taken_up");
   }
 
-  /** Messages whose wakes were lost. */
+  /** Wakes channels with overdue messages: their wakes were lost. */
   async #remindDue(): Promise<void> {
     const { store, homes, resumption, platforms } = this.#parts;
     const { held } = homes;

@@ -4,7 +4,7 @@ import { type ChannelAddress, type ChannelId, formatAddress, type Seq } from "..
 /** A fixed share of all channels, by a stable hash of their addresses: 0 to 63. */
 export type Partition = number;
 
-/** As many as the database has: `channels.partition` is computed with it. */
+/** Number of partitions; the computed column `channels.partition` uses the same. */
 export const PARTITIONS = 64;
 
 /** Says which daemon is home of a channel: the one that runs its turns. */
@@ -12,35 +12,35 @@ export interface Homes extends AsyncDisposable {
   /** Whether this daemon is home of a partition now. */
   owns(partition: Partition): boolean;
   /**
-   * Tells the home of a channel that its log has something due. Returns at once; may be lost, doubled or late: the home's look each
-   * second covers it.
+   * Notifies the home of a channel that its log has something due. Returns at once. The wake may be lost, doubled or late: the home
+   * polls each second.
    */
   wake(partition: Partition, channel: ChannelId, seq: Seq): void;
   /** Begins to take partitions. Resolves when this daemon is a member; it may own none yet. */
   start(listener: HomesListener): Promise<void>;
-  /** Takes no more partitions and hands on all that it has, until the deadline. */
+  /** Takes no more partitions, and hands on all that it has until the deadline. */
   leave(deadline: AbortSignal): Promise<void>;
 }
 
-/** What the channels' side does as partitions come and go. None may reject. */
+/** Called as this daemon gains and loses partitions. None may reject. */
 export interface HomesListener {
   /**
-   * Batons were received: raises the partitions' epochs in Postgres (one statement), then takes up what is due there. Resolves when
-   * they are owned (not when the work is done). Returns those that it took: none that was told as lost meanwhile.
+   * Batons were received: raises the partitions' epochs in Postgres (one statement), then resumes due work. Resolves when they are
+   * owned (not when the work is done). Returns the taken partitions, without those reported as lost meanwhile.
    */
   gained(partitions: readonly Partition[]): Promise<readonly Partition[]>;
   /**
-   * Partitions are to be handed on: no new turns there; resolves when running ones have ended (or at the deadline) and their actors
-   * are gone.
+   * Partitions must be handed on: no new turns begin there. Resolves when running turns have ended (or at the deadline) and the actors
+   * are closed.
    */
   handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void>;
-  /** Partitions were lost without warning (connection gone): actors' state is dropped at once. */
+  /** Partitions were lost without warning (connection lost): their actors are dropped at once. */
   lost(partitions: readonly Partition[]): void;
   /** A wake came for a channel. */
   woken(channel: ChannelId, seq: Seq): void;
 }
 
-/** Beside the daemons of a cluster, and no member: home of no partition. Nobody is woken. */
+/** For a process beside a cluster that is no member: home of no partition, and wakes no channel. */
 export const OUTSIDER: Homes = {
   owns: () => false,
   wake: () => undefined,

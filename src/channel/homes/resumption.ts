@@ -12,9 +12,9 @@ import type { ChannelRegistry } from "../registry.ts";
 import type { Renewal } from "../renewal.ts";
 import type { Waker } from "../waker.ts";
 
-/** Channels that are loaded at a time after a start: a locked row holds up no other channel. */
+/** Channels loaded concurrently: a locked row blocks no other channel. */
 const RESUMED_AT_ONCE = 8;
-/** A database that is restarted meanwhile is waited for, for 25 s. */
+/** Covers a restart of the database of up to 25 s. */
 const RETRIES = 8;
 
 export interface TakeUpsParts {
@@ -26,7 +26,7 @@ export interface TakeUpsParts {
   readonly waker: Pick<Waker, "wake">;
 }
 
-/** Loads channels that the log says have something due: after a start, a reload, a change of homes, a lost wake. */
+/** Loads channels with due work by the log: after a start, a reload, a change of homes, a lost wake. */
 export class Resumption {
   readonly #parts: TakeUpsParts;
   /** Channels that wait for it. */
@@ -38,9 +38,9 @@ export class Resumption {
   }
 
   /**
-   * Takes up everything that the log says is due: after a start, and where channels are served that were not.
-   * @param rawEntries so many entries without a summary are due for a compaction
-   * @returns how many channels had something to do
+   * Resumes all due work by the log: after a start, and when more channels are served.
+   * @param rawEntries number of entries without a summary from which a compaction is due
+   * @returns the number of channels with due work
    */
   async resume(platforms: readonly string[], rawEntries: number): Promise<number> {
     const { channels, homes, platformOf } = this.#parts;
@@ -53,7 +53,7 @@ export class Resumption {
     return rows.filter(({ address }) => platformOf(address) !== undefined).length;
   }
 
-  /** Takes up what is due in channels that are served, a few at a time, in this order. Must not throw. */
+  /** Resumes due work in the served ones of these channels, a few at a time, in this order. Must not throw. */
   async takeUp(channels: readonly Pick<ChannelRow, "id" | "address">[]): Promise<void> {
     const { registry, platformOf } = this.#parts;
     const wanted = channels.filter(
@@ -68,14 +68,14 @@ export class Resumption {
     );
   }
 
-  /** Messages of these have waited for longer than a wake takes: wakes those that do not know of them. Returns at once. */
+  /** Wakes channels with overdue messages that do not know of them. Returns at once. */
   remindDue(due: readonly DueChannel[]): void {
     const { registry, homes } = this.#parts;
     const unknown = due.filter(({ id, address, seq }) => {
       homes.place(id, address);
       const actor = registry.loaded(id);
       if (actor !== undefined && actor.history.current.lastSeq < seq) actor.look(seq);
-      // One that is being loaded reads them by itself.
+      // A channel that is being loaded reads them anyway.
       return !registry.has(id);
     });
     void this.takeUp(unknown);
@@ -84,7 +84,7 @@ export class Resumption {
   async #takeUp(id: ChannelId): Promise<void> {
     const { registry, renewal, waker } = this.#parts;
     const loaded = registry.loaded(id);
-    // One that is loaded now reads what is undelivered by itself.
+    // Loading a channel also recovers its undelivered answers.
     if (loaded === undefined) return waker.wake(id);
     renewal.owe(id);
     loaded.takeUp();
@@ -97,12 +97,12 @@ export interface TakeUpParts {
   readonly log: Logger;
 }
 
-/** Entries without a summary of which a channel has something to do. */
+/** Number of entries without a summary from which a channel counts as having work. */
 export function mostRawMessages({ agents }: Pick<Config, "agents">): number {
   return Math.min(...agents.map((one) => one.compaction.maxRawMessages));
 }
 
-/** Takes up what the log says is due on these platforms, in the channels that are served now. */
+/** Resumes due work by the log on these platforms, in the channels that are served now. */
 export async function takeUpWork(
   { config, resumption, log }: TakeUpParts,
   platforms: readonly { readonly name: string }[],
@@ -116,8 +116,8 @@ export async function takeUpWork(
 }
 
 /**
- * The same where channels of a platform are served that were not, with the reminders and approvals that wait there. Must not throw.
- * @param waiting each looks for what is due when it is started
+ * Resumes due work of a platform whose channels are served again, with its reminders and approvals. Must not throw.
+ * @param waiting started again: each then looks for due work
  */
 export async function takeUpPlatform(
   parts: TakeUpParts,

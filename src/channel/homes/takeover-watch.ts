@@ -3,16 +3,16 @@ import { BoundedMap } from "../../async/bounded-map.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 
-/** First and longest time between two looks at a channel that was lost, ms. */
+/** First and longest delay between two looks at a lost channel, ms. */
 const LOOK_FROM_MS = 60_000;
 const LOOK_TO_MS = 3_600_000;
 /** Channels whose number of losses is remembered. */
 const MAX_KNOWN = 1000;
 
 export interface TakeoverWatchParts {
-  /** What is unfinished in a channel, in words that change as it goes on; null: nothing. */
+  /** A description of a channel's unfinished work that changes as the work proceeds; null: none. */
   readonly unfinished: (id: ChannelId) => Promise<string | null>;
-  /** Takes the channel back. Must not throw. */
+  /** Takes the channel again. Must not throw. */
   readonly take: (id: ChannelId) => Promise<void>;
   readonly log: Logger;
   /** Default: a minute. */
@@ -21,7 +21,7 @@ export interface TakeoverWatchParts {
 
 /**
  * Watches channels that another daemon has taken. That daemon may have died with messages due, and nobody would notice before the next
- * message. If nothing moved between two looks, this daemon takes the channel back. The wait grows with each loss: else two live
+ * message. If nothing changed between two looks, this daemon takes the channel again. The wait grows with each loss: else two live
  * daemons would take the channel from each other during one slow answer.
  */
 export class TakeoverWatch {
@@ -48,7 +48,7 @@ export class TakeoverWatch {
     this.#looks.clear();
   }
 
-  /** @param seen what was unfinished at the look before; null: there was none */
+  /** @param seen the unfinished work at the previous look; null: no previous look */
   #schedule(id: ChannelId, waitMs: number, seen: string | null): void {
     const look = setTimeout(() => void this.#look(id, waitMs, seen), waitMs).unref();
     this.#looks.set(id, look);

@@ -20,15 +20,15 @@ import type { Agent } from "../../turn/agent.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 
-/** After so long it looks again whatever it knows, ms: another daemon may have set a reminder and ended. */
+/** Longest time between two polls, ms: another daemon may have set a reminder and ended. */
 const LOOK_MS = 3_600_000;
-/** So often it compares its clock with the next reminder's time, ms: a clock that is set, or a machine that sleeps, moves no timer. */
+/** Interval between comparisons with the wall clock, ms: setting the clock, or a machine's sleep, moves no timer. */
 const TICK_MS = 60_000;
-/** Reminders that are read at once. */
+/** Reminders read in one query. */
 const PAGE = 100;
 const BACKOFF = { fromMs: 1000, toMs: 60_000 };
 
-/** A schedule as the configuration has it: its channel is an address. */
+/** A schedule of the configuration; its channel is an address. */
 export interface ConfiguredSchedule extends Schedule {
   readonly agent: AgentId;
   readonly channel: string;
@@ -40,7 +40,7 @@ export interface ReminderClockParts {
   readonly waker: Pick<Waker, "announce">;
   readonly log: Logger;
   readonly now: () => Date;
-  /** As they are now. */
+  /** The current schedules. */
   readonly schedules: () => readonly ConfiguredSchedule[];
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
@@ -48,13 +48,13 @@ export interface ReminderClockParts {
   readonly serves: (channel: ChannelRow) => boolean;
   /** How often the clock is compared with the next reminder's time, ms; default: each minute. */
   readonly tickMs?: number;
-  /** How the agent of a channel tells times, and how late a reminder is late there and not missed, ms. */
+  /** The time format of a channel's agent, and the delay up to which a reminder is late and not missed, ms. */
   readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
 }
 
-/** What a daemon has that its clock of reminders needs. */
+/** Parts of a daemon that its reminder clock needs. */
 type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
-  /** The agents of now. */
+  /** The current setup. */
   readonly setup: () => {
     readonly config: Pick<Config, "agents">;
     readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
@@ -70,7 +70,7 @@ function schedulesOf({ agents }: Pick<Config, "agents">): ConfiguredSchedule[] {
   return agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id })));
 }
 
-/** The clock of a daemon. */
+/** The reminder clock of a daemon. */
 export function createReminderClock({
   setup,
   store,
@@ -98,21 +98,21 @@ export function createReminderClock({
 }
 
 /**
- * Tells reminders when they are due. One timer, set for the next of them; while none waits it looks once an hour.
- * What is due follows from the rows, so a crash anywhere loses nothing, and of several daemons one tells each occurrence.
+ * Appends reminders to their channels when they are due. One timer, set for the next reminder; while none waits, it polls once an hour.
+ * Due reminders follow from the rows, so a crash loses nothing, and exactly one of several daemons appends each occurrence.
  */
 export class ReminderClock implements AsyncDisposable {
   readonly #parts: ReminderClockParts;
   readonly #again = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
-  /** When the next reminder comes, as far as is known; null: none waits. */
+  /** Time of the next known reminder; null: none waits. */
   #nextAt: Date | null = null;
   #lookedAt = 0;
   readonly #looks = new PollLoop(async () => this.#look());
   #isClosed = false;
-  /** False: the schedules may be others than those that were placed, or some of them wait for their channels. */
+  /** False: the schedules may differ from those in the database, or some wait for their channels. */
   #arePlaced = false;
-  /** What the log was told of that last. */
+  /** The last log message about that, to log each change once. */
   #placesTold = "";
 
   constructor(parts: ReminderClockParts) {
@@ -120,12 +120,12 @@ export class ReminderClock implements AsyncDisposable {
     parts.desk.onSet = (at) => this.#set(at);
   }
 
-  /** Takes up what became due while nobody looked. Returns at once. */
+  /** Starts the clock, and handles reminders that became due before. Returns at once. */
   start(): void {
     this.#looks.now();
   }
 
-  /** The schedules may be others by now. Returns at once. */
+  /** The schedules may have changed: places them again. Returns at once. */
   replan(): void {
     this.#arePlaced = false;
     this.#looks.now();
@@ -166,7 +166,7 @@ export class ReminderClock implements AsyncDisposable {
     try {
       this.#lookedAt = steadyNow();
       if (!this.#arePlaced) await this.#placeAll();
-      // One time for both: what comes due between them would be in neither.
+      // One time for both queries: a reminder due between two times would be in neither.
       const at = this.#parts.now();
       const isWhole = await this.#tellDue(at);
       await this.#readNext(at);
@@ -177,19 +177,19 @@ export class ReminderClock implements AsyncDisposable {
       this.#again.schedule(() => this.#looks.now());
     }
     this.#arm();
-    // Its own timer knows when the next is due.
+    // The next poll has a timer of its own.
     return null;
   }
 
   async #readNext(at: Date): Promise<void> {
     const { store, platforms } = this.#parts;
-    // One that is set meanwhile makes it anew.
+    // A reminder that is set during the query sets it again.
     this.#nextAt = null;
     const next = await store.reminders.nextAt(platforms, at);
     if (next !== null) this.#set(next);
   }
 
-  /** @returns false: one of them could not be told, and the others were */
+  /** @returns false: at least one could not be appended; the others were */
   async #tellDue(at: Date): Promise<boolean> {
     const { store, platforms, log, serves } = this.#parts;
     let isWhole = true;
@@ -232,13 +232,13 @@ export class ReminderClock implements AsyncDisposable {
       store.reminders.fire({ reminder, draft, next }),
     );
     const { seq, hasFired, isDue } = fired;
-    // Of what another daemon has told, that one has told its channel, too.
+    // A daemon that appended an occurrence also wakes its channel.
     if (seq === null || !(hasFired || isRepeated)) return;
     waker.announce(channel.id, toAppended(draft, { seq, duplicate: !hasFired, due: isDue }));
   }
 
   async #placeAll(): Promise<void> {
-    // First: who says meanwhile that there are others takes it back.
+    // Set before the work: `replan` may reset it meanwhile.
     this.#arePlaced = true;
     let areAll = false;
     try {
@@ -249,8 +249,8 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   /**
-   * Puts the schedules of the configuration into their channels. The log is told what is new of that.
-   * @returns false: some of them wait
+   * Stores the schedules of the configuration for their channels, and logs changes.
+   * @returns false: some wait for their channels
    */
   async #place(): Promise<boolean> {
     const { store, now, log } = this.#parts;
@@ -282,20 +282,20 @@ export class ReminderClock implements AsyncDisposable {
   }
 }
 
-/** Later than this it is told as late, ms: the machine was asleep, or no daemon ran. */
+/** Delay after which a reminder says that it is late, ms: the machine was asleep, or no daemon ran. */
 const LATE_MS = 120_000;
-/** A name is at most so long where it is shown. */
+/** Longest name in a title. */
 const LONGEST = 80;
 
-/** An occurrence that is told: when it was due, and how many before it were never told. */
+/** An occurrence to append: when it was due, and how many before it were missed. */
 interface Told {
   readonly due: Date;
   readonly missed: number;
 }
 
 /**
- * What the model reads of an occurrence before its text, in place of a person's name: `reminder 3, set by Ann, is due now`. Pure.
- * @param graceMs so long after its time it is told as late, and then as missed
+ * The title of an occurrence, in place of a person's name: `reminder 3, set by Ann, is due now`. Pure.
+ * @param graceMs delay up to which it counts as late, and after which it counts as missed
  */
 function reminderTitle(
   { id, asker, schedule }: Pick<Reminder, "id" | "asker" | "schedule">,

@@ -21,11 +21,11 @@ const WHY_NOT: Readonly<Record<ReminderRefusal, string>> = {
   soon: "Nothing is set: what follows on a reminder comes five minutes later at the soonest.",
 };
 
-/** Where reminders are set: by turns and by commands. Whoever waits for their time is told. */
+/** Sets reminders for turns and commands, and notifies the reminder clock. */
 export class ReminderDesk {
   readonly #store: ReminderStore;
   readonly #now: () => Date;
-  /** Told when a new reminder comes first. */
+  /** Called with the first time of a new reminder. */
   onSet: (at: Date) => void = () => undefined;
 
   constructor(store: ReminderStore, now: () => Date) {
@@ -38,8 +38,8 @@ export class ReminderDesk {
   }
 
   /**
-   * Sets what a running turn asks for. @returns what its model is told
-   * @throws ReminderProblem where it is refused
+   * Sets a reminder for a running turn. @returns the tool result for its model
+   * @throws ReminderProblem if it is refused
    */
   async setInTurn(asked: AskedInTurn, plan: ReminderPlan): Promise<string> {
     const key = `turn/${asked.turn}/${randomUUID()}`;
@@ -51,8 +51,8 @@ export class ReminderDesk {
   }
 
   /**
-   * Sets what a command asks for, and keeps its message. @returns what the asker is told, and where the message stands
-   * @throws ReminderProblem where it is refused
+   * Sets a reminder for a command, and logs the command's message. @returns the reply, and the id and seq from the store
+   * @throws ReminderProblem if it is refused
    */
   async setByCommand(
     channel: ChannelRow,

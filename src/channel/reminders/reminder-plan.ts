@@ -5,20 +5,20 @@ import { storableText } from "../../text/text.ts";
 import { isTimeZone, whenAt, whenIn } from "../../text/when.ts";
 import type { ReminderRequest } from "../../tools/tool.ts";
 
-/** What somebody wants to be reminded of, made into a plan. Pure. */
+/** Turns the time of a requested reminder into a plan. Pure. */
 
-/** Examples for who has written no time. */
+/** Examples of times, for errors. */
 const EXAMPLES = '20m, 18:30, 2026-12-01 09:00, or as cron "0 9 * * 1-5"';
 
-/** Longest time that is read, in UTF-16 units. */
+/** Longest accepted time, in UTF-16 units. */
 const LONGEST_TIME = 100;
 
-/** What was asked for cannot be set: why, for whoever asks. */
+/** A reminder that cannot be set; the message gives the reason to the asker. */
 export class ReminderProblem extends Error {}
 
 /**
- * @param ownZone of times that name none: the agent's
- * @throws ReminderProblem in a sentence that a model and a person understand
+ * @param ownZone the agent's time zone, for times without one
+ * @throws ReminderProblem with a sentence for models and people
  */
 export function planReminder(
   { at, in: span, cron, timeZone, text: words }: Omit<ReminderRequest, "callId">,

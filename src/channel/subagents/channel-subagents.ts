@@ -19,15 +19,15 @@ import { storeCalls, usedBy } from "../model-usage.ts";
 import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
 
 export interface SubagentHost extends SubagentSite {
-  /** Nothing from before it is found: a reset. */
+  /** Searches find nothing before it: the last reset. */
   readonly searchFrom: Seq;
 }
 
-/** Open subagents of a channel: a model may ask for many. */
+/** Most open subagents of a channel: a model may ask for many. */
 const MOST_OPEN = 32;
-/** A subagent that was begun so often since its last step, and never got further, has failed. */
+/** Starts without a further step after which a subagent counts as failed. */
 const MOST_BEGUN = 3;
-/** A database that is away for longer lets the turn fail as well: 25 s. */
+/** Covers an outage of the database of 25 s; a longer one also fails the turn. */
 const TELL_RETRIES = 8;
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
@@ -37,33 +37,33 @@ interface Run {
 }
 
 /**
- * The subagents of one channel, as long as it has any of which its agent does not know how they ended. Their rows are the truth: what is
- * at work here follows from them, and how their agent is told is decided there.
+ * The subagents of one channel, until each end was reported to its agent. Their rows decide which of them run here, and how they are
+ * reported.
  */
 export class ChannelSubagents implements SubagentStarter {
   #host: SubagentHost;
   readonly #dueWork: DueWorkDesk;
   readonly #onOver: () => void;
-  /** Each agent has its own bound. */
+  /** One queue per agent: each has its own concurrency. */
   readonly #queues = new Map<AgentId, PQueue>();
   readonly #runs = new Map<number, Run>();
   readonly #settling = new PQueue({ concurrency: 1 });
-  /** They are numbered in the order of their calls. */
+  /** Inserts one at a time, so that numbers follow the order of the calls. */
   readonly #begins = new PQueue({ concurrency: 1 });
   readonly #retry = new BackoffTimer(BACKOFF);
   readonly #closing = new AbortController();
   #spawning = 0;
-  /** Nothing was open any more. What is begun from then on is another one's, which this one would begin a second time. */
+  /** Nothing is open: a new instance takes over, and this one must start nothing that the new one starts. */
   #isOver = false;
 
-  /** @param onOver called when nothing is open any more, or the channel is another daemon's: it does nothing from then on */
+  /** @param onOver called when nothing is open, or another daemon has taken the channel: this instance does nothing from then on */
   constructor(host: SubagentHost, dueWork: DueWorkDesk, onOver: () => void) {
     this.#host = host;
     this.#dueWork = dueWork;
     this.#onOver = onOver;
   }
 
-  /** Those that are begun from now on are of this channel's agents as they are now; one that is at work goes on with what it began with. */
+  /** Uses the channel's current agents for new subagents; a running one keeps its agent. */
   host(host: SubagentHost): void {
     this.#host = host;
   }
@@ -72,22 +72,22 @@ export class ChannelSubagents implements SubagentStarter {
     return this.#host.owner.epoch;
   }
 
-  /** Ids of those that are at work, or wait for their turn. */
+  /** Ids of the running and queued subagents. */
   get running(): readonly number[] {
     return [...this.#runs.keys()];
   }
 
   /**
-   * Begins one, or finds the one that the same turn has begun before, and waits for it a while.
-   * @param signal ends the wait; its turn goes on elsewhere, or later
-   * @returns what the model is told
-   * @throws ToolFailure where none was begun
+   * Begins a subagent, or finds the one that the same turn began before, and waits for it for a limited time.
+   * @param signal ends the wait; the turn continues elsewhere or later
+   * @returns the tool result for the model
+   * @throws ToolFailure if none was begun
    */
   async spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string> {
     this.#spawning++;
     try {
       const { store, owner } = this.#host;
-      // What an earlier owner has left is ours first: a turn that runs again finds its own there.
+      // First takes over what an earlier owner left: a repeated turn finds its subagents there.
       await this.#settling.onIdle();
       const begun = await this.#begins.add(async () =>
         store.subagents.begin(owner, turn, { draft, takenBack, most: MOST_OPEN }),
@@ -100,7 +100,7 @@ export class ChannelSubagents implements SubagentStarter {
       const { waitMs } = (this.#agentOf(draft.agent) ?? this.#host.agent).config.subagents;
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
-      // Its end counts as told from here on: whoever does not hear that this is committed asks again.
+      // Marks its end as reported; retried until the commit is confirmed.
       const tell = async (): ReturnType<typeof store.subagents.tellCall> =>
         store.subagents.tellCall(owner, begun.id, draft.callId);
       const { result: told } = await retryWrite(tell, TELL_RETRIES);
@@ -110,9 +110,9 @@ export class ChannelSubagents implements SubagentStarter {
     }
   }
 
-  /** Takes up what the rows say: begins, ends and tells. Must not throw. */
+  /** Follows the rows: begins, aborts and reports subagents. Must not throw. */
   async settle(): Promise<void> {
-    // One that waits will see what there is by then.
+    // A queued call reads the rows later, so it covers this one.
     const isDone = this.#isOver || this.#closing.signal.aborted;
     if (this.#settling.size > 0 || isDone) return this.#settling.onIdle();
     return this.#settling.add(async () => {
@@ -125,17 +125,17 @@ export class ChannelSubagents implements SubagentStarter {
     });
   }
 
-  /** Resolves when those that are at work now, or wait for their turn, have ended. */
+  /** Resolves when the subagents that run or wait now have ended. */
   async atWork(): Promise<void> {
     await Promise.all(Array.from(this.#runs.values(), async ({ over }) => over));
   }
 
-  /** Nobody waits for any of them any more. To be settled next. */
+  /** Drops all open subagents in the database. Call {@link settle} next. */
   async drop(): Promise<void> {
     await this.#host.store.subagents.drop(this.#host.owner);
   }
 
-  /** Ends what is at work here; the rows stay as they are. */
+  /** Aborts the running subagents; their rows stay open. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#retry.cancel();
@@ -160,20 +160,20 @@ export class ChannelSubagents implements SubagentStarter {
     );
     for (const [first, group] of groups) await this.#tell(first, group, takenBack);
     const isAnyLeft = open.some(({ toldWith }) => toldWith === null);
-    // Who asks to have settled what has changed since that look, waits.
+    // A queued call covers changes since these rows were read.
     if (isAnyLeft || this.#spawning > 0 || this.#runs.size > 0 || this.#settling.size > 0) return;
     this.#isOver = true;
     this.#onOver();
   }
 
   /**
-   * Tells those that are told together by a message that is due. What was taken back before it was in the log reaches it no more: then
-   * it is taken back itself, and what is left is told by another one. Whoever comes by after a crash in between finds that here.
-   * @param takenBack as it was before the group was read
+   * Reports a group of subagents to their agent in one due message. If a source is deleted during the append, the report is retracted
+   * and sent again without it. Repeatable after a crash.
+   * @param takenBack number of edits and deletions, read before the group
    */
   async #tell(first: number, group: readonly Subagent[], takenBack: number): Promise<void> {
     const { store, owner, now, compactorAgent, agent: own } = this.#host;
-    // They are of one turn, and so of one agent, unless another one has taken the turn over.
+    // A group belongs to one turn, and so to one agent, unless another agent has taken the turn over.
     const by = group.at(-1)?.agent;
     const agent = by === own.config.id ? undefined : by;
     let [told, seen] = [group, takenBack];
@@ -232,7 +232,7 @@ export class ChannelSubagents implements SubagentStarter {
   }
 
   async #run(id: number, aborted: AbortSignal): Promise<void> {
-    // What a look has found while all was closed is begun by the next daemon: nobody would wait for it here.
+    // Closing does not wait for a subagent that was found late: the next daemon begins it.
     if (aborted.aborted || this.#closing.signal.aborted) return;
     const { store, owner, now } = this.#host;
     const row = await store.subagents.take(owner, id);
@@ -254,7 +254,7 @@ export class ChannelSubagents implements SubagentStarter {
     if (this.#closing.signal.aborted) await store.subagents.leave(owner, id, spent.since());
   }
 
-  /** Why one that was left behind is not gone on with; null: it is. */
+  /** Why a subagent cannot be run; null: it can. */
   #whyNot({ begun, persona, model, agent }: Subagent): string | null {
     const config = this.#agentOf(agent)?.config;
     if (config === undefined)
@@ -270,7 +270,7 @@ export class ChannelSubagents implements SubagentStarter {
     return null;
   }
 
-  /** Its calls are its agent's, of the question for which its turn was. */
+  /** Its calls count for its agent and for the question of its turn. */
   #callsOf({ turn, question = turn, calls: stored = 0, steps, agent }: Subagent): BoundedCalls {
     const host = { ...this.#host, agent: this.#agentOf(agent) ?? this.#host.agent };
     const person = host.budgets?.askerOf(turn) ?? null;
@@ -300,7 +300,7 @@ export class ChannelSubagents implements SubagentStarter {
       cacheKey: createHash("sha256").update(`${agent} ${name} ${id}`).digest("hex").slice(0, 32),
       async look() {
         const { takenBack } = await store.subagents.look(channel);
-        // What it was told may be taken back by now: its end here comes a little later.
+        // Its task may have been deleted; `settle` aborts it a little later.
         return (await store.subagents.over([id])).length > 0 ? null : takenBack;
       },
       save: async (step, read, seen) => {
@@ -330,13 +330,13 @@ export class ChannelSubagents implements SubagentStarter {
   }
 }
 
-/** Whether one of them says less by now: what it may have read was taken back. Pure. */
+/** Whether one of the reported subagents is void now: a text that it may have read was edited or deleted. Pure. */
 function isVoided(told: readonly Subagent[], now: readonly Subagent[]): boolean {
   const whole = new Set(told.flatMap(({ number, state }) => (state === "void" ? [] : [number])));
   return now.some(({ number, state }) => state === "void" && whole.has(number));
 }
 
-/** What a subagent has spent since that was last kept. */
+/** Tokens and time of a subagent since they were last stored. */
 class Spending {
   #in = 0;
   #out = 0;
@@ -353,7 +353,7 @@ class Spending {
     return this.#told;
   }
 
-  /** What was told last is kept, unless it was refused. */
+  /** Subtracts the last reported amounts once they are saved. */
   counted<Outcome extends string>(outcome: Outcome): Outcome {
     if (outcome !== "saved") return outcome;
     this.#in -= this.#told.tokensIn;

@@ -5,7 +5,7 @@ import type { Subagents, SubagentSite } from "../channel-context.ts";
 import type { DueWorkDesk } from "../due-work.ts";
 import { ChannelSubagents } from "./channel-subagents.ts";
 
-/** The subagents of all channels of a daemon. They outlive the turns that have begun them, and the actors. */
+/** The subagents of all channels of a daemon. They outlive their turns and the actors. */
 export class SubagentDesk implements Subagents, AsyncDisposable {
   readonly #store: Pick<Store, "subagents">;
   readonly #channels = new Map<ChannelId, ChannelSubagents>();
@@ -16,12 +16,12 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
     this.#store = store;
   }
 
-  /** Tells their agents by messages that are due. */
+  /** Sets where reports to agents are appended. */
   tellBy(dueWork: DueWorkDesk): void {
     this.#dueWork = dueWork;
   }
 
-  /** The subagents of a channel; they are made where it has none. @throws if the daemon is ending */
+  /** The subagents of a channel, created on demand. @throws if the daemon is ending */
   of(parts: SubagentSite, history: History): ChannelSubagents {
     if (this.#isClosed || this.#dueWork === null) throw new Error("the subagents are closed");
     const { channel, epoch } = parts.owner;
@@ -39,19 +39,19 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
     return made;
   }
 
-  /** Goes on with what an earlier owner of a channel, or an earlier actor, has left open. Must not throw. */
+  /** Resumes the open subagents of an earlier owner or actor of a channel. Must not throw. */
   takeUp(parts: SubagentSite, history: History): void {
     if (!this.#isClosed) void this.of(parts, history).settle();
   }
 
-  /** A turn of the channel has ended. What it began outlives it from now on. */
+  /** Call it when a turn of the channel has ended; its subagents continue. */
   settled(channel: ChannelId): void {
     void this.#channels.get(channel)?.settle();
   }
 
-  /** Something was edited or taken back: those that it has voided are ended at once, in whatever channel. Returns at once. */
+  /** Ends the subagents, in all channels, that an edit or a deletion has made void. Returns at once. */
   changed(): void {
-    // Each of them finds out by itself with its next step.
+    // If it fails, each void subagent ends at its next step.
     this.#endVoided().catch(() => undefined);
   }
 
@@ -63,32 +63,32 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
     await Promise.all(voided.map(async (one) => one.settle()));
   }
 
-  /** Ends one of a channel at once, wherever it is at work. @returns whether there was one */
+  /** Stops a subagent of a channel at once, on any daemon. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
     const isStopped = await this.#store.subagents.stop(channel, number);
     await this.#channels.get(channel)?.settle();
     return isStopped;
   }
 
-  /** Resolves when those that are at work now, or wait for their turn, have ended. */
+  /** Resolves when the subagents that run or wait now have ended. */
   async atWork(): Promise<void> {
     await Promise.all(Array.from(this.#channels.values(), async (one) => one.atWork()));
   }
 
-  /** `/reset`: nobody waits for those of a channel any more. */
+  /** For `/reset`: drops the open subagents of a channel. */
   async drop(channel: ChannelId): Promise<void> {
     await this.#channels.get(channel)?.drop();
     await this.#channels.get(channel)?.settle();
   }
 
-  /** Ends what is at work here in some channels; their next home goes on with it. */
+  /** Aborts the subagents of some channels here; the channels' next home resumes them. */
   async leave(isLeft: (channel: ChannelId) => boolean): Promise<void> {
     const left = [...this.#channels].filter(([channel]) => isLeft(channel));
     for (const [channel] of left) this.#channels.delete(channel);
     await Promise.all(left.map(async ([, one]) => one.close()));
   }
 
-  /** Ends what is at work here; the next daemon goes on with it. */
+  /** Aborts all subagents here; the next daemon resumes them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const channels = [...this.#channels.values()];

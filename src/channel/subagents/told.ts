@@ -4,14 +4,14 @@ import { firstWords } from "../../text/displayable.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { OpenSubagent, Subagent } from "../../store/turns/subagents.ts";
 
-/** What an agent is told of its subagents, in words. Pure. */
+/** Texts by which an agent learns of its subagents. Pure. */
 
-/** All reports of one message together, in UTF-16 units. */
+/** Longest total of the reports in one message, in UTF-16 units. */
 const REPORTS_LENGTH = 24_000;
 const LEAST_OF_REPORT = 500;
 const SHORT_TASK = 160;
 
-/** To the second call that wants the same. */
+/** Result of a second call with the same task. */
 export const SAME_TASK = "This is the task of another call of yours: see what that one says.";
 
 /** A task on one line. */
@@ -19,7 +19,7 @@ export function shortTask(task: string): string {
   return firstWords(task, SHORT_TASK);
 }
 
-/** `Subagent 3 has reported`, with what came of it. */
+/** `Subagent 3 has reported`, with its result. */
 export function outcomeText(
   { number, state, result }: Pick<Subagent, "number" | "state" | "result">,
   length = REPORTS_LENGTH,
@@ -57,7 +57,7 @@ export function titleOf(group: readonly Pick<Subagent, "number">[]): string {
   return numbers.length === 0 ? `subagent ${last}` : `subagents ${numbers.join(", ")} and ${last}`;
 }
 
-/** What a message says of those that are told together. */
+/** The message that reports a group of subagents. */
 export function groupText(group: readonly Subagent[]): string {
   const length = Math.max(LEAST_OF_REPORT, Math.floor(REPORTS_LENGTH / group.length));
   const told = group.map((one) => {

@@ -25,13 +25,13 @@ type TurnParts = Omit<ActorParts, "recall"> & {
   readonly own: ActorParts["agent"];
 };
 
-/** What one turn may do with subagents. */
+/** A turn's access to subagents. */
 export class TurnSubagents {
   readonly #parts: TurnParts;
   readonly #desk: Pick<Subagents, "of">;
-  /** Edits and deletions of the channel, as the turn has seen them; null: it has not. */
+  /** Number of edits and deletions of the channel as of the turn's last read; null: not read yet. */
   #takenBack: number | null = null;
-  /** Of the tasks that the turn has called for since it was begun: one that is told already is not told by another call. */
+  /** Tasks of the turn's calls so far: a repeated task is not reported by a second call. */
   readonly #keys = new Set<string>();
 
   constructor(parts: TurnParts, desk: Pick<Subagents, "of">) {
@@ -39,20 +39,20 @@ export class TurnSubagents {
     this.#desk = desk;
   }
 
-  /** Lines about those for which the agent waits; none where they are slow to read, and then none is begun either. */
+  /** Lines about the agent's open subagents; none if the read is too slow, and then none can be begun either. */
   async lines(): Promise<readonly string[]> {
     const { store, owner, agent, guests, turn, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = this.#parts;
     const found = await withDeadline(store.subagents.look(owner.channel), lookUpWithinMs);
     this.#takenBack = found?.takenBack ?? null;
     const open = found?.open ?? [];
-    // Another agent's are no business of this one; those of an agent that is gone are the channel's own agent's.
+    // Only the agent's own subagents; those of a removed agent belong to the channel's own agent.
     return openLines(
       open.filter((one) => answererOf(guests, one.agent) === turn.agent),
       agent.time,
     );
   }
 
-  /** @throws ToolFailure where none was begun */
+  /** @throws ToolFailure if none was begun */
   async spawn(
     request: SpawnRequest,
     { callId, signal }: Pick<ToolContext, "callId" | "signal">,
@@ -71,7 +71,7 @@ export class TurnSubagents {
       const subagents = this.#desk.of({ ...parts, agent: own, recall: allRecall }, history.current);
       return await subagents.spawn(turn.id, draft, takenBack, signal);
     } catch (error) {
-      // It may be called again.
+      // The call may be repeated.
       this.#keys.delete(draft.key);
       throw error;
     }
@@ -106,7 +106,7 @@ export class TurnSubagents {
   }
 }
 
-/** @throws ToolFailure that lists what there is */
+/** @throws ToolFailure that lists the known names */
 function among(what: string, wanted: readonly string[], known: readonly string[]): void {
   const unknown = wanted.find((one) => !known.includes(one));
   if (unknown === undefined) return;
@@ -114,16 +114,16 @@ function among(what: string, wanted: readonly string[], known: readonly string[]
   throw new ToolFailure(`There is no ${what} "${storableText(unknown)}" for a subagent. ${list}`);
 }
 
-/** What a brief may take, in estimated tokens. */
+/** Limit of a brief's summaries, in estimated tokens. */
 const SUMMARY_TOKENS = 2000;
 const TAIL_TOKENS = 1500;
-/** Newest messages that say, beside the task, what it is about. */
+/** Newest messages that guide the extract beside the task. */
 const NEWEST = 8;
 
 /**
- * What somebody who was not there is told of a conversation, for a task: its live summaries, and of what no summary covers an extract in
- * which the task and the newest messages come first. Made without a model.
- * @param of.toSeq nothing behind it
+ * A brief of the conversation for a task: its live summaries, and an extract of the uncovered messages that prefers the task and the
+ * newest messages. Made without a model.
+ * @param of.toSeq the last entry that it may contain
  */
 async function briefOf(
   history: History,

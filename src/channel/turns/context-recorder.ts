@@ -4,7 +4,7 @@ import type { ChannelId } from "../../core/ids.ts";
 import { type ContextRecordStore, KEPT_RECORDS, type TurnRecord } from "../../store/turns/context-records.ts";
 import { type PrefixChain, recordOfTurn, type SettledContext } from "./context-record.ts";
 
-/** How long after some records were stored the next are, ms: a busy daemon writes those of all its channels together. */
+/** Pause between two writes, ms: a busy daemon writes the records of all its channels together. */
 const REST_MS = 1000;
 /** Records of one transaction: a deletion in one of their channels waits for it. */
 const AT_ONCE = 50;
@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * Stores what settled turns were shown, off the reply path. What cannot be stored is logged and lost; so is what a killed daemon
- * had not come to, and whatever tells of texts that were taken back meanwhile.
+ * Stores the contexts of settled turns, off the reply path. A context is lost if it cannot be stored (which is logged), if the daemon
+ * is killed before, or if a text of it is deleted meanwhile.
  */
 export class ContextRecorder implements AsyncDisposable {
   readonly #store: Pick<ContextRecordStore, "keep">;
@@ -44,7 +44,7 @@ export class ContextRecorder implements AsyncDisposable {
     if (!this.#isDisposed) this.#timer ??= setTimeout(() => void this.#writeAndRest(), 0);
   }
 
-  /** Stores all that waits, now. */
+  /** Stores all waiting records now. */
   async flush(): Promise<void> {
     this.#running = this.#running.then(async () => this.#write());
     await this.#running;

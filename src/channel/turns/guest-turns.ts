@@ -13,7 +13,7 @@ import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
 import { handedOver } from "./hand-off.ts";
 
-/** What a channel keeps of its model requests. */
+/** What a channel's turns need for their model requests. */
 export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;
@@ -23,7 +23,7 @@ export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 }
 
-/** What a turn needs of whoever answers it. */
+/** Parts of the agent that answers a turn. */
 export interface TurnParts {
   readonly parts: ActorParts;
   readonly request: RequestParts;
@@ -31,7 +31,7 @@ export interface TurnParts {
   readonly view: GuestView | null;
 }
 
-/** Turns of a channel that other agents than its own answer, and what they keep between them. */
+/** The turns of a channel that guests answer, and their state between turns. */
 export class GuestTurns {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
@@ -46,7 +46,7 @@ export class GuestTurns {
     this.#request = request;
   }
 
-  /** Who answers what is meant for an agent; undefined: the channel's own, also for one that answers here no more. */
+  /** The guest that answers messages for an agent; undefined: the channel's own agent, also if that guest no longer answers. */
   answerer(agent: AgentId | undefined): AgentId | undefined {
     return answererOf(this.#parts.guests, agent);
   }
@@ -81,7 +81,7 @@ export class GuestTurns {
     return { parts, request, view };
   }
 
-  /** Names of the agents that what a turn answers is meant for, and that answer here no more. */
+  /** Names of the agents that a turn's messages ask for and that no longer answer here. */
   missed(turn: TurnRange): string[] {
     const asked = answeredMessages(this.#history.current, turn).flatMap(({ agent }) => agent ?? []);
     const { agent: own, guests } = this.#parts;
@@ -89,7 +89,7 @@ export class GuestTurns {
     return [...new Set(gone)].map((agent) => guests.nameOf(agent));
   }
 
-  /** What a turn's end puts into the log where it hands over. */
+  /** The entry that a turn's settlement appends if it hands over. */
   handedOver(outcome: TurnOutcome, turn: TurnRange, at: Date): Pick<Settlement, "handOff"> {
     const handOff = "handOff" in outcome ? outcome.handOff : undefined;
     if (handOff === undefined) return {};
@@ -98,7 +98,7 @@ export class GuestTurns {
     return { handOff: handedOver(handOff, turn, this.#history.current, { at, nameOf }) };
   }
 
-  /** Keeps what a guest was shown for its next turn. */
+  /** Keeps a guest's brief for its next turn. */
   keep(turn: TurnRange, view: GuestView | null): void {
     const kept = view?.kept ?? null;
     if (turn.agent !== undefined && kept !== null) this.#briefs.set(turn.agent, kept);

@@ -22,7 +22,7 @@ const BRIEF_TOKENS = 2000;
 const BRIEF_SHARE = 0.1;
 /** Newest messages that a guest reads word for word, as far as they may be kept of its window. */
 const NEWEST = 8;
-/** So many times as much may stand behind a brief before it is written anew: until then a guest's prompt only grows. */
+/** Factor by which entries after a brief may exceed it before it is written again: until then a guest's prompt only grows. */
 const MOST_BEHIND = 4;
 /** Omitted entries that a brief is made of, the newest. */
 const MOST_OMITTED = 300;
@@ -32,11 +32,11 @@ export interface GuestViewParts extends Pick<ActorParts, "store" | "agent"> {
   readonly compactorAgent: Pick<ActorParts["compactorAgent"], "digester">;
 }
 
-/** What a guest was shown of a channel, for its next turn there. */
+/** A guest's brief of a channel, for its next turn there. */
 export interface KeptBrief {
   /** Of the channel's history: another list tells of a commit, or of a text that was taken back. */
   readonly of: History["summaries"];
-  /** Up to here it stands for the channel's entries. */
+  /** The last entry that it covers. */
   readonly cut: Seq;
   readonly summaries: readonly Summary[];
 }
@@ -46,8 +46,8 @@ export interface KeptBrief {
  * the question in view, and the newest messages as they are. It is a history like any other, and fits the guest's window
  * whatever the channel's agent has room for. Nothing of it is written: the channel's own view stays as it is.
  *
- * A brief is kept for the guest's next turns until much stands behind it: so their requests begin as the one before did. It is
- * made anew with each list of summaries that the history has, and a deletion makes a new one.
+ * A brief is kept for the guest's next turns until many entries follow it, so that their requests share a prefix. Each new list of
+ * summaries, and so each deletion, requires a new brief.
  */
 export class GuestView {
   readonly #parts: GuestViewParts;

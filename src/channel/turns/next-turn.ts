@@ -50,9 +50,9 @@ export function nextTurn(
 }
 
 /**
- * What of the program's own has begun a turn of these messages: a hand-off, or a subagent that has ended; the first of several. A person,
- * a reminder and a decision about a call ask for something new. Pure.
- * @returns undefined: one of these has asked
+ * The hand-off or ended subagent that began a turn of these messages; the first of several. A person, a reminder and an approval ask
+ * for something new. Pure.
+ * @returns undefined: a person, a reminder or an approval has asked
  */
 export function begunBy(asked: readonly Pick<UserEntry, "messageId">[]): BegunBy | undefined {
   const all = asked.map(({ messageId }) => ownWork(messageId));

@@ -7,7 +7,7 @@ const MAX_FAILURES = 3;
  * must not do so for ever, nor use up the restarts that a process manager allows.
  */
 const MAX_DEATHS = 10;
-/** After so many ends of processes a turn waits before it is begun again. */
+/** Ends of processes after which a turn waits before it is begun again. */
 const CHANCE_DEATHS = 3;
 const REST_FROM_MS = 1000;
 const REST_TO_MS = 15_000;
@@ -22,9 +22,9 @@ export function reasonToGiveUp({
 }
 
 /**
- * The wait before a turn is begun again over which processes have ended. Meanwhile this process answers the other channels, and its
+ * The delay before a turn during which processes have ended is begun again. Meanwhile this process answers the other channels, and its
  * own end does not count as an attempt. Pure.
- * @param fromMs the first wait; each is twice the one before
+ * @param fromMs the first delay; each is twice the one before
  * @returns ms
  */
 export function restBefore(deaths: number, fromMs: number = REST_FROM_MS): number {

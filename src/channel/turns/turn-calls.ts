@@ -14,7 +14,7 @@ type TurnCallsParts = ActorParts & { readonly history: Pick<GuardedHistory, "cur
 
 /**
  * The model calls of one run of a turn. The row of the last one is stored with the turn's end, in one transaction; those before it as
- * soon as another call begins, without a wait: who dies in the middle loses what was in flight.
+ * soon as another call begins, without a wait: a crash loses the rows in flight.
  */
 export class TurnCalls {
   readonly #parts: TurnCallsParts;
@@ -34,7 +34,7 @@ export class TurnCalls {
     this.#calls = new BoundedCalls(parts, { purpose: { turn: id }, question, stored, person, isUnderWay });
   }
 
-  /** How the turn ends where nothing is left of a budget; null: it may begin. */
+  /** The turn's result if a budget is spent; null: it may begin. */
   refused(): TurnResult | null {
     return refusedForBudget(this.#parts, this.#turn, this.#isUnderWay);
   }

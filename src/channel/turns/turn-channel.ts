@@ -46,7 +46,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly calls: TurnCalls;
   /** Called before every model call: its request may be what makes a compaction due. */
   readonly onRequest: () => void;
-  /** Called when what was written ahead has landed on the reply path, with how long that took, ms. */
+  /** Called when summaries written ahead were committed on the reply path, with the duration, ms. */
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 };
 
@@ -67,7 +67,7 @@ export function sceneOf({
 }): Scene {
   const { platform, name } = address;
   const parent = place?.parent ?? null;
-  // A thread's title is whatever somebody has called it; and in a server of their own people call channels what they like.
+  // People choose the titles of threads, and of channels in their own servers.
   const title = parent?.name ?? (kind === "channel" ? place?.channel : undefined);
   const isNamed = title !== undefined && workspace !== "";
   const ids = [name, ...(parent === null ? [] : [parent.id])];
@@ -131,7 +131,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     onRequest(model, context, made) {
       const at = now();
       parts.sent.note(at, model, context, made);
-      // What the channel's own requests are like, a request for another window does not tell.
+      // A request for another window says nothing of the channel's own requests.
       if (made.isForOneCall) return;
       parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.onRequest();
@@ -185,7 +185,7 @@ function countCalls({ calls, usage, sent }: TurnChannelParts): Pick<TurnChannel,
   };
 }
 
-/** Memories that a turn's model was shown when it was asked last: of itself, and by what its calls had found. */
+/** Memories in a turn's last model request: from the automatic recall, and from its tool calls. */
 function memoriesShown({ sent, recall, history, turn }: TurnChannelParts): MemoryId[] {
   const { entries } = sent.current?.history ?? history.current;
   const found = entries.flatMap((entry) =>
@@ -274,7 +274,7 @@ async function attachedTo(
 const MOST_ENTRIES = 300;
 
 /**
- * What a turn is told of the omitted range until a summary covers it, in the texts that its messages have now.
+ * An extract of the omitted range, from the current texts, until a summary covers it.
  * @returns null: nothing is omitted, or the extract comes too late
  */
 async function omittedExtract(

@@ -35,13 +35,13 @@ type NoteParts = Pick<ActorParts, "store" | "owner" | "lookUpWithinMs"> & {
   readonly agent: { readonly config: Pick<ActorParts["agent"]["config"], "id"> };
 };
 
-/** What one turn reads and writes of a channel's notes. What is taken back meanwhile, it neither shows nor writes. */
+/** A turn's access to a channel's notes. Texts that are deleted meanwhile are neither shown nor written. */
 export class TurnNotes {
   readonly #parts: NoteParts;
   readonly #turn: TurnId;
   readonly #keeper: NoteKeeper;
   readonly #channels: readonly string[];
-  /** Edits and deletions of the channel, and of a thread's channel, as the turn has seen them; null: it has not. */
+  /** Number of edits and deletions of the channel, and of a thread's channel, as of the turn's last read; null: not read yet. */
   #takenBack: number | null = null;
 
   /** @param channels the channel's name as a file; of a thread, its channel's behind it */
@@ -52,7 +52,7 @@ export class TurnNotes {
     this.#channels = channels;
   }
 
-  /** The notes of the channel, and of the channel that a thread belongs to; none where they are slow to read. */
+  /** The notes of the channel, and of a thread's channel; none if the read is too slow. */
   async read(): Promise<readonly AgentFile[]> {
     const { store, owner, agent, lookUpWithinMs = WITHIN_MS } = this.#parts;
     const look = async (): Promise<{ takenBack: number; files: readonly AgentFile[] }> => {
@@ -70,8 +70,8 @@ export class TurnNotes {
 
   /**
    * Writes, replaces or removes a line of the channel's notes.
-   * @returns what the model is told
-   * @throws ToolFailure where nothing was written
+   * @returns the tool result for the model
+   * @throws ToolFailure if nothing was written
    */
   async write({ kind, text, replaces }: NoteRequest): Promise<string> {
     const [channel] = this.#channels;
@@ -99,7 +99,7 @@ export class TurnNotes {
     try {
       await this.#keeper.write(file, { id, text }, old?.id ?? null);
     } catch (error) {
-      // The line may stand in the file all the same: it leaves it as one that was taken back does.
+      // The line may be in the file nevertheless: it is deleted like one whose source was deleted.
       await store.notes.take(id);
       throw refused("failed", error);
     }

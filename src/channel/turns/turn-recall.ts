@@ -12,15 +12,15 @@ import { askersOf, type FirstRecall, type Recallable, seesElsewhere } from "../.
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 
-/** Longest wait for what a turn looks up before its first model call, ms. */
+/** Limit for a turn's look-ups before its first model call, ms. */
 export const LOOKED_UP_WITHIN_MS = 400;
 /** Searches of one turn at a time: a model may ask for many, and other channels search as well. */
 const SEARCHES_AT_ONCE = 2;
 
-/** How much of what is replied to is looked for, in UTF-16 units. */
+/** Longest part of a replied-to message that is searched for, in UTF-16 units. */
 const REPLIED_TO = 300;
 
-/** Who asks, and what they reply to. */
+/** The askers, and the messages to which they reply. */
 interface Asking {
   readonly askers: FirstRecall["askers"];
   readonly repliesTo?: Promise<string>;
@@ -96,7 +96,7 @@ export class TurnRecall implements Disposable {
     };
   }
 
-  /** Something that the turn looked for by itself came late, or could not be looked for. */
+  /** An automatic search came late or failed. */
   get hasMissed(): boolean {
     return this.#unanswered > 0;
   }
@@ -246,18 +246,18 @@ export class TurnRecall implements Disposable {
     };
   }
 
-  /** Those whose messages the turn answers. */
+  /** The authors of the messages that the turn answers. */
   #askers(): FirstRecall["askers"] {
     return askersOf(answeredMessages(this.#history.current, this.#turn));
   }
 
-  /** What messages say that are replied to; nothing of them is a reason to find nothing. */
+  /** The texts of replied-to messages; a failure to read them does not fail the search. */
   async #said(messages: readonly string[]): Promise<string> {
     if (messages.length === 0) return "";
     const { store, owner } = this.#parts;
     try {
       const found = await store.attached.said(owner.channel, messages);
-      // What stands in place of a text that is no longer kept is no one's words.
+      // The placeholder of an expired text is nobody's words.
       const texts = [...found.values()].map(({ text, expired }) =>
         expired === true ? "" : (text ?? "").slice(0, REPLIED_TO),
       );
@@ -268,7 +268,7 @@ export class TurnRecall implements Disposable {
   }
 }
 
-/** What of these is among what was found in the end. */
+/** Those ids that are also among the finally found ones. */
 function among(found: FoundIds, { entries, memories }: FoundIds): FoundIds {
   return {
     entries: entries.filter((seq) => found.entries.includes(seq)),
@@ -277,7 +277,7 @@ function among(found: FoundIds, { entries, memories }: FoundIds): FoundIds {
 }
 
 function ahead<Found>(text: string, limit: number, found: Promise<Found[]>): Ahead<Found> {
-  // Whoever asks for it is told what went wrong; nobody may.
+  // Avoids an unhandled rejection; awaiters still get the error.
   found.catch(() => undefined);
   return { text, limit, found };
 }

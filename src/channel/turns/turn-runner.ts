@@ -29,10 +29,10 @@ import { steadyNow } from "../../async/clock.ts";
 import type { Platform } from "../../platforms/platform.ts";
 
 const STOP = "stop";
-/** Characters of a provider's sentences that the log gets. */
+/** Most characters of a provider's message in the log. */
 const MOST_SAID = 200;
 
-/** Why a running turn is ended from outside: `/stop`; its messages changed; the actor goes. */
+/** Why a running turn is ended from outside: `/stop`; its messages changed; the actor closes. */
 export type Interruption = typeof STOP | "redo" | "close";
 
 /** What a turn's draft has shown of its answer. */
@@ -126,14 +126,14 @@ export class TurnRunner {
   }
 
   /**
-   * Memories or notes of another channel have gone. What was found ahead is found anew.
+   * Memories or notes of another channel were deleted: drops the search ahead.
    * @returns whether a turn runs that may have been shown them
    */
   async isOutdated(): Promise<boolean> {
     this.#dropAhead();
     if (this.#running === null) return false;
     const { recall, turn } = this.#running;
-    // Where the database does not answer, the turn could not settle either.
+    // Without the database the turn could not settle either.
     return !(await this.#history.hasAll(turn, recall.found.memories).catch(() => false));
   }
 
@@ -170,7 +170,7 @@ export class TurnRunner {
   }
 
   /**
-   * Begins the turn that was left running, or one that takes what is due.
+   * Begins the turn that was left running, or one for the due messages.
    * @returns null: nothing is due; `unknown`: by the log a turn runs that we have not heard of
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
@@ -247,7 +247,7 @@ export class TurnRunner {
     const by = this.#guests.of(turn);
     using recall = this.#ahead ?? new TurnRecall(by.parts, by.view ?? this.#history, turn);
     this.#running = { turn, interrupt, startedAt: steadyNow(), recall };
-    // From here on a deletion ends the turn; before, it voided what was found ahead.
+    // From here on a deletion ends the turn; before, it voided the search ahead.
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
@@ -373,7 +373,7 @@ export class TurnRunner {
     this.#parts.subagents?.settled(owner.channel);
   }
 
-  /** Tells how a turn ended, once that is in the log. */
+  /** Reports a turn's end once it is in the log. */
   tell(
     turn: TurnId,
     end: TurnEnd & { readonly said?: string },
@@ -382,7 +382,7 @@ export class TurnRunner {
   ): void {
     const { events, address, masked = (text) => text } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;
-    // A secret that is cut is no longer found: it goes first.
+    // Masks first: a truncated secret would not be found.
     const said = end.said && sliceWhole(masked(end.said), 0, MOST_SAID);
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);

@@ -18,9 +18,9 @@ export function hasSkills({ folder }: Pick<ActorParts["agent"], "folder">): bool
 }
 
 /**
- * Takes up or lays down a skill in a channel, or reads a file of one.
- * @returns what the model, or a person, is told
- * @throws ToolFailure where it cannot be done, in words for both
+ * Activates or deactivates a skill in a channel, or reads a file of one.
+ * @returns the result for the model or a person
+ * @throws ToolFailure if it cannot be done, with a message for both
  */
 export async function useSkill(
   {

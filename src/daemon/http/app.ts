@@ -17,19 +17,19 @@ export interface AppParts {
   readonly channels: ChannelReports;
   readonly version: string;
   readonly token: string;
-  /** Takes what no response may hold out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
-  /** What `Host` may be, small letters. */
+  /** Allowed values of `Host`, in lower case. */
   readonly hosts: ReadonlySet<string>;
   readonly log: Logger;
 }
 
 type Env = { Variables: { hasToken: boolean } };
 
-/** Paths that say a word without a token, and the rest with it. */
+/** Paths that give a short answer without a token, and the full one with it. */
 const OPEN: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
-/** The routes of the HTTP service, behind what is asked of every request. */
+/** The routes of the HTTP service, after the checks for every request. */
 export function createApp(parts: AppParts): Hono<Env> {
   const { readiness, metrics, channels, version, mask, log } = parts;
   const app = new Hono<Env>();
@@ -45,7 +45,7 @@ export function createApp(parts: AppParts): Hono<Env> {
   app.onError((error, c) => {
     if (error instanceof HTTPException) return refuse(c, error.status, error.message);
     log.warn({ path: c.req.path, why: errorMessage(error) }, "http_request_failed");
-    // Why is the log's: what went wrong may hold what somebody has said.
+    // The reason is only logged: it may contain people's messages.
     return refuse(c, 503, "this failed: the log says why");
   });
   const say = (c: Context, value: object, status: 200 | 503 = 200): Response =>
@@ -90,7 +90,7 @@ function withToken(token: string): MiddlewareHandler<Env> {
   };
 }
 
-/** @throws HTTPException (400) that says what is wrong with it */
+/** @throws HTTPException (400) that describes the error */
 function queryOf<Schema extends z.ZodType>(c: Context, schema: Schema): z.output<Schema> {
   const result = schema.safeParse(c.req.query());
   if (result.success) return result.data;
@@ -98,7 +98,7 @@ function queryOf<Schema extends z.ZodType>(c: Context, schema: Schema): z.output
   throw new HTTPException(400, { message: why });
 }
 
-/** JSON in whose texts no secret stands. */
+/** JSON with all secrets masked. */
 function maskedJson(value: object, mask: (text: string) => string): string {
   return `${displayableJson(value, 2, mask)}\n`;
 }

@@ -12,16 +12,16 @@ import { budgetOf } from "../../turn/agent.ts";
 
 export type ReportedDaemon = Pick<Daemon, "store" | "models" | "registry" | "staffOf" | "digesterOf">;
 
-/** A channel as `weir channels --json` shows it, and what scripts ask of its row. */
+/** A channel as in `weir channels --json`, with further columns for scripts. */
 type ChannelOnPage = ListedChannel &
   Pick<ChannelRow, "kind" | "workspace" | "place" | "isPrivate" | "settledTo" | "coveredTo" | "omittedTo"> & {
     readonly loaded: boolean;
   };
 
-/** Reports that may wait for the one that is being made. */
+/** Most reports that wait for the running one. */
 const MAX_WAITING = 16;
 
-/** Channels as the command line shows them. One report is made at a time: it takes the process that answers people. */
+/** Channel reports as on the command line. One at a time: a report occupies the process that answers people. */
 export class ChannelReports {
   readonly #queue = new PQueue({ concurrency: 1 });
   #daemon: ReportedDaemon | null = null;
@@ -42,7 +42,7 @@ export class ChannelReports {
     });
   }
 
-  /** What the next model call of a channel would be sent: `weir context --json`. */
+  /** The request of a channel's next model call: `weir context --json`. */
   async context(name: string): Promise<ChannelReport> {
     return this.#one(async (daemon) => {
       const { store, staffOf, digesterOf } = daemon;
@@ -53,7 +53,7 @@ export class ChannelReports {
     });
   }
 
-  /** What was summarised of a channel, the newest last: `weir compactions --json`. */
+  /** A channel's compactions, the newest last: `weir compactions --json`. */
   async compactions(
     name: string,
     limit: number,
@@ -65,7 +65,7 @@ export class ChannelReports {
     });
   }
 
-  /** @throws HTTPException if there is no daemon yet, or too many reports are asked for */
+  /** @throws HTTPException if there is no daemon yet, or too many reports wait */
   async #one<Result>(work: (daemon: ReportedDaemon) => Promise<Result>): Promise<Result> {
     const daemon = this.#daemon;
     if (daemon === null) throw new HTTPException(503, { message: "the daemon is still starting" });
@@ -77,7 +77,7 @@ export class ChannelReports {
 
 /** @throws HTTPException if there is none */
 async function findChannel({ store }: ReportedDaemon, name: string): Promise<ChannelRow> {
-  // The database takes no text with a zero in it.
+  // Postgres accepts no text with a NUL character.
   const channel = name.includes("\0") ? undefined : await store.channels.find(parseAddress(name));
   if (channel === undefined)
     throw new HTTPException(404, { message: "there is no such channel: /channels lists them" });

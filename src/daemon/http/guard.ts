@@ -8,8 +8,8 @@ export interface Listening {
 }
 
 /**
- * What `Host` may be: this machine's own names with the port, and the operator's names with that port, without one, or with the one
- * that is written there.
+ * Allowed values of `Host`: this machine's own names with the port, and the operator's names with that port, without a port, or with
+ * the configured one.
  */
 export function allowedHosts({ host, port }: Listening, names: readonly string[]): ReadonlySet<string> {
   const named = names.flatMap((name) => (/:\d+$/.test(name) ? [name] : [name, `${name}:${port}`]));
@@ -17,8 +17,8 @@ export function allowedHosts({ host, port }: Listening, names: readonly string[]
 }
 
 /**
- * Refuses web pages: the browsers of this machine and its network reach the service. A page whose name points here (DNS rebinding)
- * is told by the `Host` of its requests; it learns no name that would do.
+ * Refuses web pages: browsers on this machine and its network can reach the service. The `Host` of its requests reveals a page whose
+ * name points here (DNS rebinding); the refusal names no allowed host.
  */
 export function fromNoPage(hosts: ReadonlySet<string>): MiddlewareHandler {
   return async (c, next) => {
@@ -31,7 +31,7 @@ export function fromNoPage(hosts: ReadonlySet<string>): MiddlewareHandler {
   };
 }
 
-/** Refuses whatever does more than to ask: there is nothing to change here, and a body would only have to be read. */
+/** Refuses all but reading requests: nothing can be changed here, and bodies need not be read. */
 export function onlyAsking(): MiddlewareHandler {
   return async (c, next) => {
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
@@ -46,7 +46,7 @@ export function onlyAsking(): MiddlewareHandler {
   };
 }
 
-/** An error; the connection ends with it, for nothing else that comes over it is worth reading. */
+/** An error response that also closes the connection: the rest of its data is not worth reading. */
 export function refuse(c: Context, status: ContentfulStatusCode, error: string): Response {
   c.header("connection", "close");
   return c.json({ error }, status);

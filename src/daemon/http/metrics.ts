@@ -14,11 +14,11 @@ export interface MeasuredDaemon {
   readonly vitals: Daemon["vitals"];
 }
 
-/** For so long a rendered page is shown again, ms: many scrapes at a time cost as much as one. */
+/** How long a rendered page is reused, ms: concurrent scrapes cost as much as one. */
 const FRESH_MS = 1000;
-/** For so long it is not looked again who waits, ms: of all that is shown, that alone costs the database something. */
+/** How long the number of waiting messages is reused, ms: it is the only metric that costs a query. */
 const WAITING_MS = 5000;
-/** Names of models that are told apart; whatever comes beyond is `other`. */
+/** Most distinct model names; further ones are counted as `other`. */
 const MAX_MODELS = 50;
 
 const OWN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -30,8 +30,8 @@ type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
 type Compaction = Extract<WeirEvent, { type: "compaction" }>;
 
 /**
- * What a daemon does, in numbers for Prometheus: an observer of its events. Labels are of closed sets (platforms, outcomes, tiers,
- * configured models); of people, channels and texts there is nothing.
+ * Metrics of a daemon for Prometheus, from its events. Labels are from closed sets (platforms, outcomes, tiers, configured models), and
+ * never identify people, channels or texts.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -54,13 +54,13 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** From now on its events are counted. */
+  /** Starts to count a daemon's events. */
   watch(daemon: MeasuredDaemon): void {
     this.#daemon = daemon;
     daemon.events.on((event) => this.#note(event));
   }
 
-  /** The page that a scrape is shown. */
+  /** The page for a scrape. */
   async render(): Promise<string> {
     return this.#page.get("", async () => {
       await this.#look();
@@ -68,7 +68,7 @@ export class Metrics {
     });
   }
 
-  /** Sets what is a state, and not a count of events. */
+  /** Sets the gauges. */
   async #look(): Promise<void> {
     const { check, loaded, circuit } = this.#gauges;
     const { checks } = await this.#readiness.report();
@@ -87,7 +87,7 @@ export class Metrics {
     });
   }
 
-  /** A daemon that is alone shows none of these. */
+  /** Sets the gauges of a cluster; they are absent without one. */
   #lookAtCluster({ state, owned, members, wakes, shards }: ClusterState): void {
     const gauges = (this.#cluster ??= createClusterGauges(this.#registry));
     gauges.member.set(state === "member" ? 1 : 0);
@@ -103,7 +103,7 @@ export class Metrics {
     const found = await this.#daemon?.store.overview.due().catch(() => null);
     waiting.reset();
     longest.reset();
-    // Nobody knows, and no number says so.
+    // Unknown: leaves the metric absent.
     if (found === null || found === undefined) return;
     const known = this.#daemon?.vitals().platforms ?? [];
     const platforms = known.map(({ name: platform }) => {
@@ -164,7 +164,7 @@ export class Metrics {
     tokens.inc({ purpose, model, kind: "written" }, spent.writtenTokens);
     tokens.inc({ purpose, model, kind: "out" }, spent.completionTokens);
     const cost = costOf([spent], (name) => this.#daemon?.models.priceOf(name));
-    // A model without a price has no number, and not the number 0.
+    // A model without a price has no metric, instead of the value 0.
     if (cost.dollars !== null) dollars.inc({ purpose, model }, cost.dollars);
   }
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /*
- * What the HTTP service answers, as schemas and as the OpenAPI description that is made of them. Of the two large reports the
- * schemas name what scripts look for; the rest is as `weir context --json` and `weir compactions --json` print it.
+ * Schemas of the HTTP service's responses, and the OpenAPI description built from them. For the two large reports the schemas name the
+ * fields that scripts use; the rest is as printed by `weir context --json` and `weir compactions --json`.
  */
 
 const seq = z.int().nonnegative();
@@ -105,7 +105,7 @@ export const compactionsAnswer = z.strictObject({
 
 const errorAnswer = z.strictObject({ error: z.string() });
 
-/** What may stand behind the `?` of a list. */
+/** Query parameters of a list. */
 const limit = z.coerce.number().int().min(1);
 export const channelsQuery = z.object({
   limit: limit.max(1000).default(100),
@@ -136,7 +136,7 @@ function queryOf(query: z.ZodObject): object[] {
   return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
 }
 
-/** The description that is served at `/openapi.json`. */
+/** The description served at `/openapi.json`. */
 export function openApi(version: string): object {
   const get = (summary: string, rest: object): object => ({ get: { summary, ...rest } });
   return {

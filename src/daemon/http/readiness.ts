@@ -13,12 +13,12 @@ import { errorMessage } from "../../core/errors.ts";
 import type { Daemon } from "../daemon.ts";
 import type { SchemaState } from "../../store/database/migrate.ts";
 
-/** One thing that a daemon needs. `degraded`: it goes on without it. */
+/** The state of something that a daemon needs. `degraded`: the daemon works without it. */
 export interface Check {
   /** `database`, `schema`, `model`, `summaries`, `cluster`, `configuration`, or the name of a platform. */
   readonly name: string;
   readonly state: "ok" | "degraded" | "failed";
-  /** In words for an operator; "": nothing to tell. */
+  /** Explanation for an operator; "": none. */
   readonly detail: string;
 }
 
@@ -29,20 +29,20 @@ export interface ReadyReport {
 
 export type WatchedDaemon = Pick<Daemon, "readSchema" | "lost" | "vitals">;
 
-/** How long the database may take to answer, ms. */
+/** Limit for an answer of the database, ms. */
 const DATABASE_MS = 2000;
-/** For so long an answer of the database is not asked for again, ms: whoever asks without a token costs it one statement a second. */
+/** How long an answer of the database is reused, ms: requests without a token cost it one statement a second. */
 const FRESH_MS = 1000;
 
 /** Whether a daemon can take messages and answer them, and why not: judged by what `weir status` shows, and by its database. */
 export class Readiness {
   readonly #startedAt = steadyNow();
   readonly #database = new Cache<readonly Check[]>(1);
-  /** A database that does not answer is asked once, and not by each probe on a connection of its own. */
+  /** The running request to the database, shared by all probes: each would use a connection of its own. */
   #asking: Promise<SchemaState> | null = null;
   #daemon: WatchedDaemon | null = null;
 
-  /** From now on there is a daemon, which opens its platforms next. */
+  /** Sets the daemon to report on, which opens its platforms next. */
   watch(daemon: WatchedDaemon): void {
     this.#daemon = daemon;
   }
@@ -102,7 +102,7 @@ function schemaChecks(schema: SchemaState | null): Check[] {
   const { current, known } = schema;
   const isOurs = current === known;
   const detail = isOurs ? "" : `the database is at version ${current}, this Weir knows ${known}`;
-  // An older daemon goes on beside a newer one while they are replaced one after the other.
+  // During a rolling update an older daemon runs beside a newer one.
   const state = isOurs ? "ok" : current > known ? "degraded" : "failed";
   return [
     { name: "database", state: "ok", detail: "" },
@@ -125,7 +125,7 @@ function vitalChecks({ platforms, calls, circuits, cluster, configuration }: Vit
       "summaries",
       open.map((circuit) => `${circuit.model}: ${describeCircuit(circuit)}`),
     ),
-    // What it receives meanwhile it keeps, and the others answer.
+    // Outside the cluster it still stores messages, and other members answer them.
     ...(cluster === undefined
       ? []
       : [

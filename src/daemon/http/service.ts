@@ -14,12 +14,12 @@ import { Metrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
 
-/** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to tell how that ends. */
+/** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
 export interface HttpService extends AsyncDisposable {
   readonly url: string;
-  /** The token and its file, where it was just made; null: it is not new. */
+  /** A newly created token and its file; null: it is not new. */
   readonly newToken: { readonly text: string; readonly file: string } | null;
-  /** From now on it tells of this daemon. */
+  /** Sets the daemon to report on. */
   watch(daemon: Daemon): void;
 }
 
@@ -32,9 +32,9 @@ export interface HttpServiceOptions {
   readonly secrets: KnownSecrets;
 }
 
-/** All headers of a request, and its path, bytes. */
+/** Limit for a request's path and headers, bytes. */
 const MAX_HEADER_BYTES = 8192;
-/** A client that sends no whole request in time is sent away, and so is one that does not read, ms. */
+/** Limits for receiving a request and for an idle socket, ms; later clients are disconnected. */
 const HEADERS_MS = 5000;
 const REQUEST_MS = 10_000;
 const CHECK_EVERY_MS = 1000;
@@ -45,7 +45,7 @@ const LIMITS: ServerOptions = {
   keepAliveTimeout: HEADERS_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
 };
-/** More clients at a time are sent away. */
+/** Further clients are disconnected. */
 const MAX_CONNECTIONS = 1024;
 /** Addresses that only this machine reaches. */
 const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;
@@ -59,7 +59,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   // Without a listener, a process that has no file descriptor left for one more client would end.
   server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
   stack.defer(async () => close(server));
-  // Only now: a token is shown once, when it is made, and a start that fails shows none.
+  // After listening: a new token is shown only once, and a failed start shows none.
   const token = await openToken(http.token, config.database.dataDir);
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
@@ -75,7 +75,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     hosts: allowedHosts(listening, http.hosts),
     log,
   });
-  // The process has other users of the global objects.
+  // Other parts of the process use the global objects.
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   server.on("request", (request, response) => void answer(request, response));
   const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
@@ -98,12 +98,12 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
 function createLimitedServer(): Server {
   const server = createServer(LIMITS);
   server.maxConnections = MAX_CONNECTIONS;
-  // A socket that is silent for so long is ended: its client does not read what it has asked for.
+  // Ends idle sockets: their clients do not read the response.
   server.setTimeout(REQUEST_MS);
   return server;
 }
 
-/** Resolves when nobody is connected any more. */
+/** Resolves when no client is connected. */
 async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
@@ -128,19 +128,19 @@ async function listen(server: Server, { host, port }: HttpConfig): Promise<numbe
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Listens for a moment, and takes nothing. @throws OperatorError if it cannot listen there */
+/** Listens for a moment to check the port. @throws OperatorError if it cannot listen there */
 export async function tryListen(http: HttpConfig): Promise<void> {
   const server = createServer();
   await listen(server, http);
   await close(server);
 }
 
-/** How often a port is tried that another Weir has, ms. */
+/** Interval between attempts at a port that another Weir uses, ms. */
 const PORT_LOOK_MS = 500;
 const ASKED_MS = 5000;
 
 /**
- * The same, once no other Weir listens there.
+ * Starts the service once no other Weir listens there.
  * @param until ends the wait
  * @throws OperatorError if it cannot listen there, or the wait is ended
  */
@@ -155,7 +155,7 @@ export async function startHttpServiceOnceFree(
     try {
       return await startHttpService(options);
     } catch (error) {
-      // One that gave no answer may just have ended: it is tried once more.
+      // A listener without an answer may just have ended: tries once more.
       if (until.aborted || isForeign || !isTaken(error)) throw error;
       isForeign = !(await answersAsWeir(host, port));
       if (isForeign) continue;
@@ -173,7 +173,7 @@ export function isTaken(error: unknown): boolean {
   return error instanceof Error && errorCode(error.cause) === "EADDRINUSE";
 }
 
-/** Without the token a Weir refuses, in words that only it has. */
+/** Whether a Weir listens there: its refusal without a token has a unique wording. */
 export async function answersAsWeir(host: string, port: number): Promise<boolean> {
   try {
     const answer = await fetch(`http://${nameInUrl(host)}:${port}/channels`, {

@@ -5,19 +5,19 @@ import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
 import { HTTP_TOKEN, putPrivateFile, unusable } from "../../store/database/data-folder.ts";
 
 const TOKEN_BYTES = 32;
-/** What whoever shows none is told, in words that only a Weir has. */
+/** The body of a 401; its wording identifies Weir. */
 export const SHOW_TOKEN = "show the token: Authorization: Bearer TOKEN";
 const TOKEN_TEXT = /^[\u0021-\u007e]{16,}$/;
 
-/** What a client has to show. */
+/** The token that clients must send. */
 export interface HttpToken {
   readonly text: string;
-  /** The file in which it was just made; null: it is not new. */
+  /** The file in which it was just created; null: it is not new. */
   readonly newIn: string | null;
 }
 
 /**
- * The configured token, else that of the data folder, which is made where there is none.
+ * The configured token, or that of the data folder, which is created if absent.
  * @throws OperatorError if the file holds no token
  */
 export async function openToken(configured: string | null, dataDir: string): Promise<HttpToken> {
@@ -30,7 +30,7 @@ export async function openToken(configured: string | null, dataDir: string): Pro
       throw unusable(dataDir, cause);
     },
   );
-  // Another daemon may have made it at the same time.
+  // Another daemon may have created it at the same time.
   const made = readToken(file);
   if (made === null) throw new OperatorError(`${file} was removed while it was made.`);
   return { text: made, newIn: file };
@@ -54,14 +54,14 @@ function readToken(file: string): string | null {
   );
 }
 
-/** Whether a client shows the token: `wrong` is another one. Takes the same time whatever it shows. */
+/** Compares a client's token in constant time. */
 export function judgeToken(authorization: string | undefined, token: string): "none" | "wrong" | "right" {
   if (authorization === undefined) return "none";
   const shown = /^bearer +(?<token>\S+) *$/i.exec(authorization)?.groups?.["token"] ?? "";
   return timingSafeEqual(digest(shown), digest(token)) ? "right" : "wrong";
 }
 
-/** Of one length, as the comparison needs it. */
+/** Digests have equal lengths, as the comparison requires. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
