@@ -112,7 +112,7 @@ export function answeringOf(
   };
 }
 
-/** Which agents may see memories of other channels. */
+/** The configured `sharedMemory` of each agent. */
 export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, readonly string[]> {
   return new Map(agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
 }
