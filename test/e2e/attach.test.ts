@@ -252,7 +252,8 @@ test("a daemon that is told to end finishes the answer that a chat waits for, an
   model.reply(gate.between("The beginning", " and the end."));
   await using person = await attachPerson(home, "main");
   person.type("tell me");
-  await person.shows("The beginning");
+  // Its first words need not be shown by then: a piece that fails on a slow machine is not shown again.
+  await model.received(1);
   daemon.signal("SIGTERM");
   await person.shows("Weir ends, and finishes what it has begun.");
   gate.open();

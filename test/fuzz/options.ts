@@ -90,7 +90,7 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
     mutants: values.mutants,
     mutant,
     keep: isReplay ? parsePlaces(keep, makeSchedule(seed, steps).length) : null,
-    jobs: isReplay ? 1 : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
+    jobs: isReplay && times === 1 ? 1 : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
     isWild,
     times,
     stateFile: values.state === undefined ? null : path.resolve(values.state),
