@@ -52,7 +52,7 @@ export function buildRooms(
   });
   const usage = new UsageAnchor(lastUsage);
   const { model } = agent.config;
-  // The last request may have gone to another model: to a fallback, or to the one before the current one was chosen.
+  // The last request may have gone to a fallback, or to the model chosen before.
   const last = new LastRequest(agent.models.nameOf(model) ?? lastUsage?.model ?? model, snapshot.turnTimes);
   const onRequest = (): void => compactor.consider();
   const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);

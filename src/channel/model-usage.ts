@@ -144,7 +144,7 @@ function realRequest({ agent }: Pick<MeterParts, "agent">, model: string, estima
 }
 
 /**
- * Estimates the usage of an attempt for which its server has reported none. A report in mid-stream does not cover the rest of the
+ * Estimates the usage of an attempt whose server reported none. A report in mid-stream does not cover the rest of the
  * stream. Pure.
  * @param requestTokens tokens of its request
  */

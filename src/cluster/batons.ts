@@ -211,7 +211,7 @@ export class Batons {
         self: this.#self,
         sender: this.sender,
         // New for each membership: a call that hangs from an earlier one blocks nothing.
-        gains: new AcquisitionBatcher(listener, log),
+        acquisitions: new AcquisitionBatcher(listener, log),
         listener,
         woken,
         counts: this.counts,

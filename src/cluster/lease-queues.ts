@@ -73,7 +73,7 @@ export interface LeaseQueuesParts {
   /** Content of a new baton, for people who inspect the queue; Weir does not read it. */
   readonly baton: Buffer;
   readonly sender: Pick<Sender, "baton">;
-  readonly gains: AcquisitionBatcher;
+  readonly acquisitions: AcquisitionBatcher;
   readonly listener: BatonListener;
   /** Reads the wakes of owned partitions; null: none are sent. */
   readonly wakes: Pick<WakeReader, "add" | "remove"> | null;
@@ -95,7 +95,7 @@ export interface LeaseQueuesParts {
 /** One member's consumers on all baton queues, for as long as a connection lasts. */
 export class LeaseQueues {
   readonly #parts: LeaseQueuesParts;
-  readonly #seats: LeaseSlot[] = [];
+  readonly #slots: LeaseSlot[] = [];
   #tags = 0;
   #isOver = false;
   #isLeaving = false;
@@ -114,44 +114,44 @@ export class LeaseQueues {
       await channel.prefetch(PREFETCH);
       for (let id = first; id < count; id += CHANNELS) {
         const queue = await channel.assertQueue(names.baton(id), BATON_QUEUE);
-        this.#seats[id] = newLeaseSlot(id, channel);
+        this.#slots[id] = newLeaseSlot(id, channel);
         empty[id] = queue.messageCount === 0 && queue.consumerCount === 0;
       }
-      const seats = this.#seats.filter((seat) => seat.channel === channel);
-      await Promise.all(seats.map(async (seat) => this.#enterFirst(seat, empty[seat.id] === true)));
+      const slots = this.#slots.filter((slot) => slot.channel === channel);
+      await Promise.all(slots.map(async (slot) => this.#enterFirst(slot, empty[slot.id] === true)));
     });
     await Promise.all(entered);
   }
 
   /** Batons whose queues accept no message: a broker killed during the creation of a queue lists it, and cannot serve it. */
   get stuck(): number[] {
-    return this.#seatsIn("stuck").map(({ id }) => id);
+    return this.#slotsIn("stuck").map(({ id }) => id);
   }
 
   /** Tries again to consume from the stuck queues whose delay is over. */
   retryStuck(): void {
     const now = steadyNow();
-    for (const seat of this.#seatsIn("stuck")) {
-      if (now < seat.retryAt) continue;
-      seat.retryAt = Number.POSITIVE_INFINITY;
+    for (const slot of this.#slotsIn("stuck")) {
+      if (now < slot.retryAt) continue;
+      slot.retryAt = Number.POSITIVE_INFINITY;
       void this.#guarded(async () => {
-        await seat.channel.assertQueue(this.#parts.names.baton(seat.id), BATON_QUEUE);
-        await this.#enterFirst(seat, true);
+        await slot.channel.assertQueue(this.#parts.names.baton(slot.id), BATON_QUEUE);
+        await this.#enterFirst(slot, true);
       });
     }
   }
 
   owns(id: number): boolean {
-    return this.#seats[id]?.state === "owned";
+    return this.#slots[id]?.state === "owned";
   }
 
   get owned(): readonly number[] {
-    return this.#seatsIn("owned").map(({ id }) => id);
+    return this.#slotsIn("owned").map(({ id }) => id);
   }
 
   /** Ids of the batons that this member holds, in any state. */
   get held(): number[] {
-    return this.#seats.flatMap(({ state, id }) => (HAS_BATON.has(state) ? [id] : []));
+    return this.#slots.flatMap(({ state, id }) => (HAS_BATON.has(state) ? [id] : []));
   }
 
   /** Creates a baton for a queue that seems to have none. Returns at once. */
@@ -168,7 +168,7 @@ export class LeaseQueues {
 
   renewOld(): void {
     const now = steadyNow();
-    for (const seat of this.#seatsIn("owned")) if (now >= seat.renewAt) void this.#renew(seat);
+    for (const slot of this.#slotsIn("owned")) if (now >= slot.renewAt) void this.#renew(slot);
   }
 
   /** Another member claims these batons: a renewal shows which of the two is the active consumer. */
@@ -176,8 +176,8 @@ export class LeaseQueues {
     // Both members report a baton for a moment after it was handed on.
     const settled = steadyNow() - this.#parts.timing.proofMs;
     for (const id of ids) {
-      const seat = this.#seats[id];
-      if (seat?.state === "owned" && seat.gainedAt < settled) void this.#renew(seat);
+      const slot = this.#slots[id];
+      if (slot?.state === "owned" && slot.gainedAt < settled) void this.#renew(slot);
     }
   }
 
@@ -185,17 +185,17 @@ export class LeaseQueues {
   balance(): void {
     const share = this.#parts.share();
     if (this.#isOver || this.#isLeaving || share === null) return;
-    const step = Math.min(this.#kept - share, STEP - this.#seatsIn("handingOn").length);
+    const step = Math.min(this.#kept - share, STEP - this.#slotsIn("handingOn").length);
     if (step <= 0) return;
     // A baton that all others just refused would return at once.
     const round = steadyNow() - ROUND_MS;
-    const given = this.#seatsIn("owned")
+    const given = this.#slotsIn("owned")
       .filter(({ passedAt }) => passedAt < round)
       .toSorted((a, b) => b.gainedAt - a.gainedAt)
       .slice(0, step);
-    for (const seat of given)
+    for (const slot of given)
       void this.#guarded(async () => {
-        await this.#handOn(seat, abortedAfter(this.#parts.timing.handOnMs));
+        await this.#handOn(slot, abortedAfter(this.#parts.timing.handOnMs));
         this.balance();
       });
   }
@@ -203,13 +203,13 @@ export class LeaseQueues {
   /** Hands on all batons until the deadline, and stops consuming. @throws Error if the connection is lost meanwhile */
   async leave(deadline: AbortSignal): Promise<void> {
     this.#isLeaving = true;
-    const idle = this.#seats.filter(({ state }) => state === "waiting" || state === "deciding");
-    await Promise.all(idle.map(async (seat) => this.#pass(seat)));
-    await unlessAborted(this.#parts.gains.settled(), deadline);
-    const held = this.#seats.filter(({ state }) => IS_KEPT.has(state));
+    const idle = this.#slots.filter(({ state }) => state === "waiting" || state === "deciding");
+    await Promise.all(idle.map(async (slot) => this.#pass(slot)));
+    await unlessAborted(this.#parts.acquisitions.settled(), deadline);
+    const held = this.#slots.filter(({ state }) => IS_KEPT.has(state));
     const handOnInTurn = async (): Promise<void> => {
-      for (let seat = held.shift(); seat !== undefined; seat = held.shift())
-        await this.#handOn(seat, deadline);
+      for (let slot = held.shift(); slot !== undefined; slot = held.shift())
+        await this.#handOn(slot, deadline);
     };
     await Promise.all(Array.from({ length: STEP }, handOnInTurn));
   }
@@ -218,9 +218,9 @@ export class LeaseQueues {
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const lost = this.#seats.filter(({ state }) => IS_TOLD.has(state)).map(({ id }) => id);
+    const lost = this.#slots.filter(({ state }) => IS_TOLD.has(state)).map(({ id }) => id);
     // The array has holes while `enter` runs.
-    for (const seat of Object.values(this.#seats)) seat.state = "away";
+    for (const slot of Object.values(this.#slots)) slot.state = "away";
     this.#lose(lost);
   }
 
@@ -230,12 +230,12 @@ export class LeaseQueues {
     this.#parts.listener.lost(ids);
   }
 
-  #seatsIn(state: LeaseSlotState): LeaseSlot[] {
-    return this.#seats.filter((seat) => seat.state === state);
+  #slotsIn(state: LeaseSlotState): LeaseSlot[] {
+    return this.#slots.filter((slot) => slot.state === state);
   }
 
   get #kept(): number {
-    return this.#seats.filter(({ state }) => IS_KEPT.has(state)).length;
+    return this.#slots.filter(({ state }) => IS_KEPT.has(state)).length;
   }
 
   #hasRoom(): boolean {
@@ -247,37 +247,37 @@ export class LeaseQueues {
    * Publishes a baton to an empty queue before consuming from it: a consumer on a stuck queue would get no answer, which would in
    * the end close the connection.
    */
-  async #enterFirst(seat: LeaseSlot, isEmpty: boolean): Promise<void> {
-    if (isEmpty && (await withDeadline(this.#made(seat.id), MADE_MS)) === null) {
+  async #enterFirst(slot: LeaseSlot, isEmpty: boolean): Promise<void> {
+    if (isEmpty && (await withDeadline(this.#made(slot.id), MADE_MS)) === null) {
       if (this.#isOver) return;
-      seat.state = "stuck";
-      seat.retryAt = steadyNow() + STUCK_MS;
-    } else if (!this.#isOver && !this.#isLeaving) await this.#enter(seat);
+      slot.state = "stuck";
+      slot.retryAt = steadyNow() + STUCK_MS;
+    } else if (!this.#isOver && !this.#isLeaving) await this.#enter(slot);
   }
 
-  async #enter(seat: LeaseSlot): Promise<void> {
+  async #enter(slot: LeaseSlot): Promise<void> {
     this.#tags += 1;
-    seat.tag = `baton-${seat.id}-${this.#tags}`;
-    seat.state = "waiting";
-    const queue = this.#parts.names.baton(seat.id);
-    await seat.channel.consume(queue, (message) => this.#receive(seat, message), { consumerTag: seat.tag });
+    slot.tag = `baton-${slot.id}-${this.#tags}`;
+    slot.state = "waiting";
+    const queue = this.#parts.names.baton(slot.id);
+    await slot.channel.consume(queue, (message) => this.#receive(slot, message), { consumerTag: slot.tag });
   }
 
-  #receive(seat: LeaseSlot, message: ConsumeMessage | null): void {
+  #receive(slot: LeaseSlot, message: ConsumeMessage | null): void {
     if (this.#isOver) return;
     if (message === null)
-      return this.#parts.fail(`the queue ${this.#parts.names.baton(seat.id)} was deleted`);
-    seat.batons.push(message);
-    if (seat.state === "waiting") {
-      seat.state = "deciding";
-      void this.#guarded(async () => this.#decide(seat));
-    } else if (seat.state !== "passing") this.#keepNewest(seat);
+      return this.#parts.fail(`the queue ${this.#parts.names.baton(slot.id)} was deleted`);
+    slot.batons.push(message);
+    if (slot.state === "waiting") {
+      slot.state = "deciding";
+      void this.#guarded(async () => this.#decide(slot));
+    } else if (slot.state !== "passing") this.#keepNewest(slot);
   }
 
-  #keepNewest(seat: LeaseSlot): void {
-    for (const old of seat.batons.splice(0, seat.batons.length - 1)) seat.channel.ack(old);
-    seat.renewal = null;
-    seat.renewAt = this.#nextRenewal();
+  #keepNewest(slot: LeaseSlot): void {
+    for (const old of slot.batons.splice(0, slot.batons.length - 1)) slot.channel.ack(old);
+    slot.renewal = null;
+    slot.renewAt = this.#nextRenewal();
     this.#parts.counts.renewed += 1;
   }
 
@@ -286,104 +286,104 @@ export class LeaseQueues {
     return steadyNow() + jittered(this.#parts.timing.renewMs);
   }
 
-  async #decide(seat: LeaseSlot): Promise<void> {
-    if (this.#hasRoom()) return this.#take(seat);
+  async #decide(slot: LeaseSlot): Promise<void> {
+    if (this.#hasRoom()) return this.#take(slot);
     // The former holder may have left the cluster, and the share may have grown.
     await this.#parts.ask();
-    if (seat.state !== "deciding") return;
-    const comesRound = steadyNow() - seat.passedAt < ROUND_MS;
-    if (comesRound || this.#hasRoom()) return this.#take(seat);
+    if (slot.state !== "deciding") return;
+    const comesRound = steadyNow() - slot.passedAt < ROUND_MS;
+    if (comesRound || this.#hasRoom()) return this.#take(slot);
     this.#parts.counts.passedOn += 1;
-    await this.#pass(seat);
+    await this.#pass(slot);
   }
 
-  #take(seat: LeaseSlot): void {
-    seat.state = "taking";
-    this.#parts.gains.add({
-      id: seat.id,
-      isStale: () => seat.state !== "taking",
+  #take(slot: LeaseSlot): void {
+    slot.state = "taking";
+    this.#parts.acquisitions.add({
+      id: slot.id,
+      isStale: () => slot.state !== "taking",
       done: (isTaken) => {
         this.#parts.onTaken(isTaken);
-        if (isTaken) this.#own(seat);
-        else this.#refuse(seat);
+        if (isTaken) this.#own(slot);
+        else this.#refuse(slot);
       },
     });
   }
 
-  #own(seat: LeaseSlot): void {
-    seat.state = "owned";
-    seat.gainedAt = steadyNow();
-    seat.renewAt = this.#nextRenewal();
+  #own(slot: LeaseSlot): void {
+    slot.state = "owned";
+    slot.gainedAt = steadyNow();
+    slot.renewAt = this.#nextRenewal();
     this.#parts.counts.gained += 1;
-    this.#parts.wakes?.add(seat.id);
+    this.#parts.wakes?.add(slot.id);
     this.balance();
   }
 
   /** The acquisition failed, probably because this daemon cannot reach the database: lets another member try. */
-  #refuse(seat: LeaseSlot): void {
+  #refuse(slot: LeaseSlot): void {
     const passOn = async (): Promise<void> => {
-      if (seat.state === "taking") await this.#pass(seat);
+      if (slot.state === "taking") await this.#pass(slot);
     };
     setTimeout(() => void this.#guarded(passOn), REFUSED_MS).unref();
   }
 
-  async #handOn(seat: LeaseSlot, deadline: AbortSignal): Promise<void> {
-    if (seat.state !== "owned") {
-      // What is still being taken up is not taken up any more.
-      const isTold = IS_TOLD.has(seat.state);
-      const passed = this.#pass(seat);
-      if (isTold) this.#lose([seat.id]);
+  async #handOn(slot: LeaseSlot, deadline: AbortSignal): Promise<void> {
+    if (slot.state !== "owned") {
+      // Acquisitions in progress are cancelled.
+      const isTold = IS_TOLD.has(slot.state);
+      const passed = this.#pass(slot);
+      if (isTold) this.#lose([slot.id]);
       return passed;
     }
-    seat.state = "handingOn";
+    slot.state = "handingOn";
     const { wakes, listener } = this.#parts;
     // The broker divides wakes among all consumers: the next home must be the only one.
     await unlessAborted(
-      Promise.all([listener.handingOn([seat.id], deadline), wakes?.remove(seat.id)]),
+      Promise.all([listener.handingOn([slot.id], deadline), wakes?.remove(slot.id)]),
       deadline,
     );
-    if (seat.state !== "handingOn") return;
+    if (slot.state !== "handingOn") return;
     this.#parts.counts.handedOn += 1;
-    await this.#pass(seat);
+    await this.#pass(slot);
   }
 
   /** Stops consuming, returns the received batons, and consumes again as the last in line. */
-  async #pass(seat: LeaseSlot): Promise<void> {
-    if (this.#isOver || seat.state === "passing" || seat.state === "away") return;
-    seat.state = "passing";
-    seat.passedAt = steadyNow();
-    seat.renewal = null;
+  async #pass(slot: LeaseSlot): Promise<void> {
+    if (this.#isOver || slot.state === "passing" || slot.state === "away") return;
+    slot.state = "passing";
+    slot.passedAt = steadyNow();
+    slot.renewal = null;
     // Cancels first: the broker would redeliver a returned baton here.
-    await seat.channel.cancel(seat.tag);
+    await slot.channel.cancel(slot.tag);
     if (this.#isOver) return;
-    for (const baton of seat.batons.splice(0)) seat.channel.nack(baton, false, true);
-    seat.state = "away";
-    if (!this.#isLeaving) await this.#enter(seat);
+    for (const baton of slot.batons.splice(0)) slot.channel.nack(baton, false, true);
+    slot.state = "away";
+    if (!this.#isLeaving) await this.#enter(slot);
   }
 
-  async #renew(seat: LeaseSlot): Promise<void> {
-    if (seat.renewal !== null) return;
+  async #renew(slot: LeaseSlot): Promise<void> {
+    if (slot.renewal !== null) return;
     const renewal = {};
-    seat.renewal = renewal;
-    const isThere = await this.#parts.sender.baton(seat.id, this.#parts.baton);
-    if (seat.renewal !== renewal) return;
+    slot.renewal = renewal;
+    const isThere = await this.#parts.sender.baton(slot.id, this.#parts.baton);
+    if (slot.renewal !== renewal) return;
     const { proofMs } = this.#parts.timing;
-    if (isThere) return void setTimeout(() => this.#prove(seat, renewal), proofMs).unref();
+    if (isThere) return void setTimeout(() => this.#prove(slot, renewal), proofMs).unref();
     // The broker did not confirm: tries again later.
-    seat.renewAt = steadyNow() + proofMs;
-    seat.renewal = null;
+    slot.renewAt = steadyNow() + proofMs;
+    slot.renewal = null;
   }
 
   /** Gives the baton up if its renewal was not delivered here: another member is the active consumer. */
-  #prove(seat: LeaseSlot, renewal: object): void {
-    if (this.#isOver || seat.renewal !== renewal || seat.state !== "owned") return;
-    const { id } = seat;
+  #prove(slot: LeaseSlot, renewal: object): void {
+    if (this.#isOver || slot.renewal !== renewal || slot.state !== "owned") return;
+    const { id } = slot;
     this.#parts.log.warn(
       { baton: this.#parts.names.baton(id) },
       "A baton was renewed and did not come: another daemon has it",
     );
     void this.#parts.wakes?.remove(id);
-    void this.#guarded(async () => this.#pass(seat));
+    void this.#guarded(async () => this.#pass(slot));
     this.#lose([id]);
   }
 

@@ -27,7 +27,7 @@ export interface MembershipCounts extends LeaseCounts {
 
 export interface MembershipParts extends Pick<
   LeaseQueuesParts,
-  "names" | "count" | "gains" | "listener" | "timing" | "log"
+  "names" | "count" | "acquisitions" | "listener" | "timing" | "log"
 > {
   readonly sender: Sender;
   readonly connection: BrokerConnection;
@@ -52,7 +52,7 @@ export class Membership {
   readonly #parts: MembershipParts;
   readonly #count: MemberCount;
   readonly #roster: Roster;
-  readonly #line: LeaseQueues;
+  readonly #queues: LeaseQueues;
   readonly #end: (why: string) => void;
   #isOver = false;
   #isLeaving = false;
@@ -72,7 +72,7 @@ export class Membership {
     const { connection, names, count, self, woken } = parts;
     this.#count = new MemberCount(connection, names);
     this.#roster = new Roster(self, count, steadyNow());
-    this.#line = new LeaseQueues({
+    this.#queues = new LeaseQueues({
       ...parts,
       baton: Buffer.from(`made by ${self.name}`),
       wakes: woken && new WakeReader(connection, names, (content) => this.#readWake(content, woken)),
@@ -109,11 +109,11 @@ export class Membership {
   }
 
   owns(baton: number): boolean {
-    return this.#line.owns(baton) && this.#isProven();
+    return this.#queues.owns(baton) && this.#isProven();
   }
 
   get owned(): readonly number[] {
-    return this.#line.owned;
+    return this.#queues.owned;
   }
 
   get members(): number {
@@ -126,7 +126,7 @@ export class Membership {
     this.#tell();
     try {
       await this.#count.setMember(false);
-      await this.#line.leave(deadline);
+      await this.#queues.leave(deadline);
     } catch (error) {
       // The connection is lost, and all batons with it.
       this.#over(errorMessage(error));
@@ -143,7 +143,7 @@ export class Membership {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#looking !== null) clearInterval(this.#looking);
-    this.#line.drop();
+    this.#queues.drop();
     this.#parts.connection.cut();
     this.#end(why);
   }
@@ -157,7 +157,7 @@ export class Membership {
     await control.consume(queue, (message) => this.#hear(message), { noAck: true });
     const release = await takeSetUp(connection, names);
     // Consumes before it is counted: batons that others return for a newcomer must reach it.
-    await this.#line.enter();
+    await this.#queues.enter();
     if (this.#parts.isResting()) await this.#count.setMember(false);
     await this.#ask();
     await release();
@@ -197,7 +197,7 @@ export class Membership {
     this.#isAsking = true;
     try {
       await this.#ask();
-      this.#line.balance();
+      this.#queues.balance();
     } catch (error) {
       this.#over(errorMessage(error));
     }
@@ -235,15 +235,15 @@ export class Membership {
       void this.#askAndBalance();
     }
     if (this.#outUntil > 0 && now >= this.#outUntil) this.#sitOut(0);
-    this.#line.renewOld();
-    this.#line.retryStuck();
-    for (const baton of this.#line.held) this.#roster.holds(baton, now);
+    this.#queues.renewOld();
+    this.#queues.retryStuck();
+    for (const baton of this.#queues.held) this.#roster.holds(baton, now);
     if (!this.#roster.isFirst(now) || this.#isLeaving) return;
     for (const baton of this.#roster.orphans(this.#parts.timing.orphanMs, now)) {
       this.#roster.holds(baton, now);
-      this.#line.make(baton);
+      this.#queues.make(baton);
     }
-    for (const baton of this.#line.stuck) void this.#remake(baton);
+    for (const baton of this.#queues.stuck) void this.#remake(baton);
   }
 
   /** Deletes a stuck queue, which is created again later. A baton carries no data, so nothing is lost. */
@@ -261,7 +261,7 @@ export class Membership {
 
   #tell(): void {
     this.#toldAt = steadyNow();
-    const { held } = this.#line;
+    const { held } = this.#queues;
     const { self, sender, database } = this.#parts;
     // A leaving member is no witness: others must not hand their batons on to it.
     const hasDatabase = database.isSteady && !this.#isLeaving;
@@ -278,7 +278,7 @@ export class Membership {
     }
     if (heard.id === this.#parts.self.id) return;
     const isNews = this.#roster.hear(heard, steadyNow());
-    this.#line.contest(heard.held);
+    this.#queues.contest(heard.held);
     if (!isNews || this.#isLeaving) return;
     // A new member has not heard of this one.
     if (!heard.isOut) this.#tell();

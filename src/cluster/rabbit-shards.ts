@@ -61,7 +61,7 @@ export class RabbitShards implements ShardHomes {
   #of = 0;
   #batons: Batons | null = null;
   /** A shard that is lost during its acquisition is not opened. */
-  readonly #takings = new LatestOnly<number>();
+  readonly #acquiring = new LatestOnly<number>();
   /** Epochs of the shards that were taken, by shard. */
   readonly #epochs = new Map<number, number>();
   /** Running releases of shards that were lost during their acquisition. */
@@ -100,7 +100,7 @@ export class RabbitShards implements ShardHomes {
 
   async retake(shard: number): Promise<number | null> {
     const { platform, log } = this.#options;
-    if (this.#batons?.owns(shard) !== true || this.#takings.has(shard)) return null;
+    if (this.#batons?.owns(shard) !== true || this.#acquiring.has(shard)) return null;
     try {
       const [held] = await this.#take([shard], this.#of);
       if (held !== undefined) log.warn({ platform, shard }, "shard_taken_anew");
@@ -175,7 +175,7 @@ export class RabbitShards implements ShardHomes {
   /** @returns the taken shards that were not lost during the acquisition @throws WeirError if the database is away */
   async #take(shards: readonly number[], of: number): Promise<TakenShard[]> {
     const { shards: store, member } = this.#takes;
-    return this.#takings.run(shards, async (own) => {
+    return this.#acquiring.run(shards, async (own) => {
       const taken = await store.take(this.#options.platform, shards, of, { owner: this.#name, member });
       if (taken === null) {
         void this.#divideAnew();
@@ -195,7 +195,7 @@ export class RabbitShards implements ShardHomes {
   }
 
   async #lose(shards: readonly number[], deadline: AbortSignal): Promise<void> {
-    this.#takings.drop(shards);
+    this.#acquiring.drop(shards);
     const lost = this.#listener?.lost(shards, deadline);
     for (const shard of shards) this.#epochs.delete(shard);
     await lost;

@@ -383,7 +383,7 @@ export class ChannelCompactor {
 
 const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is being closed" };
 
-/** What there is to tell of a job at a step. */
+/** A job's report at one phase. */
 interface JobNews {
   readonly phase: Extract<WeirEvent, { type: "compaction" }>["phase"];
   /** Since it was begun here; default: 0. */

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { CamelCased } from "./camel-case.ts";
 import type { chatOptions } from "./schema/chat-options.ts";
 
-/** What all chat platforms are told. */
+/** Settings that all chat platforms share. */
 export interface ChatPlatformConfig extends Omit<
   CamelCased<z.output<z.ZodObject<typeof chatOptions>>>,
   "apiUrl"

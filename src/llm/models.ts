@@ -29,15 +29,14 @@ export interface ModelSource extends AsyncDisposable {
   /** The server's name for a configured model as far as it is known now; undefined: the server has to be asked. */
   nameOf(configured: string): string | undefined;
   /**
-   * Takes over what an earlier run has learned. To be called once the agents are made: that a window was learned to be
-   * small is no reason not to start.
-   * @returns it, without windows that hold no longer
+   * Loads the lessons of earlier runs. Call it after the agents are made: a small learned window must not prevent the start.
+   * @returns the lessons, without expired windows
    */
   recallLearned(): Promise<readonly LearnedModel[]>;
   /**
-   * Tokens of a model's window: the lower of what is configured and the limit from a refusal or Ollama; else the
-   * server's listing, else the catalogue, else 32,768.
-   * @param configured the agent's setting (0: not set); what `[models]` says goes over it
+   * A model's window in tokens: the lower of the configured window and a limit from a refusal or Ollama. Without both, the server's
+   * listing; without that, the catalogue; at last 32,768.
+   * @param configured the agent's setting (0: not set); `[models]` overrides it
    */
   windowOf(model: string, configured: number): number;
   /** The same window, with how it is known and until when. */
@@ -48,7 +47,7 @@ export interface ModelSource extends AsyncDisposable {
    * `[models]` says a larger one than it did then.
    */
   learnWindow(model: string, tokens: number, source?: LearnedSource): void;
-  /** What a model's answers and refusals tell of its window. */
+  /** Evidence of a model's window from its answers and refusals. */
   evidenceOf(model: string): WindowEvidence;
   /** Real tokens per estimated token of a model: 1 until its provider has reported otherwise. */
   factorOf(model: string): number;
@@ -56,7 +55,7 @@ export interface ModelSource extends AsyncDisposable {
   learnFactor(model: string, report: Anchor): void;
   /** Whether pictures are sent to a model: to all of which `[models]` does not say otherwise. */
   seesImages(model: string): boolean;
-  /** A model's price: configured, else listed by the server, else from the table; undefined: nobody knows it. */
+  /** A model's price, from the first of these that has one: configuration, server's listing, price table; undefined: none has. */
   priceOf(model: string): ModelPrice | undefined;
   /** How a model's requests are cached; undefined: nothing is. */
   cacheRule(model: string): CacheRule | undefined;

@@ -68,7 +68,7 @@ export interface TurnChannel {
   subagents(): Promise<readonly string[]>;
   /** What belongs to the messages to answer beside their text. */
   attached(): Promise<Attached>;
-  /** The pictures that the turn's tools have brought, as far as they are not taken back. */
+  /** Pictures from the turn's tools, without deleted ones. */
   resultImages(): Promise<readonly ResultImages[]>;
   /** Shows the answer so far; null: what was shown is void. Must not throw or wait. */
   showDraft(text: string | null): void;

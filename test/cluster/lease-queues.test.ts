@@ -36,7 +36,7 @@ test("a baton that is renewed and does not come is another's", { skip: skippedWi
     baton: Buffer.from("second"),
     // The broker has it, as it says, and whoever it takes for the holder is sent it: not this one.
     sender: { baton: async () => true },
-    gains: new AcquisitionBatcher(listener, log),
+    acquisitions: new AcquisitionBatcher(listener, log),
     listener,
     wakes: new WakeReader(connection, names, () => undefined),
     counts,
@@ -75,7 +75,7 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
     count: 2,
     baton: Buffer.from("first"),
     sender: { baton: async () => true },
-    gains: new AcquisitionBatcher(listener, log),
+    acquisitions: new AcquisitionBatcher(listener, log),
     listener,
     wakes: null,
     counts: { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 },
@@ -133,7 +133,7 @@ test(
       count: 1,
       baton: Buffer.from("second"),
       sender: { baton: async () => true },
-      gains: new AcquisitionBatcher(listener, log),
+      acquisitions: new AcquisitionBatcher(listener, log),
       listener,
       wakes: {
         add: () => undefined,

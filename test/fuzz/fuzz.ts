@@ -10,7 +10,7 @@
 import { readUsage } from "../support/usage.ts";
 import { findsOut, type Mutant } from "./mutants/mutant.ts";
 import { INVARIANTS, MUTANTS } from "./mutants/mutants.ts";
-import { PLANTED } from "./sim/planted.ts";
+import { mutantNamed } from "./sim/planted.ts";
 import { FUZZ_USAGE, type FuzzOptions, parseOptions, USUAL_STEPS } from "./options.ts";
 import { type Task, WorkerPool } from "./worker-pool.ts";
 import { Progress } from "./progress.ts";
@@ -165,10 +165,8 @@ async function fewerDelays(
 
 /** @returns true: each mutant was found out by enough seeds, and each invariant failed by one */
 async function fuzzMutants(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
-  const chosen =
-    options.mutant === null
-      ? MUTANTS
-      : [...MUTANTS, ...PLANTED].filter(({ name }) => name === options.mutant);
+  const named = options.mutant === null ? undefined : mutantNamed(options.mutant);
+  const chosen = named === undefined ? MUTANTS : [named];
   const progress = new Progress(chosen.length * options.seeds);
   const failed = new Set<string>();
   let missed = 0;

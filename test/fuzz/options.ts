@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { UsageError, wholeNumber } from "../support/usage.ts";
 import { makeSchedule } from "./composer.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
-import { PLANTED } from "./sim/planted.ts";
+import { mutantNamed } from "./sim/planted.ts";
 import { parsePlaces } from "./step-places.ts";
 
 export interface FuzzOptions {
@@ -69,7 +69,7 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
   const { mutant = null, keep, wild: isWild } = values;
   const times = wholeNumber("times", values.times ?? (values.twice ? "2" : "1"), 1);
   const usualJobs = Math.min(MOST_JOBS, availableParallelism() * (isWild ? WILD_JOBS_A_CORE : 1));
-  if (mutant !== null && ![...MUTANTS, ...PLANTED].some(({ name }) => name === mutant)) {
+  if (mutant !== null && mutantNamed(mutant) === undefined) {
     throw new UsageError(
       `No mutant "${mutant}". There are:\n${MUTANTS.map(({ name }) => `  ${name}`).join("\n")}`,
     );

@@ -6,10 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { MUTANTS } from "./mutants/mutants.ts";
 import type { Task } from "./worker-pool.ts";
 import { type Outcome, runSchedule } from "./run-seed.ts";
-import { PLANTED } from "./sim/planted.ts";
+import { mutantNamed } from "./sim/planted.ts";
 import { runSimulated } from "./sim/run-simulated.ts";
 import { makeSchedule } from "./composer.ts";
 import type { Step } from "./schedule.ts";
@@ -39,7 +38,7 @@ async function run({
     const step = schedule[place];
     return step === undefined ? [] : [step];
   });
-  const found = [...MUTANTS, ...PLANTED].find(({ name }) => name === mutant) ?? null;
+  const found = mutant === null ? null : (mutantNamed(mutant) ?? null);
   if (mutant !== null && found === null) throw new Error(`there is no mutant "${mutant}"`);
   const parts = { seed, steps: kept, mutant: found };
   const outcome: Outcome = isWild

@@ -40,7 +40,7 @@ export class ChannelHomes {
     this.#parts = parts ?? null;
   }
 
-  /** The partitions of which this daemon is home; without a cluster, none. */
+  /** The partitions that this daemon runs; empty without a cluster. */
   get held(): readonly Partition[] {
     return [...this.#epochs.keys()];
   }

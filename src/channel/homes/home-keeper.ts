@@ -55,7 +55,7 @@ export interface HomeKeeperParts {
 export class HomeKeeper implements HomesListener, AsyncDisposable {
   readonly #parts: HomeKeeperParts;
   /** A partition that is lost during its acquisition is not held. */
-  readonly #takings = new LatestOnly<Partition>();
+  readonly #acquiring = new LatestOnly<Partition>();
   /** Held partitions whose work from an earlier home was not read yet. */
   readonly #unread = new Set<Partition>();
   readonly #looks = new PollLoop(async () => this.#look());
@@ -79,7 +79,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   async gained(partitions: readonly Partition[]): Promise<readonly Partition[]> {
     try {
-      return await this.#takings.run(partitions, async (own) => this.#take(own));
+      return await this.#acquiring.run(partitions, async (own) => this.#take(own));
     } catch (error) {
       const why = errorMessage(error);
       this.#parts.log.warn({ partitions: partitions.length, why }, "partitions_not_taken");
@@ -118,7 +118,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
 
   #letGo(partitions: readonly Partition[]): void {
     this.#parts.homes.release(partitions);
-    this.#takings.drop(partitions);
+    this.#acquiring.drop(partitions);
     for (const partition of partitions) this.#unread.delete(partition);
   }
 
@@ -144,7 +144,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     const { cluster, homes, log } = this.#parts;
     const held = new Set(homes.held);
     const refused = Array.from({ length: PARTITIONS }, (_, id) => id).filter(
-      (id) => cluster.owns(id) && !held.has(id) && !this.#takings.has(id),
+      (id) => cluster.owns(id) && !held.has(id) && !this.#acquiring.has(id),
     );
     if (refused.length === 0) return;
     log.warn({ partitions: refused }, "partitions_taken_anew");

@@ -285,7 +285,7 @@ export class ReminderClock implements AsyncDisposable {
 /** Delay after which a reminder says that it is late, ms: the machine was asleep, or no daemon ran. */
 const LATE_MS = 120_000;
 /** Longest name in a title. */
-const LONGEST = 80;
+const LONGEST_TITLE = 80;
 
 /** An occurrence to append: when it was due, and how many before it were missed. */
 interface Told {
@@ -315,6 +315,6 @@ function reminderTitle(
   const name = schedule ?? (asker === null ? "" : asker.name);
   const by = schedule === null && name !== "" ? ", set by " : "";
   const comma = by === "" ? "" : ",";
-  const room = LONGEST - kind.length - by.length - comma.length - when.length - others.length;
+  const room = LONGEST_TITLE - kind.length - by.length - comma.length - when.length - others.length;
   return `${kind}${by}${sliceWhole(name === "" ? "" : displayName(name), 0, Math.max(0, room))}${comma}${when}${others}`;
 }

@@ -401,12 +401,13 @@ export class TurnRunner {
 }
 
 /** Platforms hide the indicator after some seconds, ms. */
-const REPEAT_MS = 8000;
+const TYPING_REPEAT_MS = 8000;
 
 /** Shows the platform's typing indicator until it is disposed of. */
 function showTyping(platform: Platform, address: ChannelAddress, inReplyTo: readonly string[]): Disposable {
   const show = (isWorking: boolean): void => platform.showTyping?.(address, inReplyTo, isWorking);
-  const timer = platform.showTyping === undefined ? undefined : setInterval(() => show(true), REPEAT_MS);
+  const timer =
+    platform.showTyping === undefined ? undefined : setInterval(() => show(true), TYPING_REPEAT_MS);
   timer?.unref();
   show(true);
   return {

@@ -15,7 +15,7 @@ export interface Member {
   /** Somebody has asked it to hand its partitions on. */
   readonly isDrained: boolean;
   readonly held: readonly number[];
-  /** Tells apart the keys by which daemons sign; null: it has none. */
+  /** Identifies the daemon's signing key; null: it has none. */
   readonly keyId: string | null;
   /** As it has written it; it may be of another version. */
   readonly vitals: unknown;
@@ -112,7 +112,7 @@ export class MemberStore {
     );
   }
 
-  /** Those that are there and cannot compare by fingerprints of this key: they have another one, or none. */
+  /** Present members with another signing key or none: they cannot compare fingerprints made with this key. */
   async strangersTo(keyId: string): Promise<Pick<Member, "name" | "host">[]> {
     return this.#db.query<{ name: string; host: string }>(
       {
