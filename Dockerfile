@@ -1,4 +1,4 @@
-# Weir as an image: docs/operate.md says how to run it. The packages are installed in a stage of their own, without those that
+# Weir as an image: docs/install.md says how to run it. The packages are installed in a stage of their own, without those that
 # only development needs. Debian and not Alpine: the embedded Postgres wants glibc.
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /opt/weir

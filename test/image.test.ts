@@ -83,7 +83,7 @@ test("it runs as no root, with its data in a volume, and is stopped as the daemo
 
 test("each grace that is written down is longer than the drain and the end of a Postgres", () => {
   const { drainDeadlineMs } = loadConfig({ cwd: ROOT, env: {} }).daemon;
-  const page = read("docs/operate.md");
+  const page = read("docs/install.md");
   const graces = [
     ...page.matchAll(/--stop-timeout[ =](\d+)|stop_grace_period: (\d+)s|TimeoutStopSec=(\d+)/g),
   ].map((match) => Number(match.slice(1).find((group) => group !== undefined)));
@@ -138,8 +138,8 @@ suite("the health check", () => {
     return ended.code;
   }
 
-  test("asks where the page on operating has [http] listen", () => {
-    assert.match(read("docs/operate.md"), /listen = "127\.0\.0\.1:8420"/);
+  test("asks where the page on watching has [http] listen", () => {
+    assert.match(read("docs/watch.md"), /listen = "127\.0\.0\.1:8420"/);
     assert.match(command.join(" "), /http:\/\/127\.0\.0\.1:8420\/healthz/);
   });
   test("is content with an answer, and where [http] is off", async () => {

@@ -21,35 +21,32 @@ const WHO = {
 
 const MIDDLE = `
 Owners are the people in \`owners\` and \`owner_roles\` of a platform; in a direct message, at the terminal and on the loopback platform
-everybody is an owner. Forgetting blanks the messages in the log, takes the memories that nobody else states, and replaces each summary that
-may hold the words by an extract without them, at once; a model writes it again. \`/forget me\` does so with all that you have said where you type it,
-\`/forget me everywhere\` in all channels and direct messages of that platform, whichever agent answers there. \`/forget QUERY\` takes the one memory of yours
-that has all words of the query, and where several have, it shows them first. What cannot be undone is shown with its count, and done when \`yes\` follows. It does not
-reach what others and the agent have said, or the platform's own copies. If \`/remember\` was typed in a message, an edit of that message changes what is remembered, and its
-deletion takes it.
+everybody is an owner.
 
-Everybody may see with \`/model\` what answers; to choose another is for owners: [a model for one channel](operate.md#a-model-for-one-channel).
-
-\`/compact FOCUS\` tells the summariser what to keep above all, in at most 200 characters; summaries that are written ahead already stay as they
-are. \`/export\` leaves out what was taken back, and the calls of tools; attachments stand in it by name, kind and size, and in a page (at the terminal)
-also the pictures that are kept, the newest 10 MB of them. On Discord and Slack, where it comes as messages, it has the newest 8,000
-characters.
+- \`/forget NUMBER\` or \`QUERY\` (all its words) deletes a memory of yours with the messages behind it, \`/forget me\` all that you said here,
+  \`/forget me everywhere\` all on that platform. Weir shows the count first, and deletes when \`yes\` follows: [what deletion
+  removes](privacy-and-security.md#what-deletion-removes).
+- If \`/remember\` was typed in a message, an edit of that message changes the memory, and its deletion deletes it.
+- \`/model\` shows everybody the model; only owners choose [another](run.md#a-model-for-one-channel).
+- \`/compact FOCUS\` names what the summary must keep, in at most 200 characters; summaries written ahead stay as they are.
+- \`/export\` omits deleted messages and tool calls, and lists attachments by name, kind and size; a page (at the terminal) includes the newest
+  10 MB of pictures. On Discord and Slack it has the newest 8,000 characters.
 
 ## In the terminal
 
 | typed | does |
 | --- | --- |
-| \`/raw\` | answers come as they are written, without drawing their Markdown; again: drawn |
-| \`/export [FILE \\| html \\| print]\` | the conversation into a new file of the current folder, or onto the screen; with \`html\`, or a FILE that ends so, as a page with the pictures in it |
+| \`/raw\` | show answers as they are written, without drawing their Markdown; again: drawn |
+| \`/export [FILE \\| html \\| print]\` | the conversation into a new file of the current folder, or onto the screen; with \`html\`, or a FILE that ends so, as a page with pictures |
 | \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
 | a line that ends with \`\\\`, or \`"""\` … \`"""\` | one text of several lines |
-| a paste | one text; \`␤\` is a line break in it; of more than 20 lines a few words stand in the line |
-| Tab, arrow up | completes commands and their words; offers again what was typed, also in earlier sessions |
-| Ctrl-C | ends the answer that is being written, else clears the line; pressed again within two seconds it leaves |
-| Ctrl-D | leaves: what is being written is finished first, and Ctrl-C ends at once |
+| a paste | one text; \`␤\` is a line break; more than 20 lines are shown as a few words |
+| Tab, arrow up | completes commands and their words; recalls earlier inputs, also of earlier sessions |
+| Ctrl-C | ends the current answer, else clears the line; twice within two seconds: leaves |
+| Ctrl-D | leaves after the current answer; Ctrl-C then ends at once |
 
-Times are shown and read in this machine's zone, unless \`time_zone\` names another than UTC. Without colour (\`NO_COLOR\`) Markdown keeps its marks, and
-what is piped is not drawn at all. What was typed is kept in the file \`history\` of the data folder: [privacy](privacy-and-security.md).
+Times are in this machine's zone, unless \`time_zone\` names another than UTC. With \`NO_COLOR\` Markdown keeps its marks; piped output is not
+drawn. The data folder's file \`history\` keeps what was typed.
 
 ## On the command line
 

@@ -12,7 +12,7 @@ The shipped \`config.toml\` has every option with a comment, switched off at its
 - \`_ms\` at the end of a key: milliseconds. Paths are relative to the folder of the file.
 - Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file called \`.env\` beside \`config.toml\`.
 - What is saved takes effect in a running Weir within two seconds. What says "(from the next start on)" waits for a restart:
-  [Change it while it runs](operate.md#change-it-while-it-runs).
+  [Change it while it runs](run.md#change-it-while-it-runs).
 - An agent's value goes over \`[defaults]\`, which goes over the built-in default.
 `;
 

@@ -25,7 +25,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/ulimit/, "raise the limit of open files (ulimit -n), and try again"],
   [
     /certificate|sslmode|sslrootcert/i,
-    "set sslmode and sslrootcert in DATABASE_URL as the server's certificate wants it: docs/operate.md says what they mean",
+    "set sslmode and sslrootcert in DATABASE_URL as the server's certificate wants it: docs/postgres.md says what they mean",
   ],
   [
     /no connection left|too many (?:clients|connections)|remaining connection slots/i,

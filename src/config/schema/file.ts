@@ -124,7 +124,7 @@ export const fileSchema = z.strictObject({
         collectorUrl,
         "env:OTEL_EXPORTER_OTLP_ENDPOINT",
         "The collector that takes OTLP over HTTP; /v1/traces is put behind it. Without the variable nothing is measured, and nothing sent. " +
-          "The packages that send are installed apart: docs/operate.md.",
+          "The packages that send are installed apart: docs/watch.md.",
       ),
       headers: startOption(
         secret,
@@ -214,7 +214,7 @@ export const fileSchema = z.strictObject({
           "that is another than the one of `listen`. Any other name is refused, for a web page can have its own point here.",
       ),
     },
-    "Health, metrics and channels over HTTP, for monitoring and scripts: docs/operate.md.",
+    "Health, metrics and channels over HTTP, for monitoring and scripts: docs/watch.md.",
   ),
   cluster: table(
     "cluster",

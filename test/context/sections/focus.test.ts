@@ -8,10 +8,10 @@ import { cpuMs } from "../../support/cpu-time.ts";
 describe("the focus of a request", () => {
   test("names files, names of code, and what is to be done", () => {
     const focus = focusOf([
-      "earlier: see docs/operate.md",
+      "earlier: see docs/watch.md",
       "Please fix `chooseCut` in src/compactor/cut.ts, then check HistoryMutex and config.agents.main",
     ]);
-    assert.deepEqual(focus.paths, ["docs/operate.md", "src/compactor/cut.ts"]);
+    assert.deepEqual(focus.paths, ["docs/watch.md", "src/compactor/cut.ts"]);
     assert.deepEqual(focus.symbols, ["chooseCut", "HistoryMutex", "config.agents.main"]);
     assert.deepEqual(focus.signals, ["change", "verify"]);
     assert.match(focus.summary, /^Please fix `chooseCut`/);
