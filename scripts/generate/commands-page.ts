@@ -23,9 +23,10 @@ const MIDDLE = `
 Owners are the people in \`owners\` and \`owner_roles\` of a platform; in a direct message, at the terminal and on the loopback platform
 everybody is an owner.
 
-- \`/forget NUMBER\` or \`QUERY\` (all its words) deletes a memory of yours with the messages behind it, \`/forget me\` all that you said here,
-  \`/forget me everywhere\` all on that platform. Weir shows the count first, and deletes when \`yes\` follows: [what deletion
-  removes](privacy-and-security.md#what-deletion-removes).
+- \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages behind it.
+  \`/forget me\` deletes all that you said here, \`/forget me everywhere\` all on that platform; these, and a \`QUERY\` with several matches, show
+  first what they delete, and do it when \`yes\` follows. What others and the agent said, and the platform's copies, stay:
+  [what deletion removes](privacy-and-security.md#what-deletion-removes).
 - If \`/remember\` was typed in a message, an edit of that message changes the memory, and its deletion deletes it.
 - \`/model\` shows everybody the model; only owners choose [another](run.md#a-model-for-one-channel).
 - \`/compact FOCUS\` names what the summary must keep, in at most 200 characters; summaries written ahead stay as they are.
