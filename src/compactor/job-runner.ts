@@ -182,7 +182,11 @@ export class JobRunner {
     return outcome;
   }
 
-  /** Merges and redos are written from the raw text if all of it is kept and fits the summariser's window, else from the summaries; where these are written ahead, merges always. */
+  /**
+   * Merges and redos are written from the raw text if all of it is kept and fits the summariser's window, else from the summaries;
+   * where these are written ahead, merges always. It is read from the log after the job's row is stored: a deletion that comes later
+   * finds the row, and voids the job.
+   */
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;

@@ -11,7 +11,7 @@ import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import type { PairedPerson } from "../store/channels/pairing.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 
-/** Which agent answers which channels, and when. */
+/** Which agent answers which channels, and when. Only ids give rights to people, because anybody can take a name. */
 export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare"> {
   readonly platform: string;
   /** Ids of the people who may send DMs, by the platform and by `allowUsers`; null: everybody. */

@@ -5,7 +5,10 @@ const Input = z.strictObject({ query: z.string().trim().min(1).max(1000) });
 /** Memories of one call. */
 const LIMIT = 10;
 
-/** `memory_recall`: finds memories that may be shown in this channel. */
+/**
+ * `memory_recall`: finds memories that may be shown in this channel. Its result stores ids and no text, so that a deleted memory
+ * disappears from stored results, too.
+ */
 export const memoryRecall = defineTool({
   name: "memory_recall",
   needs: "memories",
