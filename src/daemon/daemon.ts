@@ -8,8 +8,7 @@ import type { LiveChannels } from "../channel/live-channels.ts";
 import { Retention } from "../channel/retention.ts";
 import { PARTITIONS } from "../channel/homes/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/homes/resumption.ts";
-import { createReminderClock } from "../channel/reminders/reminder-clock.ts";
-import { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
+import { OpenFeatures } from "../features/features.ts";
 import { type Base, type Channels, type Cluster, createChannels } from "./channels.ts";
 import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
 import { tellOfLostAgents } from "./reload.ts";
@@ -91,9 +90,9 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const reminders = new ReminderDesk(store.reminders, now);
+  const features = new OpenFeatures({ database: opened.database, log, now });
   const configuration = (): ConfigurationState | undefined => reloader?.state;
-  const base = { ...services, ...answering, platforms, events, now, memories, reminders, configuration };
+  const base = { ...services, ...answering, platforms, events, now, memories, features, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
@@ -106,14 +105,14 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const draining = { deadline: AbortSignal.abort() };
   stack.defer(async () => channels.drain(draining.deadline));
 
-  // Disposed of before the registry drains, so that no reminder becomes due meanwhile.
-  const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => current.setup }));
+  // Disposed of before the registry drains, so that nothing becomes due meanwhile.
+  const work = features.work({ ...base, ...channels, setup: () => current.setup }, stack);
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
-  const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
+  const waiting = [channels.approvals, work, channels.lostModels];
+  const reloads = { ...base, ...channels, router, goneNotes, work, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
-  const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
+  const home = stack.use(await keepHomes(options, { ...base, ...channels, work }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
   const kept = stack.move();
@@ -211,7 +210,7 @@ async function keepHomes(
     waker,
     platforms,
     approvals,
-    clock,
+    work,
     current,
     opened,
     log,
@@ -220,7 +219,7 @@ async function keepHomes(
     Omit<LiveChannels, "drain"> &
     Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
-      readonly clock: { start(): void };
+      readonly work: { start(): void };
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
@@ -239,7 +238,7 @@ async function keepHomes(
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(current.setup.config),
       onTakenUp: () => {
-        for (const waiting of [approvals, clock]) waiting.start();
+        for (const waiting of [approvals, work]) waiting.start();
       },
       log,
     }),

@@ -1,4 +1,5 @@
 import { createCommands } from "../admin/commands/commands.ts";
+import { COMMANDS, type OpenFeatures } from "../features/features.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
 import { SkipReasons } from "../admin/skip-reasons.ts";
@@ -20,6 +21,7 @@ type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
 
 type Parts = Omit<Base, "indexer"> &
   Channels & {
+    readonly features: OpenFeatures;
     readonly keeper: StatusKeeper;
     readonly platforms: readonly Platform[];
   };
@@ -113,9 +115,9 @@ function commandsOf(
     names,
     keeper,
   } = parts;
-  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, reminders } = parts;
+  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, features } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
-  return createCommands({
+  return createCommands(COMMANDS, {
     store,
     homes,
     registry,
@@ -134,7 +136,7 @@ function commandsOf(
     },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
-    reminders,
+    serviceOf: features.serviceOf,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

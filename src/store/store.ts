@@ -37,7 +37,6 @@ import { PastStore } from "./turns/past.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
-import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { PairingStore } from "./channels/pairing.ts";
 import { MemberStore } from "./channels/members.ts";
@@ -91,7 +90,6 @@ export interface Store {
   readonly erasures: ErasureStore;
   readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
-  readonly reminders: ReminderStore;
   readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
@@ -163,7 +161,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     erasures: new ErasureStore(db),
     retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),
-    reminders: new ReminderStore(db),
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),

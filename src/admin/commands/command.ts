@@ -6,9 +6,9 @@ import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
 import type { SubagentDesk } from "../../channel/subagents/subagent-desk.ts";
 import type { Waker } from "../../channel/waker.ts";
-import type { ReminderDesk } from "../../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
+import type { ServiceOf } from "../../core/feature-key.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
@@ -52,7 +52,7 @@ export interface CommandParts {
   readonly subagents: Pick<SubagentDesk, "stop">;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
-  readonly reminders: ReminderDesk;
+  readonly serviceOf: ServiceOf;
   readonly pairing: Pick<PairingDesk, "letIn" | "open">;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** The same as its row says it: an actor that is about to make way may still answer as before. */

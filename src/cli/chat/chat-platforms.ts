@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { commandTable } from "../../admin/commands/commands.ts";
+import { COMMANDS } from "../../features/features.ts";
 import type { Cluster } from "../../daemon/channels.ts";
 import type { BindingConfig, Config } from "../../config/config.ts";
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
@@ -20,7 +21,7 @@ export async function openChatPlatforms(
   log: Logger,
   shardsOf?: Cluster["shardsOf"],
 ): Promise<Platform[]> {
-  const commands = commandTable();
+  const commands = commandTable(COMMANDS);
   const opened: Platform[] = [];
   for (const row of PLATFORM_ROWS) {
     const config = platforms[row.key];
