@@ -301,7 +301,7 @@ export class Router implements PlatformInbox {
     const { id, seq } = appended;
     // A duplicate that is still due: an attempt of ours or an earlier delivery may have committed it
     // unknowingly.
-    if (appended.duplicate && appended.due) void waker.remind(id, seq);
+    if (appended.duplicate && appended.due) void waker.wakeAgain(id, seq);
     else if (appended.duplicate && isRepeated) void waker.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
