@@ -117,7 +117,7 @@ test("what the tool for subagents costs is what its page says", () => {
   const tools = createTools(prompts, {
     keepsNotes: false,
     hasSkills: false,
-   
+
     recall: "all",
     subagents,
   });

@@ -16,10 +16,6 @@ const ROOM_TOOLS = [
 export type RoomTool = (typeof ROOM_TOOLS)[number];
 export type PlainTool = RoomTool | (typeof FEATURE_TOOLS)[number];
 
-export function isRoomTool(name: PlainTool): name is RoomTool {
-  return ROOM_TOOLS.some((one) => one === name);
-}
-
 /** The tools that come with Weir and read the same for each agent that has them, sorted. */
 export const PLAIN_TOOLS: readonly PlainTool[] = [...ROOM_TOOLS, ...FEATURE_TOOLS].toSorted();
 

@@ -13,7 +13,7 @@ import { type Base, type Channels, type Cluster, createChannels } from "./channe
 import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
 import { tellOfLostAgents } from "./reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
-import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf } from "./setup.ts";
+import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setup } from "./setup.ts";
 import { createIngress } from "./ingress.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
@@ -90,9 +90,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const features = new OpenFeatures({ database: opened.database, log, now });
+  const parts = { ...services, ...answering, platforms, events, now };
+  const setup = (): Setup => current.setup;
+  const features = new OpenFeatures({ ...parts, database: opened.database, setup });
   const configuration = (): ConfigurationState | undefined => reloader?.state;
-  const base = { ...services, ...answering, platforms, events, now, memories, features, configuration };
+  const base = { ...parts, memories, features, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
@@ -106,7 +108,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   stack.defer(async () => channels.drain(draining.deadline));
 
   // Disposed of before the registry drains, so that nothing becomes due meanwhile.
-  const work = features.work({ ...base, ...channels, setup: () => current.setup }, stack);
+  stack.use(features);
+  const work = features.work({ ...base, ...channels });
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [channels.approvals, work, channels.lostModels];
@@ -270,7 +273,7 @@ async function openIntake(
 ): Promise<void> {
   await whileStarting(async () => tellOfLostAgents(config, store, log));
   await whileStarting(async () => budgets.open());
-  await whileStarting(async () => router.pairing.open());
+  await whileStarting(async () => router.strangers.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   await takeUpWork({ config, log, resumption }, platforms);
   router.erasures.begin();

@@ -6,8 +6,6 @@ import { SkipReasons } from "../admin/skip-reasons.ts";
 import type { StatusKeeper } from "../admin/reports/daemon-status.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { NameHolds } from "../router/bindings.ts";
-import { createPairing, type Pairing } from "../router/pairing/pairing.ts";
-import type { Setup } from "./setup.ts";
 import { Notices } from "../router/notices.ts";
 import { Refusals } from "../router/refusals.ts";
 import { Router } from "../router/router.ts";
@@ -42,8 +40,6 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     names,
     digesterOf,
   } = parts;
-  const setup = (): Setup => current.setup;
-  const pairing = stack.use(createPairing({ ...parts, setup }));
   const speakers = new Speakers(store.speakers);
   const refusals = new Refusals();
   const skipReasons = stack.use(new SkipReasons(events));
@@ -67,7 +63,7 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     speakers,
     teamOf,
     namesOf,
-    commands: commandsOf(parts, { speakers, pairing, namesOf, refusals, skipReasons }),
+    commands: commandsOf(parts, { speakers, namesOf, refusals, skipReasons }),
     seesImages: (channel) => {
       const { config: one } = parts.staffOf(channel).agent;
       return one.seesImages && models.seesImages(one.model);
@@ -75,7 +71,7 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     limits: new TurnRateLimit(() => performance.now()),
     refusals,
     notices: new Notices(platformOf, log),
-    pairing,
+    strangers: parts.features.strangers,
     failureText: (kind) => current.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
     digesterOf,
   });
@@ -88,13 +84,11 @@ function commandsOf(
   parts: Parts,
   {
     speakers,
-    pairing,
     namesOf,
     refusals,
     skipReasons,
   }: {
     readonly speakers: Speakers;
-    readonly pairing: Pairing;
     readonly namesOf: NamesOf;
     readonly refusals: Refusals;
     readonly skipReasons: SkipReasons;
@@ -150,7 +144,6 @@ function commandsOf(
     refusals,
     skipReasons,
     isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
-    pairing: pairing.desk,
     now,
   });
 }

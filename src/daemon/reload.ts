@@ -34,7 +34,7 @@ export interface ReloadParts extends SetupParts {
   readonly store: Pick<Store, "sharedMemories" | "channels">;
   readonly renewal: Pick<Renewal, "renew">;
   readonly resumption: Pick<Resumption, "resume">;
-  readonly router: Pick<Router, "rebound" | "pairing">;
+  readonly router: Pick<Router, "rebound" | "strangers">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
   readonly goneNotes: GoneNotesSweeper;
@@ -128,7 +128,7 @@ export class Reloading {
     try {
       // Counts newly configured budgets, and resumes work that is due by the new thresholds.
       await budgets.refresh();
-      await router.pairing.open();
+      await router.strangers.open();
       const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
       if (!before.config.agents.every(isSame)) await tellOfLostAgents(setup.config, store, log);
       await resumption.resume(

@@ -38,7 +38,6 @@ import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
 import { ReactionStore } from "./log/reactions.ts";
-import { PairingStore } from "./channels/pairing.ts";
 import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
@@ -93,7 +92,6 @@ export interface Store {
   readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
-  readonly pairing: PairingStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -164,7 +162,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
     currentSummaries: async (channel) => readSummaries(db, channel, "current"),

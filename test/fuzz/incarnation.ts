@@ -3,6 +3,8 @@ import { pino } from "pino";
 import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
 import { ReminderClock, type ReminderClockParts } from "../../src/features/reminders/reminder-clock.ts";
+import { NO_STRANGERS } from "../../src/router/strangers.ts";
+import type { OpenParts } from "../../src/features/feature.ts";
 import { OpenFeatures } from "../../src/features/features.ts";
 import { REMINDERS } from "../../src/features/reminders/key.ts";
 import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
@@ -29,7 +31,6 @@ import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/models.ts";
 import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
-import { createPairing } from "../../src/router/pairing/pairing.ts";
 import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
 import { Refusals } from "../../src/router/refusals.ts";
@@ -196,7 +197,7 @@ export class Incarnation {
       platforms.find(({ name }) => name === platform);
     const subagents = new SubagentDesk(store);
     this.subagents = subagents;
-    const features = new OpenFeatures({ database: this.database, log, now });
+    const features = this.#openFeatures({ platforms, platformOf, now });
     this.reminders = features.serviceOf(REMINDERS);
     this.channels = createLiveChannels({
       store,
@@ -229,6 +230,19 @@ export class Incarnation {
     this.approvals = this.#createApprovals(dueWork);
     this.#clock = this.#createClock({ desk: this.reminders, log, now });
     this.router = this.#createRouter(agentOf, { events, log, platformOf });
+  }
+
+  #openFeatures(parts: Pick<OpenParts, "platforms" | "platformOf" | "now">): OpenFeatures {
+    return new OpenFeatures({
+      ...parts,
+      database: this.database,
+      log: this.#log,
+      setup: () => ({
+        config: { agents: [], platforms: PLATFORMS_OFF },
+        bindings: BINDINGS,
+        agents: this.#staff.agents,
+      }),
+    });
   }
 
   #createApprovals(dueWork: DueWorkDesk): ApprovalDesk {
@@ -278,16 +292,7 @@ export class Incarnation {
       limits: new TurnRateLimit(() => performance.now()),
       refusals: new Refusals(),
       notices: new Notices(platformOf, log),
-      pairing: createPairing({
-        setup: () => ({
-          config: { platforms: PLATFORMS_OFF },
-          bindings: BINDINGS,
-        }),
-        store: this.store,
-        platforms: [],
-        platformOf,
-        log,
-      }),
+      strangers: NO_STRANGERS,
     });
   }
 

@@ -9,7 +9,7 @@ import type { InboundCommand, PlatformCommand } from "../../platforms/platform.t
 import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { Command, CommandParts } from "./command.ts";
+import type { ChannelCommand, Command, CommandParts } from "./command.ts";
 import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
 import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
@@ -22,7 +22,6 @@ import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./reset.ts";
-import { PAIR, pair } from "./pair.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
@@ -31,7 +30,7 @@ import { nearestName } from "../../config/nearest-name.ts";
 import { codeBlock } from "../../text/text.ts";
 import { whyCommand } from "./why.ts";
 
-/** Like {@link PAIR}, it also works in a channel that the log does not have. */
+/** It works in every channel, also in one that the log does not know. */
 const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
 
 /** All other commands of this room, in the order of the help. */
@@ -60,11 +59,9 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   newCommand,
 ];
 
-const WITHOUT_CHANNEL: ReadonlySet<string> = new Set([PAIR.name, HELP.name]);
-
 /** Every command as help lists it. */
 export function commandRules(commands: readonly Command[]): readonly CommandRule[] {
-  return [...commands, PAIR, HELP];
+  return [...commands, HELP];
 }
 
 /** The slash commands that a platform registers. Every argument is an optional text. */
@@ -101,22 +98,26 @@ const NOT_MET =
 /** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
 export function createCommands(commands: readonly Command[], parts: CommandParts): Commands {
   const commandNamed = (wanted: string): Command | undefined => commands.find(({ name }) => name === wanted);
+  const inChannel = (wanted: string): ChannelCommand | undefined => {
+    const found = commandNamed(wanted);
+    return found === undefined || "runAnywhere" in found ? undefined : found;
+  };
   const run = async (command: InboundCommand): Promise<CommandAnswer> => {
     const { asker, argument, said } = command;
     const { platform } = command.channel;
     const wanted = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
     const registered = typedWith(commandPrefix);
-    const isKnown = wanted !== undefined || WITHOUT_CHANNEL.has(command.name);
-    if (!isKnown) return unknownCommand(commands, command.name, registered);
+    if (wanted === undefined && command.name !== HELP.name)
+      return unknownCommand(commands, command.name, registered);
     const channel = await parts.store.channels.find(command.channel);
-    if (command.name === PAIR.name)
-      return pair(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
     if (wanted === undefined) {
       const { kind = "channel", workspace = "" } = channel ?? {};
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
       return parts.helpText(helpLines(commands, isOwnerHere, registered)).trim();
     }
+    if ("runAnywhere" in wanted)
+      return wanted.runAnywhere(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
     if (channel === undefined) return wanted.runUnmet?.(parts, command) ?? NOT_MET;
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
@@ -132,14 +133,14 @@ export function createCommands(commands: readonly Command[], parts: CommandParts
     });
   };
   return {
-    has: (name) => WITHOUT_CHANNEL.has(name) || commandNamed(name) !== undefined,
+    has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => commandNamed(name)?.keepsMessage === true,
+    keepsMessage: (name) => inChannel(name)?.keepsMessage === true,
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedFor(name, channel, asker) {
       const { address, workspace } = channel;
       if (isNamedOwner(asker, { platform: address.platform, workspace }, parts.owners)) return true;
-      return commandNamed(name)?.isNamedFor?.(parts, channel, asker) ?? false;
+      return inChannel(name)?.isNamedFor?.(parts, channel, asker) ?? false;
     },
   };
 }
@@ -159,7 +160,7 @@ function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
 
 async function permissionFor(
   { store, owners }: CommandParts,
-  command: Command,
+  command: ChannelCommand,
   { channel, asker, typed }: { channel: ChannelRow; asker: InboundCommand["asker"]; typed: Typed },
 ): Promise<Permission> {
   const { address, kind, workspace } = channel;

@@ -61,7 +61,7 @@ export function bindingsOf(
 /** Whose DMs are answered is configured by platform, and becomes part of each of its bindings. */
 function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   const binding = { ...written, sharesMemory: memoryShare === "workspace" };
-  if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };
+  if (platform === null) return { ...binding, dmAllow: null, dmLetsIn: false };
   return { ...binding, dms: binding.dms && platform.dm !== "off", ...dmRuleOf(binding, platform) };
 }
 
@@ -72,12 +72,12 @@ function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatf
 function dmRuleOf(
   { allowUsers }: Pick<BindingConfig, "allowUsers">,
   { dm, allow, owners }: ChatPlatformConfig,
-): Pick<Binding, "dmAllow" | "dmPairing"> {
+): Pick<Binding, "dmAllow" | "dmLetsIn"> {
   const namesPeople = allowUsers.length > 0;
   const listed = namesPeople ? allow.filter((id) => allowUsers.includes(id)) : allow;
-  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmPairing: false };
-  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmPairing: false };
+  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmLetsIn: false };
+  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmLetsIn: false };
   return dm === "pairing"
-    ? { dmAllow: [...allow, ...owners], dmPairing: true }
-    : { dmAllow: null, dmPairing: false };
+    ? { dmAllow: [...allow, ...owners], dmLetsIn: true }
+    : { dmAllow: null, dmLetsIn: false };
 }

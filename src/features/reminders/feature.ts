@@ -9,7 +9,7 @@ import { ToolFailure } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
 import { remindCommand, remindersCommand } from "./commands.ts";
 import { type ReminderKit, REMINDERS } from "./key.ts";
-import { createReminderClock } from "./reminder-clock.ts";
+import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
 import { ReminderDesk } from "./reminder-desk.ts";
 import { planReminder, ReminderProblem } from "./reminder-plan.ts";
 import { type AskedInTurn, ReminderStore } from "./reminder-store.ts";
@@ -31,14 +31,16 @@ export const reminders: Feature<ReminderDesk, ReminderKit> = {
         nextAt === null ? "none" : `${formatNumber(count)}, the next at ${time.minute(nextAt)}`,
     };
   },
-  open({ database, log, now }) {
-    const store = new ReminderStore(database);
-    const desk = new ReminderDesk(store, now);
+  open(parts) {
+    const store = new ReminderStore(parts.database);
+    const desk = new ReminderDesk(store, parts.now);
+    let clock: ReminderClock | undefined;
     return {
       service: desk,
       kitOf: ({ owner, agent, turn }) =>
         kitOf(desk, { owner, turn: turn.id, run: randomUUID() }, agent.config),
-      work: (parts) => createReminderClock({ ...parts, reminders: store, desk, log, now }),
+      work: (more) => (clock = createReminderClock({ ...parts, ...more, reminders: store, desk })),
+      [Symbol.asyncDispose]: async () => clock?.[Symbol.asyncDispose](),
     };
   },
 };

@@ -13,7 +13,7 @@ import type { Store } from "../../store/store.ts";
 import { nextOccurrence, pastOccurrences, MOST_COUNTED } from "../../async/occurrences.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import type { Waker } from "../../channel/waker.ts";
-import type { FeatureWorker, WorkParts } from "../feature.ts";
+import type { FeatureWorker, OpenParts, WorkParts } from "../feature.ts";
 import { type Schedule, schedulesOf } from "./declaration.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
@@ -57,7 +57,7 @@ export function createReminderClock({
   platforms,
   platformOf,
   ...parts
-}: WorkParts & Pick<ReminderClockParts, "reminders" | "desk" | "log" | "now">): ReminderClock {
+}: OpenParts & WorkParts & Pick<ReminderClockParts, "reminders" | "desk">): ReminderClock {
   return new ReminderClock({
     ...parts,
     schedules: () =>
@@ -77,7 +77,7 @@ export function createReminderClock({
  * Appends reminders to their channels when they are due. One timer, set for the next reminder; while none waits, it polls once an hour.
  * Due reminders follow from the rows, so a crash loses nothing, and exactly one of several daemons appends each occurrence.
  */
-export class ReminderClock implements FeatureWorker {
+export class ReminderClock implements FeatureWorker, AsyncDisposable {
   readonly #parts: ReminderClockParts;
   readonly #again = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;

@@ -23,7 +23,10 @@ test("every command has a name that platforms take, a short help, and at most on
 });
 
 test("the help shows what an argument looks like, and marks what the asker may not run", () => {
-  const [own, strange] = [helpLines(COMMANDS, true, typedWith("/")), helpLines(COMMANDS, false, typedWith("/"))];
+  const [own, strange] = [
+    helpLines(COMMANDS, true, typedWith("/")),
+    helpLines(COMMANDS, false, typedWith("/")),
+  ];
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | L1 | QUERY | me | me everywhere]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);

@@ -102,7 +102,7 @@ test("all else is everybody's", () => {
   const closed = COMMANDS.filter((command) => !mayRun(command, person("2"), place(), NOBODY).isAllowed).map(
     ({ name }) => name,
   );
-  assert.deepEqual(closed, ["compact", "summarize", "stop", "skill", "export", "reset", "new"]);
+  assert.deepEqual(closed, ["compact", "summarize", "stop", "skill", "export", "reset", "new", "pair"]);
 });
 
 test("a refusal says what the command does, who may, and how one becomes that", () => {
