@@ -12,6 +12,7 @@ import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import { spawnAgent } from "./tools/spawn-agent.ts";
+import { featureToolsOf } from "./features/features.ts";
 import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
@@ -304,7 +305,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const needs = {
     keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
-    setsReminders: one.reminders.enabled,
+    ofFeatures: featureToolsOf(one),
     hasSkills: there.hasSkills,
     subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
     approvals: one.approvals.tools,

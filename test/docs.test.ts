@@ -94,7 +94,7 @@ test("the diffs of the page for whoever adds something are true", () => {
   assert.deepEqual(
     changes.filter(({ isNew }) => !isNew).map(({ file }) => file),
     [
-      "src/core/tool-names.ts",
+      "src/config/tool-names.ts",
       "src/tools/tools.ts",
       "src/admin/commands/commands.ts",
       "src/platforms/platforms.ts",
@@ -117,7 +117,7 @@ test("what the tool for subagents costs is what its page says", () => {
   const tools = createTools(prompts, {
     keepsNotes: false,
     hasSkills: false,
-    setsReminders: false,
+
     recall: "all",
     subagents,
   });

@@ -12,6 +12,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["text"],
   ["network"],
   ["rows of platforms"],
+  ["values of options"],
+  ["declarations of features"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
   ["memory", "context", "budget"],
@@ -21,6 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["channel"],
   ["router", "cluster"],
   ["admin", "tune"],
+  ["features"],
   ["agent-texts.ts"],
   ["agents.ts"],
   ["daemon"],
@@ -34,7 +37,11 @@ const LAYERS: readonly (readonly string[])[] = [
  */
 const ROWS = LAYERS[5]?.[0] ?? "";
 const ROW = /^platforms\/(?:platforms|row|[a-z]+\/row)\.ts$/;
-const OF_ROWS: ReadonlySet<string> = new Set(["platforms", "config"]);
+const OF_ROWS: ReadonlySet<string> = new Set(["platforms", "config", "values of options"]);
+
+/** What the configuration, the prompts and the tools read of the features: no more than their options and names. */
+const DECLARATIONS = "declarations of features";
+const DECLARATION = /^features\/(?:declarations|declaration|[a-z]+\/declaration)\.ts$/;
 
 /** Packages that only one part may know. */
 const OWNERS: Readonly<Record<string, string>> = {
@@ -124,6 +131,8 @@ function importedLater({ text }: Scanned): string[] {
 /** Part of `src` in which a file is: a folder of the table, a file beside them, or the rows. */
 function partOf(file: string): string {
   if (ROW.test(file)) return ROWS;
+  if (DECLARATION.test(file)) return DECLARATIONS;
+  if (file === "config/schema/values.ts") return "values of options";
   return file.split("/")[0] ?? "";
 }
 
@@ -135,7 +144,7 @@ function forbiddenImports(file: string, scanned: Scanned): string[] {
   const from = partOf(file);
   const own = layerOf(from);
   if (own < 0) return [`src/${file}: "${from}" is in no layer`];
-  const later = from === ROWS ? importedLater(scanned) : [];
+  const later = from === ROWS || from === DECLARATIONS ? importedLater(scanned) : [];
   return importsOf(scanned).flatMap((specifier) => {
     const part = partOf(posix.join(posix.dirname(file), specifier));
     if (later.includes(specifier) && (OF_ROWS.has(part) || !specifier.startsWith("."))) return [];
@@ -171,8 +180,12 @@ const SQL =
 const PLATFORM_NAMES = new Set<string>(PLATFORM_ROWS.flatMap(({ key, title }) => [key, title]));
 
 /** Rules that hold outside of one place. */
-const RULES: readonly { name: string; except: string; broken: (scanned: Scanned) => boolean }[] = [
-  { name: "SQL", except: "store/", broken: ({ literals }) => literals.some((literal) => SQL.test(literal)) },
+const RULES: readonly { name: string; except: string | RegExp; broken: (scanned: Scanned) => boolean }[] = [
+  {
+    name: "SQL",
+    except: /^(?:store|features\/[a-z]+)\//,
+    broken: ({ literals }) => literals.some((literal) => SQL.test(literal)),
+  },
   {
     name: "process.env",
     except: "config/load.ts",
@@ -210,7 +223,11 @@ const RULES: readonly { name: string; except: string; broken: (scanned: Scanned)
 ];
 
 function brokenRules(file: string, scanned: Scanned): string[] {
-  const broken = RULES.filter((rule) => !file.startsWith(rule.except) && rule.broken(scanned));
+  const broken = RULES.filter(
+    (rule) =>
+      !(typeof rule.except === "string" ? file.startsWith(rule.except) : rule.except.test(file)) &&
+      rule.broken(scanned),
+  );
   const found = broken.map(({ name }) => `src/${file}: has ${name}`);
   const isPure = PURE.has(partOf(file));
   const looksOutside =
@@ -286,6 +303,8 @@ test("a chat that attaches to a daemon reads nothing of one", () => {
     "network",
     "platforms",
     ROWS,
+    "values of options",
+    DECLARATIONS,
     "store",
     "text",
   ]);
@@ -362,7 +381,7 @@ describe("the check itself", () => {
     const withSql = scanned.filter(({ literals }) => literals.some((literal) => SQL.test(literal)));
     assert.ok(withSql.length >= 8, `SQL is seen in ${withSql.map(({ file }) => file).join(", ")}`);
     assert.deepEqual(
-      withSql.map(({ file }) => partOf(file)).filter((part) => part !== "store"),
+      withSql.map(({ file }) => partOf(file)).filter((part) => part !== "store" && part !== "features"),
       [],
     );
   });

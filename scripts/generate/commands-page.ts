@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Argument, Command } from "commander";
-import { COMMAND_RULES } from "../../src/admin/commands/commands.ts";
+import { commandRules } from "../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../src/features/features.ts";
 import { createProgram } from "../../src/cli/program.ts";
 
 const HEAD = `# Commands
@@ -57,7 +58,7 @@ Each command but \`loopback\` takes \`--config <file>\`; without it Weir reads \
 
 /** The text of `docs/commands.md`. */
 export function commandsPage(): string {
-  const chat = COMMAND_RULES.map(({ name, argument, help, allowed }) => {
+  const chat = commandRules(COMMANDS).map(({ name, argument, help, allowed }) => {
     const typed = argument === null ? `/${name}` : `/${name} [${argument.form}]`;
     return `| \`${typed.replaceAll("|", "\\|")}\` | ${help} | ${WHO[allowed]} |`;
   });

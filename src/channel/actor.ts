@@ -144,7 +144,7 @@ export class ChannelActor {
   }
 
   /** A message is in the log without an announcement: the connection was cut after its commit. */
-  remind(seq: Seq, isDue: boolean): void {
+  wakeAgain(seq: Seq, isDue: boolean): void {
     this.#takeIn(isDue ? seq : null, isDue, async () => this.history.catchUp(seq));
   }
 

@@ -3,7 +3,8 @@ import type { Budgets } from "../budget/budgets.ts";
 import type { CallCounts } from "../budget/call-counts.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
-import type { History } from "../core/history.ts";
+import type { KitOf } from "../core/feature-key.ts";
+import type { History, TurnRange } from "../core/history.ts";
 import type { ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
@@ -15,9 +16,8 @@ import type { SubagentDraft } from "../store/turns/subagents.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { Compaction } from "./compaction/compaction.ts";
-import type { HistoryMutex } from "./guarded-history.ts";
+import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
-import type { ReminderDesk } from "./reminders/reminder-desk.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 
 /** Parts that all actors of a daemon share. */
@@ -27,7 +27,7 @@ export interface SharedParts {
   readonly memories: RecallMemories;
   readonly indexer: Indexer;
   readonly contexts: ContextRecorder;
-  readonly reminders: ReminderDesk;
+  readonly features: TurnFeatures;
   readonly events: Events;
   readonly log: Logger;
   readonly now: () => Date;
@@ -129,4 +129,16 @@ export interface SubagentStarter {
    * @throws ToolFailure if none is begun
    */
   spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string>;
+}
+
+/** A turn of a channel, for the kits of features. */
+export interface TurnSite extends ActorParts {
+  readonly turn: TurnRange;
+  readonly history: GuardedHistory;
+}
+
+/** The actors' access to a daemon's features. */
+export interface TurnFeatures {
+  /** @returns the kits of one run of a turn, each made when it is first asked for */
+  kitsOf(site: TurnSite): KitOf;
 }

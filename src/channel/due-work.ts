@@ -5,11 +5,11 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** A message of Weir that needs an answer in a channel: a due reminder, an ended subagent. */
+/** A message of Weir that needs an answer in a channel: work that is due at a time, or that has ended. */
 export interface DueWork {
   /** As `isDueWork` expects it: the kind, and a part that is unique in the channel. */
   readonly id: string;
-  /** Describes it to the model: that a reminder of Ann is due. */
+  /** Describes it to the model, in place of a person's name. */
   readonly title: string;
   readonly text: string;
   readonly at: Date;

@@ -57,7 +57,7 @@ export class Waker {
   /** Notifies a channel of a message that was appended, or was in its log already and is still due. Returns at once. */
   announce(id: ChannelId, appended: Appended): void {
     if (!appended.duplicate) void this.notify(id, appended.entry, appended.turn);
-    else if (appended.due) void this.remind(id, appended.seq);
+    else if (appended.due) void this.wakeAgain(id, appended.seq);
   }
 
   /**
@@ -87,18 +87,18 @@ export class Waker {
   }
 
   /** Notifies a channel of a due message that an earlier delivery appended. Must not throw. */
-  async remind(id: ChannelId, seq: Seq): Promise<void> {
+  async wakeAgain(id: ChannelId, seq: Seq): Promise<void> {
     const { homes, indexer } = this.#parts;
     indexer.mark(id);
     if (await homes.isElsewhere(id)) this.#wakeHome(id, seq);
-    else await this.#with(id, (actor) => actor.remind(seq, true), seq);
+    else await this.#with(id, (actor) => actor.wakeAgain(seq, true), seq);
   }
 
   /** Notifies a loaded channel of a message that needs no answer. Must not throw. */
   async mention(id: ChannelId, seq: Seq): Promise<void> {
     const { registry, indexer } = this.#parts;
     indexer.mark(id);
-    (await registry.inMemory(id))?.remind(seq, false);
+    (await registry.inMemory(id))?.wakeAgain(seq, false);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { PairingStore } from "../features/pairing/pairing-store.ts";
 import leven from "leven";
 import { channelTitle } from "../admin/commands/command.ts";
 import { parseForgetAnswer } from "../admin/requests/forget-answer.ts";
@@ -41,12 +42,13 @@ export interface NamedPerson {
 export async function forgetUser(io: Io, typed: string, options: ForgetUserOptions): Promise<void> {
   const { yes: isDone = false } = options;
   const config = isDone ? readConfig(io, options) : readConfigToLook(io, options);
-  const { person, isThere, isPaired } = await withStore(io, config, async (store) => {
-    const found = await findPerson(store, parsePerson(typed), isDone);
+  const { person, isThere, isPaired } = await withStore(io, config, async (store, database) => {
+    const pairing = new PairingStore(database);
+    const found = await findPerson({ ...store, pairing }, parsePerson(typed), isDone);
     const { platform, id } = found;
     const places = await store.people.places(platform, id);
     say(io, describePerson(found, places, await store.people.borne(platform, id), isDone));
-    const paired = await isPairedOrAsks(store, platform, id);
+    const paired = await isPairedOrAsks(pairing, platform, id);
     if (paired)
       say(io, `${isDone ? "Ended is" : "It would also end"} that they were let in to direct messages.`);
     return { person: found, isThere: places.length > 0, isPaired: paired };
@@ -55,7 +57,12 @@ export async function forgetUser(io: Io, typed: string, options: ForgetUserOptio
   // First, so that no new messages of the person are stored during the deletion.
   if (isPaired) {
     const { platform, id } = person;
-    await withStore(io, config, async ({ pairing }) => pairing.remove({ platform, person: id }), "asker");
+    await withStore(
+      io,
+      config,
+      async (_, database) => new PairingStore(database).remove({ platform, person: id }),
+      "asker",
+    );
   }
   if (!isThere) return;
   const asked = await askDaemon(io, config, person);
@@ -77,7 +84,7 @@ export function parsePerson(typed: string): NamedPerson {
  * @throws OperatorError with the candidates
  */
 async function findPerson(
-  store: Store,
+  store: Pick<Store, "people"> & { readonly pairing: PairingStore },
   { platform, called }: NamedPerson,
   isExact: boolean,
 ): Promise<KnownPerson> {
@@ -89,7 +96,7 @@ async function findPerson(
   const typed = platform === null ? called : `${platform}:${called}`;
   if (one === undefined) {
     // A paired person may have sent no message yet.
-    if (platform !== null && (await isPairedOrAsks(store, platform, called)))
+    if (platform !== null && (await isPairedOrAsks(store.pairing, platform, called)))
       return { platform, id: called, name: called, messages: 0 };
     const near = nearestPeople(called, await people.known(platform, null, MOST_PEOPLE));
     const hint = near.length === 0 ? "" : ` Did you mean ${near.map(nameOf).join(", or ")}?`;
@@ -109,7 +116,7 @@ async function findPerson(
 }
 
 /** Whether a person was let in to direct messages, or asks for it. */
-async function isPairedOrAsks({ pairing }: Store, platform: string, id: string): Promise<boolean> {
+async function isPairedOrAsks(pairing: PairingStore, platform: string, id: string): Promise<boolean> {
   const all = [...(await pairing.people()), ...(await pairing.open(platform))];
   return all.some((one) => one.platform === platform && one.person === id);
 }

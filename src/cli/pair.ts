@@ -1,9 +1,9 @@
-import { listRequests, NO_SUCH_CODE } from "../admin/commands/pair.ts";
+import { listRequests, NO_SUCH_CODE } from "../features/pairing/command.ts";
 import type { Config } from "../config/config.ts";
 import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform, platformRow } from "../platforms/platforms.ts";
 import { OperatorError } from "../core/errors.ts";
-import { describeStranger, letInByCode } from "../router/pairing/pairing-desk.ts";
-import type { PairedPerson, PlatformPerson } from "../store/channels/pairing.ts";
+import { describeStranger, letInByCode } from "../features/pairing/pairing-desk.ts";
+import { type PairedPerson, PairingStore, type PlatformPerson } from "../features/pairing/pairing-store.ts";
 import type { KnownPerson } from "../store/log/personal-data.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
@@ -43,20 +43,27 @@ export async function pair(io: Io, code: string | undefined, options: PairOption
     throw new OperatorError("--platform says where --user has the id: say --user, too.");
   const person = user === undefined ? null : readUser(user, platform, config);
   await assertHasRun(config);
-  if (code !== undefined) await withStore(io, config, async (store) => letIn(io, store, code), "asker");
+  if (code !== undefined)
+    await withStore(io, config, async (_, database) => letIn(io, new PairingStore(database), code), "asker");
   else if (person !== null)
-    await withStore(io, config, async (store) => letInById(io, config, store, person), "asker");
+    await withStore(
+      io,
+      config,
+      async ({ people }, database) =>
+        letInById(io, config, { people, pairing: new PairingStore(database) }, person),
+      "asker",
+    );
   else if (remove !== undefined)
     await withStore(
       io,
       config,
-      async (store) => takeOut(io, config, store, parsePlatformPerson(remove)),
+      async (_, database) => takeOut(io, config, new PairingStore(database), parsePlatformPerson(remove)),
       "asker",
     );
-  else await withStore(io, config, async (store) => list(io, config, store, json));
+  else await withStore(io, config, async (_, database) => list(io, config, new PairingStore(database), json));
 }
 
-async function letIn(io: Io, { pairing }: Store, code: string): Promise<void> {
+async function letIn(io: Io, pairing: PairingStore, code: string): Promise<void> {
   const request = await letInByCode(pairing, code, null, OPERATOR);
   if (request === null) throw new OperatorError(`${NO_SUCH_CODE} weir pair lists who waits.`);
   say(
@@ -65,7 +72,12 @@ async function letIn(io: Io, { pairing }: Store, code: string): Promise<void> {
   );
 }
 
-async function letInById(io: Io, config: Config, store: Store, person: PlatformPerson): Promise<void> {
+async function letInById(
+  io: Io,
+  config: Config,
+  store: AskingPeople & { readonly pairing: PairingStore },
+  person: PlatformPerson,
+): Promise<void> {
   const shown = displayableLine(`${person.platform}:${person.person}`);
   if (!isIdOfPerson(person)) throw new OperatorError(await whyNobody(store, person));
   if (namedInConfig(config, person)) return say(io, `${shown} needs no letting in: ${WHERE_NAMED} has them.`);
@@ -75,14 +87,14 @@ async function letInById(io: Io, config: Config, store: Store, person: PlatformP
   for (const line of uncounted(config)) say(io, line);
 }
 
+/** Who asks to be let in, and who is known. */
+interface AskingPeople {
+  readonly pairing: Pick<PairingStore, "open">;
+  readonly people: Pick<Store["people"], "known">;
+}
+
 /** Why an id fits no person, with the likely candidates. */
-export async function whyNobody(
-  store: {
-    readonly pairing: Pick<Store["pairing"], "open">;
-    readonly people: Pick<Store["people"], "known">;
-  },
-  { platform, person }: PlatformPerson,
-): Promise<string> {
+export async function whyNobody(store: AskingPeople, { platform, person }: PlatformPerson): Promise<string> {
   const row = platformRow(platform);
   const what = `${displayableLine(person)} is no id of a person on ${row?.title ?? platform}.`;
   const upper = { platform, person: person.toUpperCase() };
@@ -95,7 +107,7 @@ export async function whyNobody(
 
 /** People of that platform who ask to be let in or are known, and whose id or name is near. */
 async function peopleLike(
-  { pairing, people }: Parameters<typeof whyNobody>[0],
+  { pairing, people }: AskingPeople,
   { platform, person }: PlatformPerson,
 ): Promise<readonly KnownPerson[]> {
   const asking = (await pairing.open(platform)).map((one) => {
@@ -142,7 +154,7 @@ export function readUser(
   return { platform: found, person };
 }
 
-async function takeOut(io: Io, config: Config, { pairing }: Store, person: PlatformPerson): Promise<void> {
+async function takeOut(io: Io, config: Config, pairing: PairingStore, person: PlatformPerson): Promise<void> {
   const shown = displayableLine(`${person.platform}:${person.person}`);
   const isNamed = namedInConfig(config, person);
   if (!(await pairing.remove(person))) {
@@ -173,7 +185,7 @@ function parsePlatformPerson(typed: string): PlatformPerson {
   );
 }
 
-async function list(io: Io, config: Config, { pairing }: Store, isJson: boolean): Promise<void> {
+async function list(io: Io, config: Config, pairing: PairingStore, isJson: boolean): Promise<void> {
   const [requests, people] = await Promise.all([pairing.open(null), pairing.people()]);
   if (isJson) return sayJson(io, { requests, people }, 2);
   say(

@@ -3,6 +3,8 @@ import { formatStatus, summariseChannels } from "../admin/reports/status-report.
 import { OperatorError } from "../core/errors.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
+import type { Database } from "../store/database/database.ts";
+import { readFeatureWork } from "../features/features.ts";
 import type { Store } from "../store/store.ts";
 import { askDaemon } from "../admin/requests/ask-daemon.ts";
 import { listChannels } from "./channels.ts";
@@ -19,7 +21,7 @@ const ANSWER_MS = 5000;
 export async function showStatus(io: Io, options: StatusOptions): Promise<void> {
   const config = readConfigToLook(io, options);
   await assertHasRun(config);
-  const look = async (store: Store): Promise<void> => {
+  const look = async (store: Store, database: Database): Promise<void> => {
     const connected = await store.overview.daemons();
     const daemon =
       connected === null
@@ -29,19 +31,23 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
       throw new OperatorError(
         `No daemon called ${displayableLine(options.daemon)} has answered: weir cluster shows who is there.`,
       );
-    const [overviews, waiting] = await Promise.all([store.overview.channels(), store.overview.waiting()]);
+    const [overviews, waiting, features] = await Promise.all([
+      store.overview.channels(),
+      store.overview.waiting(),
+      readFeatureWork(database),
+    ]);
     const listed = await listChannels(config, store, overviews);
     const report = {
       daemon,
       connected,
-      waiting,
+      waiting: { ...waiting, ...Object.fromEntries(features.map(({ name, json }) => [name, json])) },
       ...summariseChannels(
         overviews,
         listed.map(({ row: _row, ...one }) => one),
       ),
     };
     if (options.json === true) sayJson(io, report, 2);
-    else say(io, formatStatus(report, firstTimeFormat(config), new Date()));
+    else say(io, formatStatus(report, features, firstTimeFormat(config), new Date()));
   };
   // A database at rest is only read.
   await withStore(io, config, look, (await mayHaveDaemon(config.database)) ? "asker" : "reader");

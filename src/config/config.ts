@@ -201,7 +201,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "schedules" | "mcp"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "mcp"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -211,8 +211,6 @@ export interface AgentConfig extends Omit<
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
   readonly approvals: ApprovalsConfig;
-  /** What it does again and again, each with the time zone that holds for it. */
-  readonly schedules: readonly CompleteAgent["schedules"][number][];
   /** The servers whose tools it may call. */
   readonly mcp: readonly McpServerConfig[];
 }

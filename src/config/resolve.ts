@@ -25,6 +25,7 @@ import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { hostAndPort } from "../text/host-and-port.ts";
 import { bindingSchema } from "./schema/platforms.ts";
 import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
+import { isTable } from "./value-tree.ts";
 
 /** What nobody set a target for comes down to this share of the window under the background threshold. */
 const TARGET_BELOW_BACKGROUND = 0.2;
@@ -126,15 +127,8 @@ function resolveAgent(
     "mcp"
   >,
 ): AgentConfig {
-  const compaction = { ...defaults.compaction, ...written.compaction };
-  const pruning = { ...defaults.pruning, ...written.pruning };
-  const memory = { ...defaults.memory, ...written.memory };
-  const subagents = { ...defaults.subagents, ...written.subagents };
-  const approvals = { ...defaults.approvals, ...written.approvals };
-  const reminders = { ...defaults.reminders, ...written.reminders };
-  const budget = { ...defaults.budget, ...written.budget };
-  const tables = { compaction, pruning, memory, subagents, approvals, reminders, budget };
-  const agent = camelCased(agentSchema.parse({ ...defaults, ...written, ...tables }));
+  const complete = agentSchema.parse(layered(defaults, written));
+  const agent = camelCased(complete);
   return {
     ...agent,
     mcp,
@@ -146,12 +140,20 @@ function resolveAgent(
     temperature: agent.temperature === "default" ? null : agent.temperature,
     compaction: withTarget(agent.compaction),
     // The names of tools are no keys of ours.
-    approvals: { ...agent.approvals, tools: { ...approvals.tools } },
-    schedules: agent.schedules.map((one) => ({
-      ...one,
-      timeZone: one.timeZone === "agent" ? agent.timeZone : one.timeZone,
-    })),
+    approvals: { ...agent.approvals, tools: { ...complete.approvals.tools } },
   };
+}
+
+/** The options of `above` over those of `below`; in a table, option by option. */
+function layered(
+  below: Readonly<Record<string, unknown>>,
+  above: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const tables = Object.entries(below).flatMap(([key, under]) => {
+    const over = above[key];
+    return isTable(under) && isTable(over) ? [[key, { ...under, ...over }] as const] : [];
+  });
+  return { ...below, ...above, ...Object.fromEntries(tables) };
 }
 
 function withTarget(

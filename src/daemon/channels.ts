@@ -31,7 +31,7 @@ import type { Answering, CurrentSetup } from "./setup.ts";
 /** The base services that the channels need. */
 export type Base = Pick<
   LiveChannelsParts,
-  "store" | "indexer" | "reminders" | "events" | "now" | "platformOf" | "memories" | "log"
+  "store" | "indexer" | "features" | "events" | "now" | "platformOf" | "memories" | "log"
 > &
   Answering & {
     readonly models: Models;

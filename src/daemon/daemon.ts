@@ -8,13 +8,12 @@ import type { LiveChannels } from "../channel/live-channels.ts";
 import { Retention } from "../channel/retention.ts";
 import { PARTITIONS } from "../channel/homes/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/homes/resumption.ts";
-import { createReminderClock } from "../channel/reminders/reminder-clock.ts";
-import { ReminderDesk } from "../channel/reminders/reminder-desk.ts";
+import { OpenFeatures } from "../features/features.ts";
 import { type Base, type Channels, type Cluster, createChannels } from "./channels.ts";
 import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
 import { tellOfLostAgents } from "./reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
-import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf } from "./setup.ts";
+import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setup } from "./setup.ts";
 import { createIngress } from "./ingress.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
@@ -91,9 +90,11 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const sweepNotes = async (): Promise<void> => goneNotes.sweep();
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const reminders = new ReminderDesk(store.reminders, now);
+  const parts = { ...services, ...answering, platforms, events, now };
+  const setup = (): Setup => current.setup;
+  const features = new OpenFeatures({ ...parts, database: opened.database, setup });
   const configuration = (): ConfigurationState | undefined => reloader?.state;
-  const base = { ...services, ...answering, platforms, events, now, memories, reminders, configuration };
+  const base = { ...parts, memories, features, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
@@ -106,14 +107,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const draining = { deadline: AbortSignal.abort() };
   stack.defer(async () => channels.drain(draining.deadline));
 
-  // Disposed of before the registry drains, so that no reminder becomes due meanwhile.
-  const clock = stack.use(createReminderClock({ ...base, ...channels, setup: () => current.setup }));
+  // Disposed of before the registry drains, so that nothing becomes due meanwhile.
+  stack.use(features);
+  const work = features.work({ ...base, ...channels });
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
-  const waiting = [channels.approvals, clock, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, clock, retention };
+  const waiting = [channels.approvals, work, channels.lostModels];
+  const reloads = { ...base, ...channels, router, goneNotes, work, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
-  const home = stack.use(await keepHomes(options, { ...base, ...channels, clock }));
+  const home = stack.use(await keepHomes(options, { ...base, ...channels, work }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
   const kept = stack.move();
@@ -211,7 +213,7 @@ async function keepHomes(
     waker,
     platforms,
     approvals,
-    clock,
+    work,
     current,
     opened,
     log,
@@ -220,7 +222,7 @@ async function keepHomes(
     Omit<LiveChannels, "drain"> &
     Pick<Channels, "approvals"> & {
       readonly platforms: readonly Platform[];
-      readonly clock: { start(): void };
+      readonly work: { start(): void };
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
@@ -239,7 +241,7 @@ async function keepHomes(
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(current.setup.config),
       onTakenUp: () => {
-        for (const waiting of [approvals, clock]) waiting.start();
+        for (const waiting of [approvals, work]) waiting.start();
       },
       log,
     }),
@@ -271,7 +273,7 @@ async function openIntake(
 ): Promise<void> {
   await whileStarting(async () => tellOfLostAgents(config, store, log));
   await whileStarting(async () => budgets.open());
-  await whileStarting(async () => router.pairing.open());
+  await whileStarting(async () => router.strangers.open());
   await Promise.all(platforms.map(async (platform) => platform.start(router, router.ledger)));
   await takeUpWork({ config, log, resumption }, platforms);
   router.erasures.begin();

@@ -1,12 +1,11 @@
 import { createCommands } from "../admin/commands/commands.ts";
+import { COMMANDS, type OpenFeatures } from "../features/features.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
 import { SkipReasons } from "../admin/skip-reasons.ts";
 import type { StatusKeeper } from "../admin/reports/daemon-status.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { NameHolds } from "../router/bindings.ts";
-import { createPairing, type Pairing } from "../router/pairing/pairing.ts";
-import type { Setup } from "./setup.ts";
 import { Notices } from "../router/notices.ts";
 import { Refusals } from "../router/refusals.ts";
 import { Router } from "../router/router.ts";
@@ -20,6 +19,7 @@ type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
 
 type Parts = Omit<Base, "indexer"> &
   Channels & {
+    readonly features: OpenFeatures;
     readonly keeper: StatusKeeper;
     readonly platforms: readonly Platform[];
   };
@@ -40,8 +40,6 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     names,
     digesterOf,
   } = parts;
-  const setup = (): Setup => current.setup;
-  const pairing = stack.use(createPairing({ ...parts, setup }));
   const speakers = new Speakers(store.speakers);
   const refusals = new Refusals();
   const skipReasons = stack.use(new SkipReasons(events));
@@ -65,7 +63,7 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     speakers,
     teamOf,
     namesOf,
-    commands: commandsOf(parts, { speakers, pairing, namesOf, refusals, skipReasons }),
+    commands: commandsOf(parts, { speakers, namesOf, refusals, skipReasons }),
     seesImages: (channel) => {
       const { config: one } = parts.staffOf(channel).agent;
       return one.seesImages && models.seesImages(one.model);
@@ -73,7 +71,7 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     limits: new TurnRateLimit(() => performance.now()),
     refusals,
     notices: new Notices(platformOf, log),
-    pairing,
+    strangers: parts.features.strangers,
     failureText: (kind) => current.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
     digesterOf,
   });
@@ -86,13 +84,11 @@ function commandsOf(
   parts: Parts,
   {
     speakers,
-    pairing,
     namesOf,
     refusals,
     skipReasons,
   }: {
     readonly speakers: Speakers;
-    readonly pairing: Pairing;
     readonly namesOf: NamesOf;
     readonly refusals: Refusals;
     readonly skipReasons: SkipReasons;
@@ -113,9 +109,9 @@ function commandsOf(
     names,
     keeper,
   } = parts;
-  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, reminders } = parts;
+  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, features } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
-  return createCommands({
+  return createCommands(COMMANDS, {
     store,
     homes,
     registry,
@@ -134,7 +130,7 @@ function commandsOf(
     },
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
-    reminders,
+    serviceOf: features.serviceOf,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>
@@ -148,7 +144,6 @@ function commandsOf(
     refusals,
     skipReasons,
     isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
-    pairing: pairing.desk,
     now,
   });
 }

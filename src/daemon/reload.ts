@@ -5,7 +5,7 @@ import { secretsOf } from "../admin/secrets.ts";
 import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
 import type { Renewal } from "../channel/renewal.ts";
-import type { ReminderClock } from "../channel/reminders/reminder-clock.ts";
+import type { FeatureWorker } from "../features/feature.ts";
 import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
@@ -34,11 +34,11 @@ export interface ReloadParts extends SetupParts {
   readonly store: Pick<Store, "sharedMemories" | "channels">;
   readonly renewal: Pick<Renewal, "renew">;
   readonly resumption: Pick<Resumption, "resume">;
-  readonly router: Pick<Router, "rebound" | "pairing">;
+  readonly router: Pick<Router, "rebound" | "strangers">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
   readonly goneNotes: GoneNotesSweeper;
-  readonly clock: Pick<ReminderClock, "replan">;
+  readonly work: Pick<FeatureWorker, "reconfigured">;
   readonly lostModels: Pick<LostModels, "start">;
   readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
@@ -99,8 +99,7 @@ export class Reloading {
 
   /** Must neither wait nor fail. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { current, models, budgets, router, goneNotes, clock, lostModels, retention, renewal } =
-      this.#parts;
+    const { current, models, budgets, router, goneNotes, work, lostModels, retention, renewal } = this.#parts;
     const before = current.setup;
     models.configure(setup.config.llm);
     setup.agents.startServers();
@@ -109,7 +108,7 @@ export class Reloading {
     budgets.configure(setup.config.agents);
     goneNotes.configure(setup.agents.noteKeepers());
     router.rebound();
-    clock.replan();
+    work.reconfigured();
     lostModels.start();
     retention.configure(setup.config.retention);
     this.#parts.onConfigured(setup.config);
@@ -129,7 +128,7 @@ export class Reloading {
     try {
       // Counts newly configured budgets, and resumes work that is due by the new thresholds.
       await budgets.refresh();
-      await router.pairing.open();
+      await router.strangers.open();
       const isSame = (one: { readonly id: AgentId }): boolean => setup.agents.named(one.id) !== undefined;
       if (!before.config.agents.every(isSame)) await tellOfLostAgents(setup.config, store, log);
       await resumption.resume(

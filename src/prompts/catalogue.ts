@@ -1,4 +1,4 @@
-import { PLAIN_TOOLS, type PlainTool } from "../core/tool-names.ts";
+import { PLAIN_TOOLS, type PlainTool } from "../config/tool-names.ts";
 import type { TemplateRules } from "./template.ts";
 import type { VariableShape, VariableShapes } from "./template-names.ts";
 

@@ -8,7 +8,7 @@ import {
   REACTION_PREFIX,
 } from "../core/message.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
-import type { PairedPerson } from "../store/channels/pairing.ts";
+import type { FindLetIn } from "./strangers.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 
 /** Which agent answers which channels, and when. Only ids give rights to people, because anybody can take a name. */
@@ -19,7 +19,7 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
   /** Of the conversations with one person, which the terminal names as well: only these; default: all. */
   readonly dmNames?: readonly string[];
   /** Others may send DMs once they are let in. */
-  readonly dmPairing: boolean;
+  readonly dmLetsIn: boolean;
   /** Memories of public channels are shared in their workspace. */
   readonly sharesMemory: boolean;
 }
@@ -35,7 +35,7 @@ export function bindPlatform(platform: string, agent: AgentId, sharesMemory = fa
     threads: true,
     dms: true,
     dmAllow: null,
-    dmPairing: false,
+    dmLetsIn: false,
     mentionRequired: true,
     listen: true,
     allowUsers: [],
@@ -54,13 +54,7 @@ export type NameKind = "workspace" | "channel" | "role";
 /** Whether a configured name is valid in a server (team): people can use any names in their own server. */
 export type NameHolds = (platform: string, kind: NameKind, name: string, server: string) => boolean;
 
-/** A person whose direct messages are answered because they were let in; null: they were not. Counts if a binding has `dmPairing`. */
-export type FindPaired = (
-  platform: string,
-  person: string,
-) => Pick<PairedPerson, "since" | "unreadTo" | "unreadIds"> | null;
-
-const NOBODY_PAIRED: FindPaired = () => null;
+const NOBODY_LET_IN: FindLetIn = () => null;
 
 /** The first matching binding; undefined: no binding answers this channel. Pure. */
 export function findBinding(
@@ -141,10 +135,10 @@ export function admit(
   message: InboundMessage,
   takesPart: boolean,
   holds: NameHolds,
-  findPaired: FindPaired = NOBODY_PAIRED,
+  findLetIn: FindLetIn = NOBODY_LET_IN,
 ): Admission {
   const { kind, addressed } = message;
-  const why = refusal(binding, message, findPaired);
+  const why = refusal(binding, message, findLetIn);
   if (why !== null) return { outcome: "ignored", why };
   if (message.isBackground === true) return { outcome: "listened" };
   const isMeant = addressed || !binding.mentionRequired || (kind === "thread" && takesPart);
@@ -159,26 +153,26 @@ export function admit(
 export function refusal(
   binding: Binding,
   message: InboundMessage,
-  findPaired: FindPaired = NOBODY_PAIRED,
+  findLetIn: FindLetIn = NOBODY_LET_IN,
 ): "bot" | "dm_not_allowed" | null {
   const { author, kind } = message;
   if (author.isBot && !binding.allowBots && !isRoot(message)) return "bot";
-  return isStranger(binding, kind, author, findPaired, message) ? "dm_not_allowed" : null;
+  return isStranger(binding, kind, author, findLetIn, message) ? "dm_not_allowed" : null;
 }
 
 /** @param said a message from before its author was let in stays unread; left out: the check is for the person only */
 function isStranger(
-  { platform, dmAllow, dmPairing }: Binding,
+  { platform, dmAllow, dmLetsIn }: Binding,
   kind: ChannelKind,
   { id }: Pick<Author, "id">,
-  findPaired: FindPaired,
+  findLetIn: FindLetIn,
   said?: Pick<InboundMessage, "id" | "at" | "isBackground">,
 ): boolean {
   if (kind !== "dm" || dmAllow === null || dmAllow.includes(id)) return false;
-  const paired = dmPairing ? findPaired(platform, id) : null;
-  if (paired === null) return true;
+  const letIn = dmLetsIn ? findLetIn(platform, id) : null;
+  if (letIn === null) return true;
   if (said === undefined) return false;
-  const { since, unreadTo, unreadIds } = paired;
+  const { since, unreadTo, unreadIds } = letIn;
   const wasUnread = unreadIds.includes(said.id) || (unreadTo !== null && said.at < unreadTo);
   // Both clocks may differ: only what is fetched from the past is compared with ours.
   return wasUnread || (said.isBackground === true && said.at < since);
@@ -190,9 +184,9 @@ export function isAnswered(
   where: ChannelOnPlatform,
   person: Pick<Author, "id" | "roles" | "roleNames">,
   holds: NameHolds,
-  findPaired: FindPaired = NOBODY_PAIRED,
+  findLetIn: FindLetIn = NOBODY_LET_IN,
 ): boolean {
-  return !isStranger(binding, where.kind, person, findPaired) && mayAsk(binding, where, person, holds);
+  return !isStranger(binding, where.kind, person, findLetIn) && mayAsk(binding, where, person, holds);
 }
 
 /** Is this a thread's root, also a bot's alarm or our own answer? Both platforms name a thread after it. */

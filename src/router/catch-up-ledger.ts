@@ -8,7 +8,8 @@ import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
 import type { Store } from "../store/store.ts";
-import { type Binding, type FindPaired, refusal } from "./bindings.ts";
+import { type Binding, refusal } from "./bindings.ts";
+import type { FindLetIn } from "./strangers.ts";
 import { type ChannelIds, channelKey } from "./channel-ids.ts";
 import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
@@ -20,7 +21,7 @@ export interface BindingLedgerOptions {
   readonly channelIds: ChannelIds;
   /** The binding of a channel; undefined: no binding answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
-  readonly findPaired: FindPaired;
+  readonly findLetIn: FindLetIn;
 }
 
 /** Limit of channels listed per platform, besides those with a recorded gap. */
@@ -36,7 +37,7 @@ export class BindingLedger implements CatchUpLedger {
 
   refuses(message: InboundMessage): boolean {
     const binding = this.#options.bindingOf(message);
-    return binding === undefined || refusal(binding, message, this.#options.findPaired) !== null;
+    return binding === undefined || refusal(binding, message, this.#options.findLetIn) !== null;
   }
 
   async policyOf(channel: ChannelOnPlatform): Promise<ChannelPolicy> {

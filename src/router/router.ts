@@ -32,8 +32,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { TurnRateLimit } from "./turn-rate-limit.ts";
 import { type TurnRole, TurnRoles } from "./turn-roles.ts";
 import { type Admission, admit, type Binding, findBinding, isAnswered, type NameHolds } from "./bindings.ts";
-import type { Pairing } from "./pairing/pairing.ts";
-import { STRANGERS_COMMAND } from "./pairing/pairing-desk.ts";
+import type { Strangers } from "./strangers.ts";
 import { type Addressee, addresseeOf } from "./addressee.ts";
 import { BindingLedger } from "./catch-up-ledger.ts";
 import { ChannelIds } from "./channel-ids.ts";
@@ -76,7 +75,7 @@ export interface RouterParts {
   readonly seesImages: (channel: ChannelRow) => boolean;
   readonly notices: Notices;
   /** Open it before the intake. */
-  readonly pairing: Pairing;
+  readonly strangers: Strangers;
   /** The one sentence for a person whose request fails. */
   readonly failureText: (kind: "too_often" | "internal") => string;
 }
@@ -105,7 +104,7 @@ export class Router implements PlatformInbox {
   readonly #roles: TurnRoles;
   readonly #commands: TextCommands;
   readonly #messageChanges: MessageChanges;
-  readonly pairing: Pairing;
+  readonly strangers: Strangers;
   /** Tells the adapters about the channels of the bindings. */
   readonly ledger: BindingLedger;
   /** Blanks the messages of deleted channels; begin it once at the start, and dispose of it. */
@@ -115,7 +114,7 @@ export class Router implements PlatformInbox {
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
-    this.pairing = parts.pairing;
+    this.strangers = parts.strangers;
     this.#holds = (platform, kind, name, server) => parts.names.holds(platform, kind, name, server);
     this.#channelIds = new ChannelIds(parts.store.channels, parts.homes);
     this.#roles = new TurnRoles(parts, this.#channelIds);
@@ -125,7 +124,7 @@ export class Router implements PlatformInbox {
       waker: parts.waker,
       channelIds: this.#channelIds,
       bindingOf: (where) => this.#find(where),
-      findPaired: parts.pairing.find,
+      findLetIn: parts.strangers.find,
     });
     this.#commands = new TextCommands(parts);
     this.#messageChanges = new MessageChanges(parts);
@@ -184,9 +183,9 @@ export class Router implements PlatformInbox {
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
     const binding = this.#find(where);
     if (binding === undefined) return NOBODY_HERE;
-    const isMeant = isAnswered(binding, where, asker, this.#holds, this.pairing.find);
+    const isMeant = isAnswered(binding, where, asker, this.#holds, this.strangers.find);
     if (!isMeant && !commands.isNamedFor(name, row, asker))
-      return kind === "dm" && binding.dmPairing ? STRANGERS_COMMAND : NOT_FOR_YOU;
+      return kind === "dm" && binding.dmLetsIn ? this.strangers.commandAnswer : NOT_FOR_YOU;
     if (name === UNLIMITED) return null;
     const asked = limits.ask(personKey(channel.platform, asker.id), binding.rateLimit);
     return asked === "within" ? null : NOT_RUN;
@@ -215,7 +214,7 @@ export class Router implements PlatformInbox {
     const message = addressee === undefined ? said : { ...said, addressed: true };
     const takesPart = await this.#takesPart(binding, message);
     const admission = await this.#admit(binding, message, takesPart);
-    const isHeard = isAnswered(binding, message, message.author, this.#holds, this.pairing.find);
+    const isHeard = isAnswered(binding, message, message.author, this.#holds, this.strangers.find);
     if (admission.outcome === "ignored") {
       this.#noteIgnored(binding, message, admission.why, isHeard);
       this.#parts.log.debug(
@@ -259,12 +258,12 @@ export class Router implements PlatformInbox {
     );
   }
 
-  /** Decides about a message. A stranger gets instructions for pairing; a person who was let in a moment ago is no stranger. */
+  /** Decides about a message. A stranger may be told how to be let in; a person who was let in a moment ago is no stranger. */
   async #admit(binding: Binding, message: InboundMessage, takesPart: boolean): Promise<Admission> {
-    const judge = (): Admission => admit(binding, message, takesPart, this.#holds, this.pairing.find);
+    const judge = (): Admission => admit(binding, message, takesPart, this.#holds, this.strangers.find);
     const admission = judge();
     const isStranger = admission.outcome === "ignored" && admission.why === "dm_not_allowed";
-    return isStranger && binding.dmPairing && (await this.pairing.meet(message)) ? judge() : admission;
+    return isStranger && binding.dmLetsIn && (await this.strangers.meet(message)) ? judge() : admission;
   }
 
   /** Which of several agents a message means; a reply to what one of them has said means that one. */
@@ -301,7 +300,7 @@ export class Router implements PlatformInbox {
     const { id, seq } = appended;
     // A duplicate that is still due: an attempt of ours or an earlier delivery may have committed it
     // unknowingly.
-    if (appended.duplicate && appended.due) void waker.remind(id, seq);
+    if (appended.duplicate && appended.due) void waker.wakeAgain(id, seq);
     else if (appended.duplicate && isRepeated) void waker.mention(id, seq);
     if (appended.duplicate && !(appended.due && isRepeated)) return { outcome: "duplicate", seq };
     const { id: messageId, addressed } = message;
@@ -333,18 +332,18 @@ export class Router implements PlatformInbox {
   /** Whether a message that is only context, for its age, would cause a turn otherwise. */
   #wouldAsk(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
     const said = { ...message, isBackground: false };
-    return admit(binding, said, takesPart, this.#holds, this.pairing.find).outcome === "turn";
+    return admit(binding, said, takesPart, this.#holds, this.strangers.find).outcome === "turn";
   }
 
   #noteIgnored(
-    { dmPairing }: Binding,
+    { dmLetsIn }: Binding,
     message: InboundMessage,
     why: "bot" | "dm_not_allowed" | "not_addressed",
     isHeard: boolean,
   ): void {
     if (message.id.startsWith(REACTION_PREFIX)) return;
     const { refusals } = this.#parts;
-    if (why === "dm_not_allowed") refusals.note(message, dmPairing ? "not_let_in" : "not_allowed");
+    if (why === "dm_not_allowed") refusals.note(message, dmLetsIn ? "not_let_in" : "not_allowed");
     else if (why === "bot") refusals.note(message, "bot");
     else refusals.note(message, isHeard ? "not_addressed" : "not_allowed");
   }

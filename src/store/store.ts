@@ -37,9 +37,7 @@ import { PastStore } from "./turns/past.ts";
 import { PersonalDataStore } from "./log/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
-import { ReminderStore } from "./reminders/reminders.ts";
 import { ReactionStore } from "./log/reactions.ts";
-import { PairingStore } from "./channels/pairing.ts";
 import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
@@ -91,11 +89,9 @@ export interface Store {
   readonly erasures: ErasureStore;
   readonly retention: RetentionStore;
   readonly reactions: ReactionStore;
-  readonly reminders: ReminderStore;
   readonly overview: OverviewStore;
   readonly names: NameStore;
   readonly speakers: SpeakerStore;
-  readonly pairing: PairingStore;
   load(channel: ChannelId): Promise<ChannelSnapshot>;
   /** What a commit changed, to be swapped into a history in memory. */
   coverage(channel: ChannelId): Promise<Coverage>;
@@ -163,11 +159,9 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     erasures: new ErasureStore(db),
     retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),
-    reminders: new ReminderStore(db),
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    pairing: new PairingStore(db),
     load: async (channel) => loadSnapshot(db, channel, believed),
     coverage: async (channel) => loadCoverage(db, channel, believed),
     currentSummaries: async (channel) => readSummaries(db, channel, "current"),

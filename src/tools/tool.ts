@@ -2,10 +2,11 @@ import { z } from "zod";
 import type { ApprovalMode } from "../core/approval.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
+import type { KitOf } from "../core/feature-key.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
-import type { PlainTool } from "../core/tool-names.ts";
+import type { PlainTool } from "../config/tool-names.ts";
 import { parametersOf } from "../llm/tool-parameters.ts";
 import { templateOfTool } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
@@ -41,8 +42,8 @@ export interface Tool {
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A notes folder, skills, or permission to set reminders or to search messages or memories. */
-export type ToolNeed = "notes" | "skills" | "reminders" | "messages" | "memories";
+/** A notes folder, skills, or permission to search messages or memories. */
+export type ToolNeed = "notes" | "skills" | "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -119,12 +120,8 @@ export interface ToolKit {
    * @throws ToolFailure if it was not started
    */
   spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
-  /**
-   * Sets a reminder in this channel.
-   * @returns the result for the model
-   * @throws ToolFailure if it was not set
-   */
-  setReminder(request: ReminderRequest): Promise<string>;
+  /** The kit of a feature. @throws if the feature is not part of this Weir */
+  readonly kitOf: KitOf;
 }
 
 /** A subagent's task and settings. */
@@ -138,20 +135,6 @@ export interface SpawnRequest {
   readonly tools: readonly string[] | null;
   /** `brief`: it gets a summary of the conversation. */
   readonly context: "none" | "brief";
-}
-
-/** A reminder; one of `at`, `in` and `cron` sets its time. */
-export interface ReminderRequest {
-  /** `18:30`, `2026-12-01 09:00`. */
-  readonly at?: string | undefined;
-  /** `20m`. */
-  readonly in?: string | undefined;
-  readonly cron?: string | undefined;
-  /** An IANA name; default: the agent's. */
-  readonly timeZone?: string | undefined;
-  readonly text: string;
-  /** The call that asks for it. */
-  readonly callId: string;
 }
 
 /** A request for a skill. */
@@ -184,8 +167,11 @@ export interface ToolDefinition<Input> {
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
+/** Makes a tool with the texts of the prompts. */
+export type ToolMaker = (prompts: Prompts) => Tool;
+
 /** Makes a tool of its definition: its arguments are checked before it runs. */
-export function defineTool<Input>(definition: ToolDefinition<Input>): (prompts: Prompts) => Tool {
+export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker {
   const template = templateOfTool(definition.name);
   return (prompts) => makeTool({ ...definition, description: prompts.render(template, {}) });
 }

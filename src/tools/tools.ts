@@ -4,22 +4,21 @@
  */
 
 import type { AgentConfig } from "../config/config.ts";
-import { PLAIN_TOOLS, type PlainTool } from "../core/tool-names.ts";
+import type { RoomTool } from "../config/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
 import { react } from "./react.ts";
-import { remind } from "./remind.ts";
 import { searchHistory } from "./search-history.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
 import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolMaker } from "./tool.ts";
 
-/** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `core/tool-names.ts`, and a line here. */
-const TOOLS: Readonly<Record<PlainTool, (prompts: Prompts) => Tool>> = {
+/** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
+const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
   activate_skill: activateSkill,
   deactivate_skill: deactivateSkill,
   memory_recall: memoryRecall,
@@ -27,7 +26,6 @@ const TOOLS: Readonly<Record<PlainTool, (prompts: Prompts) => Tool>> = {
   note,
   react,
   read_skill_file: readSkillFile,
-  remind,
   search_history: searchHistory,
   skip,
 };
@@ -37,14 +35,14 @@ export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
   readonly hasSkills: boolean;
-  /** It may set reminders. */
-  readonly setsReminders: boolean;
   /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
   /** What its subagents may be; default: it has no subagents. */
   readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
   /** Tools of its servers; a subagent may have some of them. Default: empty. */
   readonly served?: readonly Tool[];
+  /** Tools of the features that it uses; default: empty. */
+  readonly ofFeatures?: readonly ToolMaker[];
   /** Configured approvals, by tool; default: empty. */
   readonly approvals?: AgentConfig["approvals"]["tools"];
 }
@@ -55,17 +53,12 @@ export function sourceOf({ server, needs }: Pick<Tool, "server" | "needs">): str
   return needs === "skills" ? "skill" : "built in";
 }
 
-function has(
-  { keepsNotes, hasSkills, setsReminders, recall }: ToolNeeds,
-  need: NonNullable<Tool["needs"]>,
-): boolean {
+function has({ keepsNotes, hasSkills, recall }: ToolNeeds, need: NonNullable<Tool["needs"]>): boolean {
   switch (need) {
     case "notes":
       return keepsNotes;
     case "skills":
       return hasSkills;
-    case "reminders":
-      return setsReminders;
     default:
       return recall === "all" || recall === need;
   }
@@ -73,14 +66,19 @@ function has(
 
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { subagents, served = [], approvals = {} } = agent;
-  const tools = PLAIN_TOOLS.map((name) => TOOLS[name](prompts)).filter(
-    ({ needs }) => needs === undefined || has(agent, needs),
-  );
+  const { subagents, served = [], approvals = {}, ofFeatures = [] } = agent;
+  const tools = [...Object.values(TOOLS), ...ofFeatures]
+    .map((make) => make(prompts))
+    .filter(({ needs }) => needs === undefined || has(agent, needs))
+    .toSorted(byName);
   if (subagents === undefined) return tools;
   const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
   const spawn = spawnAgent({ ...subagents, tools: names });
-  return [...tools, spawn(prompts)].toSorted((a, b) => (a.spec.name < b.spec.name ? -1 : 1));
+  return [...tools, spawn(prompts)].toSorted(byName);
+}
+
+function byName(a: Tool, b: Tool): number {
+  return a.spec.name < b.spec.name ? -1 : 1;
 }
 
 /** Tools for subagents: only those that need no approval. */

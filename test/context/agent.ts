@@ -38,7 +38,7 @@ export function defaultAgent(): Agent {
     },
     folder: NO_FOLDER,
     notes: null,
-    tools: createTools(prompts, { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" }),
+    tools: createTools(prompts, { keepsNotes: false, hasSkills: false, recall: "all" }),
     texts: {
       system: ({ date }) =>
         prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),

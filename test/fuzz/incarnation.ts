@@ -2,8 +2,13 @@ import { CallCounts } from "../../src/budget/call-counts.ts";
 import { pino } from "pino";
 import { Retention } from "../../src/channel/retention.ts";
 import type { ChannelActor } from "../../src/channel/actor.ts";
-import { ReminderClock, type ReminderClockParts } from "../../src/channel/reminders/reminder-clock.ts";
-import { ReminderDesk } from "../../src/channel/reminders/reminder-desk.ts";
+import { ReminderClock, type ReminderClockParts } from "../../src/features/reminders/reminder-clock.ts";
+import { NO_STRANGERS } from "../../src/router/strangers.ts";
+import type { OpenParts } from "../../src/features/feature.ts";
+import { OpenFeatures } from "../../src/features/features.ts";
+import { REMINDERS } from "../../src/features/reminders/key.ts";
+import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
+import { ReminderStore } from "../../src/features/reminders/reminder-store.ts";
 import {
   createLiveChannels,
   type LiveChannels,
@@ -26,7 +31,6 @@ import type { Model } from "../../src/llm/model.ts";
 import type { Models } from "../../src/llm/models.ts";
 import { TurnRateLimit } from "../../src/router/turn-rate-limit.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
-import { createPairing } from "../../src/router/pairing/pairing.ts";
 import { Notices } from "../../src/router/notices.ts";
 import { ConfirmedNames } from "../../src/router/confirmed-names.ts";
 import { Refusals } from "../../src/router/refusals.ts";
@@ -146,6 +150,7 @@ export class Incarnation {
   readonly subagents: SubagentDesk;
   readonly models: Models;
   readonly approvals: ApprovalDesk;
+  readonly reminders: ReminderDesk;
   readonly #clock: ReminderClock;
   readonly #mutant: Mutant | null;
   #staff: Staff;
@@ -192,7 +197,8 @@ export class Incarnation {
       platforms.find(({ name }) => name === platform);
     const subagents = new SubagentDesk(store);
     this.subagents = subagents;
-    const reminders = new ReminderDesk(store.reminders, now);
+    const features = this.#openFeatures({ platforms, platformOf, now });
+    this.reminders = features.serviceOf(REMINDERS);
     this.channels = createLiveChannels({
       store,
       subagents,
@@ -201,7 +207,7 @@ export class Incarnation {
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
       indexer: this.#indexer,
       contexts: this.#contexts,
-      reminders,
+      features,
       events,
       log,
       now,
@@ -221,21 +227,39 @@ export class Incarnation {
     });
     const dueWork = new DueWorkDesk(store, this.channels.waker);
     subagents.tellBy(dueWork);
-    this.approvals = new ApprovalDesk({
-      approvals: store.approvals,
+    this.approvals = this.#createApprovals(dueWork);
+    this.#clock = this.#createClock({ desk: this.reminders, log, now });
+    this.router = this.#createRouter(agentOf, { events, log, platformOf });
+  }
+
+  #openFeatures(parts: Pick<OpenParts, "platforms" | "platformOf" | "now">): OpenFeatures {
+    return new OpenFeatures({
+      ...parts,
+      database: this.database,
+      log: this.#log,
+      setup: () => ({
+        config: { agents: [], platforms: PLATFORMS_OFF },
+        bindings: BINDINGS,
+        agents: this.#staff.agents,
+      }),
+    });
+  }
+
+  #createApprovals(dueWork: DueWorkDesk): ApprovalDesk {
+    return new ApprovalDesk({
+      approvals: this.store.approvals,
       ...this.channels,
       dueWork,
       mayBeAsked: () => true,
       serves: () => true,
-      log,
+      log: this.#log,
     });
-    this.#clock = this.#createClock({ desk: reminders, log, now });
-    this.router = this.#createRouter(agentOf, { events, log, platformOf });
   }
 
   #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {
     return new ReminderClock({
       ...parts,
+      reminders: this.#mutant?.reminders?.(this.database) ?? new ReminderStore(this.database),
       store: this.store,
       ...this.channels,
       schedules: () => [],
@@ -268,16 +292,7 @@ export class Incarnation {
       limits: new TurnRateLimit(() => performance.now()),
       refusals: new Refusals(),
       notices: new Notices(platformOf, log),
-      pairing: createPairing({
-        setup: () => ({
-          config: { platforms: PLATFORMS_OFF },
-          bindings: BINDINGS,
-        }),
-        store: this.store,
-        platforms: [],
-        platformOf,
-        log,
-      }),
+      strangers: NO_STRANGERS,
     });
   }
 
@@ -387,7 +402,7 @@ export class Incarnation {
   async reload(profile: Profile): Promise<void> {
     this.profile = profile;
     this.#staff = restaffed(profile, this.#staff, this.#mutant ?? {});
-    this.#clock.replan();
+    this.#clock.reconfigured();
     void this.channels.renewal.renew();
     // Where the database is away, who comes next looks.
     await this.channels.resumption

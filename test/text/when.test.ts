@@ -1,9 +1,9 @@
-// proves: src/text/when.ts, src/async/occurrences.ts, src/channel/reminders/reminder-plan.ts, src/admin/commands/remind.ts
+// proves: src/text/when.ts, src/async/occurrences.ts, src/features/reminders/reminder-plan.ts, src/features/reminders/commands.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { parseRemind } from "../../src/admin/commands/remind.ts";
-import { planReminder, ReminderProblem } from "../../src/channel/reminders/reminder-plan.ts";
+import { parseRemind } from "../../src/features/reminders/commands.ts";
+import { planReminder, ReminderProblem } from "../../src/features/reminders/reminder-plan.ts";
 import { cronProblem, instantOf, nextOccurrence, pastOccurrences } from "../../src/async/occurrences.ts";
 import { isTimeZone, parseSpan, whenAt, whenIn } from "../../src/text/when.ts";
 

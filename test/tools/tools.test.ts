@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { BUILT_IN_TOOLS } from "../../src/core/tool-names.ts";
+import { FEATURE_TOOLS } from "../../src/features/declarations.ts";
+import { BUILT_IN_TOOLS } from "../../src/config/tool-names.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
@@ -13,8 +14,10 @@ import {
   type ToolContext,
   ToolFailure,
   ToolInputError,
+  makeTool,
 } from "../../src/tools/tool.ts";
 import { handOffTool } from "../../src/tools/hand-off.ts";
+import { z } from "zod";
 import { createTools, toolsOfSubagents } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -25,13 +28,12 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-deactivate-skill": "Lay down.",
   "tool-read-skill-file": "Read.",
   "tool-react": "React.",
-  "tool-remind": "Remind.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
 const tools = createTools(
   { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true, setsReminders: true, recall: "all" },
+  { keepsNotes: true, hasSkills: true, recall: "all" },
 );
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
@@ -48,7 +50,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     useSkill: async () => "Active.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
     spawnAgent: async () => "At work.",
-    setReminder: async () => "Set.",
+    kitOf: () => assert.fail("no feature is there"),
     ...more,
   };
 }
@@ -173,7 +175,7 @@ describe("notes", () => {
   test("are offered to nobody who keeps none", () => {
     const names = createTools(
       { render: () => "" },
-      { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" },
+      { keepsNotes: false, hasSkills: false, recall: "all" },
     ).map(({ spec }) => spec.name);
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
@@ -185,9 +187,11 @@ test("the configuration knows the names of all tools that come with Weir", () =>
   const all = createTools(prompts, {
     keepsNotes: true,
     hasSkills: true,
-    setsReminders: true,
     recall: "all",
     subagents,
+    ofFeatures: FEATURE_TOOLS.map(
+      (name) => () => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }),
+    ),
   });
   const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
   assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS.toSorted());
@@ -204,10 +208,9 @@ test("a subagent is given nothing that a person would have to allow", () => {
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools(
-        { render: () => "" },
-        { keepsNotes: false, hasSkills: false, setsReminders: false, recall },
-      ).map(({ spec }) => spec.name);
+      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
+        ({ spec }) => spec.name,
+      );
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

@@ -21,7 +21,7 @@ function result(text: string): ToolOutcome {
 
 const shipped = createTools(
   { render: (name) => name },
-  { keepsNotes: false, hasSkills: false, setsReminders: false, recall: "all" },
+  { keepsNotes: false, hasSkills: false, recall: "all" },
 );
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
@@ -51,7 +51,7 @@ async function run(
       useSkill: async () => "Active.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
       spawnAgent: async () => "At work.",
-      setReminder: async () => "Set.",
+      kitOf: () => assert.fail("no feature is there"),
     },
     onFailure: (name, why) => failures.push([name, why]),
   });

@@ -6,14 +6,13 @@ import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
 import type { SubagentDesk } from "../../channel/subagents/subagent-desk.ts";
 import type { Waker } from "../../channel/waker.ts";
-import type { ReminderDesk } from "../../channel/reminders/reminder-desk.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
+import type { ServiceOf } from "../../core/feature-key.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
 import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
-import type { PairingDesk } from "../../router/pairing/pairing-desk.ts";
 import type { Refusals } from "../../router/refusals.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Digester } from "../../store/compaction/extracts.ts";
@@ -31,7 +30,10 @@ import type { OwnersConfig } from "./permissions.ts";
  * A slash command on every platform. To add a command, export it from a new file beside this, and list it in
  * `commands.ts`; platforms, help and completion read that list.
  */
-export interface Command extends CommandRule {
+export type Command = ChannelCommand | AnywhereCommand;
+
+/** A command in a channel that the log knows. */
+export interface ChannelCommand extends CommandRule {
   /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
   /** The log keeps its message, which has content of its own. Default: only the fact that it was run. */
@@ -40,6 +42,18 @@ export interface Command extends CommandRule {
   isNamedFor?(parts: CommandParts, channel: ChannelRow, asker: Asker): boolean;
   /** The answer if the log does not know the channel yet. Null, the default: that it is not known. */
   runUnmet?(parts: CommandParts, command: Pick<InboundCommand, "channel" | "asker">): string | null;
+}
+
+/** A command that runs also in channels that the log does not know. It checks by itself who may run it. */
+export interface AnywhereCommand extends CommandRule {
+  /** @returns the answer to the asker */
+  runAnywhere(parts: CommandParts, command: InboundCommand, place: CommandPlace): Promise<CommandAnswer>;
+}
+
+export interface CommandPlace {
+  /** Id of the server or team; empty: there is no server, or it is unknown. */
+  readonly workspace: string;
+  readonly typed: Typed;
 }
 
 /** The parts that commands work with. */
@@ -52,8 +66,7 @@ export interface CommandParts {
   readonly subagents: Pick<SubagentDesk, "stop">;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
-  readonly reminders: ReminderDesk;
-  readonly pairing: Pick<PairingDesk, "letIn" | "open">;
+  readonly serviceOf: ServiceOf;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** The same as its row says it: an actor that is about to make way may still answer as before. */
   readonly agentBy: (channel: ChannelRow) => Agent;

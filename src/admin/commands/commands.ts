@@ -9,7 +9,7 @@ import type { InboundCommand, PlatformCommand } from "../../platforms/platform.t
 import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { Command, CommandParts } from "./command.ts";
+import type { ChannelCommand, Command, CommandParts } from "./command.ts";
 import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
 import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
@@ -18,12 +18,10 @@ import { forgetCommand } from "./forget.ts";
 import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
-import { remindCommand, remindersCommand } from "./remind.ts";
 import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./reset.ts";
-import { PAIR, pair } from "./pair.ts";
 import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
@@ -32,11 +30,11 @@ import { nearestName } from "../../config/nearest-name.ts";
 import { codeBlock } from "../../text/text.ts";
 import { whyCommand } from "./why.ts";
 
-/** Like {@link PAIR}, it also works in a channel that the log does not have. */
+/** It works in every channel, also in one that the log does not know. */
 const HELP: CommandRule = { name: "help", help: "this list", argument: null, allowed: "everybody" };
 
-/** All other commands, in the order of the help. */
-export const COMMANDS: readonly Command[] = [
+/** All other commands of this room, in the order of the help. */
+export const BUILT_IN_COMMANDS: readonly Command[] = [
   contextCommand,
   compactCommand,
   summarizeCommand,
@@ -45,8 +43,6 @@ export const COMMANDS: readonly Command[] = [
   learnedCommand,
   forgetCommand,
   whyCommand,
-  remindCommand,
-  remindersCommand,
   statusCommand,
   usageCommand,
   stopCommand,
@@ -63,18 +59,14 @@ export const COMMANDS: readonly Command[] = [
   newCommand,
 ];
 
-const WITHOUT_CHANNEL: ReadonlySet<string> = new Set([PAIR.name, HELP.name]);
-
 /** Every command as help lists it. */
-export const COMMAND_RULES: readonly CommandRule[] = [...COMMANDS, PAIR, HELP];
-
-function commandNamed(wanted: string): Command | undefined {
-  return COMMANDS.find(({ name }) => name === wanted);
+export function commandRules(commands: readonly Command[]): readonly CommandRule[] {
+  return [...commands, HELP];
 }
 
 /** The slash commands that a platform registers. Every argument is an optional text. */
-export function commandTable(): readonly PlatformCommand[] {
-  return COMMAND_RULES.map(({ name, help, argument }) => ({ name, help, argument }));
+export function commandTable(commands: readonly Command[]): readonly PlatformCommand[] {
+  return commandRules(commands).map(({ name, help, argument }) => ({ name, help, argument }));
 }
 
 /**
@@ -83,6 +75,7 @@ export function commandTable(): readonly PlatformCommand[] {
  * @param typed its prefix begins with a slash
  */
 export function helpLines(
+  commands: readonly Command[],
   asOwner: boolean,
   typed: Typed,
 ): { readonly name: string; readonly help: string }[] {
@@ -91,7 +84,7 @@ export function helpLines(
     owners: " (owners only)",
     answered: " (owners, and whoever is being answered)",
   };
-  return COMMAND_RULES.map(({ name, help, argument, allowed }) => ({
+  return commandRules(commands).map(({ name, help, argument, allowed }) => ({
     name: typed(argument === null ? name : `${name} [${argument.form}]`).slice(1),
     help:
       help.replaceAll(/\/([a-z]+)/g, (_, command: string) => typed(command)) +
@@ -103,23 +96,28 @@ const NOT_MET =
   "Nothing has been said to me here yet. Write me something first: then commands work here, too.";
 
 /** Creates the slash commands. Only the asker gets the answer; no command waits for the mailbox. */
-export function createCommands(parts: CommandParts): Commands {
+export function createCommands(commands: readonly Command[], parts: CommandParts): Commands {
+  const commandNamed = (wanted: string): Command | undefined => commands.find(({ name }) => name === wanted);
+  const inChannel = (wanted: string): ChannelCommand | undefined => {
+    const found = commandNamed(wanted);
+    return found === undefined || "runAnywhere" in found ? undefined : found;
+  };
   const run = async (command: InboundCommand): Promise<CommandAnswer> => {
     const { asker, argument, said } = command;
     const { platform } = command.channel;
     const wanted = commandNamed(command.name);
     const { commandPrefix = "/", isProportional = false } = parts.capabilitiesOf(command.channel) ?? {};
     const registered = typedWith(commandPrefix);
-    const isKnown = wanted !== undefined || WITHOUT_CHANNEL.has(command.name);
-    if (!isKnown) return unknownCommand(command.name, registered);
+    if (wanted === undefined && command.name !== HELP.name)
+      return unknownCommand(commands, command.name, registered);
     const channel = await parts.store.channels.find(command.channel);
-    if (command.name === PAIR.name)
-      return pair(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
     if (wanted === undefined) {
       const { kind = "channel", workspace = "" } = channel ?? {};
       const isOwnerHere = isOwner(asker, { platform, kind, workspace }, parts.owners);
-      return parts.helpText(helpLines(isOwnerHere, registered)).trim();
+      return parts.helpText(helpLines(commands, isOwnerHere, registered)).trim();
     }
+    if ("runAnywhere" in wanted)
+      return wanted.runAnywhere(parts, command, { workspace: channel?.workspace ?? "", typed: registered });
     if (channel === undefined) return wanted.runUnmet?.(parts, command) ?? NOT_MET;
     const typed = typedWith(prefixIn(channel, commandPrefix, said?.text));
     const permission = await permissionFor(parts, wanted, { channel, asker, typed });
@@ -135,20 +133,20 @@ export function createCommands(parts: CommandParts): Commands {
     });
   };
   return {
-    has: (name) => WITHOUT_CHANNEL.has(name) || commandNamed(name) !== undefined,
+    has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
-    keepsMessage: (name) => commandNamed(name)?.keepsMessage === true,
+    keepsMessage: (name) => inChannel(name)?.keepsMessage === true,
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedFor(name, channel, asker) {
       const { address, workspace } = channel;
       if (isNamedOwner(asker, { platform: address.platform, workspace }, parts.owners)) return true;
-      return commandNamed(name)?.isNamedFor?.(parts, channel, asker) ?? false;
+      return inChannel(name)?.isNamedFor?.(parts, channel, asker) ?? false;
     },
   };
 }
 
-function unknownCommand(name: string, typed: Typed): string {
-  const names = COMMAND_RULES.map((rule) => rule.name);
+function unknownCommand(commands: readonly Command[], name: string, typed: Typed): string {
+  const names = commandRules(commands).map((rule) => rule.name);
   const near = nearestName(name, names);
   const guess = near === null ? "" : ` Did you mean ${typed(near)}?`;
   return `There is no command ${typed(name)}.${guess} ${typed("help")} lists what there is.`;
@@ -162,7 +160,7 @@ function prefixIn({ kind }: ChannelRow, prefix: string, said = ""): string {
 
 async function permissionFor(
   { store, owners }: CommandParts,
-  command: Command,
+  command: ChannelCommand,
   { channel, asker, typed }: { channel: ChannelRow; asker: InboundCommand["asker"]; typed: Typed },
 ): Promise<Permission> {
   const { address, kind, workspace } = channel;

@@ -14,6 +14,12 @@ import {
   describeRefusal,
 } from "./daemon-status.ts";
 
+/** What waits of a feature. */
+interface WaitingFeature {
+  readonly name: string;
+  line(time: TimeFormat): string;
+}
+
 /** The facts of `weir status`, as `--json` prints them. */
 export interface StatusReport {
   /** Null: no daemon runs, or it did not answer. */
@@ -68,7 +74,12 @@ function earliest(dates: readonly (Date | null)[]): Date | null {
 }
 
 /** The report for a person. Pure. */
-export function formatStatus(report: StatusReport, time: TimeFormat, now: Date): string {
+export function formatStatus(
+  report: StatusReport,
+  features: readonly WaitingFeature[],
+  time: TimeFormat,
+  now: Date,
+): string {
   const at = (date: Date): string => `${time.minute(date)} (${ago(date, now)})`;
   const { waiting, due, fullest, channels } = report;
   const { running, ahead, redo } = waiting.compactions;
@@ -88,12 +99,7 @@ export function formatStatus(report: StatusReport, time: TimeFormat, now: Date):
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    [
-      "reminders",
-      waiting.reminders.nextAt === null
-        ? "none"
-        : `${formatNumber(waiting.reminders.count)}, the next at ${time.minute(waiting.reminders.nextAt)}`,
-    ],
+    ...features.map(({ name, line }) => [name, line(time)] as const),
     ["approvals", pending(waiting.approvals, "wait for a person", at)],
     ["subagents", pending(waiting.subagents, "at work, or their reports are not told yet", at)],
     ["channels", formatNumber(channels)],

@@ -27,7 +27,7 @@ export interface HomeKeeperParts {
   readonly homes: Pick<ChannelHomes, "held" | "hold" | "place" | "release">;
   readonly handOver: Pick<HandOver, "handOn" | "drop">;
   readonly renewal: Pick<Renewal, "review">;
-  readonly resumption: Pick<Resumption, "takeUp" | "remindDue">;
+  readonly resumption: Pick<Resumption, "takeUp" | "wakeDue">;
   readonly waker: Pick<Waker, "woken">;
   /** This daemon's name in the cluster. */
   readonly daemon: string;
@@ -35,7 +35,7 @@ export interface HomeKeeperParts {
   readonly platforms: readonly string[];
   /** Number of entries without a summary from which a channel counts as having work. */
   readonly rawEntries: () => number;
-  /** Called when work of acquired partitions is resumed: reminders and approvals may wait there. Must not throw. */
+  /** Called when work of acquired partitions is resumed: other work may wait there. Must not throw. */
   readonly onTakenUp: () => void;
   readonly log: Logger;
   /** Default: each second. */
@@ -127,7 +127,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     try {
       await this.#takeAnew();
       await this.#takeUpUnread();
-      await this.#remindDue();
+      await this.#wakeDue();
       await this.#parts.renewal.review();
       this.#warned = null;
     } catch (error) {
@@ -174,11 +174,11 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
   }
 
   /** Wakes channels with overdue messages: their wakes were lost. */
-  async #remindDue(): Promise<void> {
+  async #wakeDue(): Promise<void> {
     const { store, homes, resumption, platforms } = this.#parts;
     const { held } = homes;
     if (held.length === 0) return;
-    resumption.remindDue(await store.partitions.due(held, platforms, OVERDUE_MS));
+    resumption.wakeDue(await store.partitions.due(held, platforms, OVERDUE_MS));
   }
 
   #warn(error: unknown): void {

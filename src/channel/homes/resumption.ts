@@ -69,7 +69,7 @@ export class Resumption {
   }
 
   /** Wakes channels with overdue messages that do not know of them. Returns at once. */
-  remindDue(due: readonly DueChannel[]): void {
+  wakeDue(due: readonly DueChannel[]): void {
     const { registry, homes } = this.#parts;
     const unknown = due.filter(({ id, address, seq }) => {
       homes.place(id, address);
@@ -116,7 +116,7 @@ export async function takeUpWork(
 }
 
 /**
- * Resumes due work of a platform whose channels are served again, with its reminders and approvals. Must not throw.
+ * Resumes due work of a platform whose channels are served again, with all other waiting work. Must not throw.
  * @param waiting started again: each then looks for due work
  */
 export async function takeUpPlatform(

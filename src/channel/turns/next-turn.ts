@@ -50,9 +50,8 @@ export function nextTurn(
 }
 
 /**
- * The hand-off or ended subagent that began a turn of these messages; the first of several. A person, a reminder and an approval ask
- * for something new. Pure.
- * @returns undefined: a person, a reminder or an approval has asked
+ * The hand-off or ended subagent that began a turn of these messages; the first of several. Pure.
+ * @returns undefined: the turn answers something new, such as a person's message
  */
 export function begunBy(asked: readonly Pick<UserEntry, "messageId">[]): BegunBy | undefined {
   const all = asked.map(({ messageId }) => ownWork(messageId));

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
@@ -29,7 +29,6 @@ import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { DueImages } from "../../context/assemble.ts";
-import { planReminder, ReminderProblem } from "../reminders/reminder-plan.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
@@ -118,7 +117,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         return notes.write(request);
       },
       useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
-      setReminder: reminderSetter(parts, turn.id),
+      kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
       handOff: handingOver(parts.guests.team, turn, () => history.current),
       async spawnAgent(request, call) {
         if (subagents === null) throw new ToolFailure("You have no subagents.");
@@ -295,21 +294,4 @@ async function omittedExtract(
     return { toSeq, ...(await compactorAgent.digester.ofEntries(entries, maxTokens)) };
   };
   return withDeadline(make(), lookUpWithinMs);
-}
-
-/** What sets the reminders of one run of a turn. */
-function reminderSetter(
-  { reminders, owner, agent }: Pick<ActorParts, "reminders" | "owner" | "agent">,
-  turn: TurnId,
-): ToolKit["setReminder"] {
-  const run = randomUUID();
-  return async ({ callId, ...request }) => {
-    try {
-      const plan = planReminder(request, agent.config.timeZone, reminders.now);
-      return await reminders.setInTurn({ owner, turn, run, callId }, plan);
-    } catch (error) {
-      if (error instanceof ReminderProblem) throw new ToolFailure(error.message);
-      throw error;
-    }
-  };
 }

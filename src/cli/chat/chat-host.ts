@@ -1,5 +1,6 @@
 import process from "node:process";
 import { commandTable } from "../../admin/commands/commands.ts";
+import { COMMANDS } from "../../features/features.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { agentId } from "../../core/ids.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
@@ -29,7 +30,7 @@ export function hostOf(
   return {
     pid: process.pid,
     isOfChat,
-    commands: commandTable(),
+    commands: commandTable(COMMANDS),
     about,
     placeOf,
     takeUp: async () => daemon.takeUp(PLATFORM_NAME),

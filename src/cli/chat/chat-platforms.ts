@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { commandTable } from "../../admin/commands/commands.ts";
+import { COMMANDS } from "../../features/features.ts";
 import type { Cluster } from "../../daemon/channels.ts";
 import type { BindingConfig, Config } from "../../config/config.ts";
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
@@ -20,7 +21,7 @@ export async function openChatPlatforms(
   log: Logger,
   shardsOf?: Cluster["shardsOf"],
 ): Promise<Platform[]> {
-  const commands = commandTable();
+  const commands = commandTable(COMMANDS);
   const opened: Platform[] = [];
   for (const row of PLATFORM_ROWS) {
     const config = platforms[row.key];
@@ -60,7 +61,7 @@ export function bindingsOf(
 /** Whose DMs are answered is configured by platform, and becomes part of each of its bindings. */
 function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatformConfig | null): Binding {
   const binding = { ...written, sharesMemory: memoryShare === "workspace" };
-  if (platform === null) return { ...binding, dmAllow: null, dmPairing: false };
+  if (platform === null) return { ...binding, dmAllow: null, dmLetsIn: false };
   return { ...binding, dms: binding.dms && platform.dm !== "off", ...dmRuleOf(binding, platform) };
 }
 
@@ -71,12 +72,12 @@ function withDms({ memoryShare, ...written }: BindingConfig, platform: ChatPlatf
 function dmRuleOf(
   { allowUsers }: Pick<BindingConfig, "allowUsers">,
   { dm, allow, owners }: ChatPlatformConfig,
-): Pick<Binding, "dmAllow" | "dmPairing"> {
+): Pick<Binding, "dmAllow" | "dmLetsIn"> {
   const namesPeople = allowUsers.length > 0;
   const listed = namesPeople ? allow.filter((id) => allowUsers.includes(id)) : allow;
-  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmPairing: false };
-  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmPairing: false };
+  if (dm === "allowlist") return { dmAllow: [...listed, ...owners], dmLetsIn: false };
+  if (namesPeople) return { dmAllow: [...allowUsers, ...owners], dmLetsIn: false };
   return dm === "pairing"
-    ? { dmAllow: [...allow, ...owners], dmPairing: true }
-    : { dmAllow: null, dmPairing: false };
+    ? { dmAllow: [...allow, ...owners], dmLetsIn: true }
+    : { dmAllow: null, dmLetsIn: false };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { describeForChat } from "../../admin/reports/chat-facts.ts";
 import { commandTable } from "../../admin/commands/commands.ts";
+import { COMMANDS } from "../../features/features.ts";
 import type { Config } from "../../config/config.ts";
 import { isColourUnwanted } from "../../config/load.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -65,7 +66,7 @@ export class Terminals {
         speaker: own.speaker,
         multi: own.multi,
         jsonl: own.jsonl,
-        commands: commandTable(),
+        commands: commandTable(COMMANDS),
         noColour: isColourUnwanted(),
         turns,
         about: () => this.#about(),

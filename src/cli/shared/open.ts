@@ -8,6 +8,7 @@ import { formatAddress, parseAddress } from "../../core/ids.ts";
 import { useProxies } from "../../network/use-proxies.ts";
 import type { LearnedModels } from "../../llm/catalog/learned-models.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { Database } from "../../store/database/database.ts";
 import { closeDataFolder } from "../../store/database/data-folder.ts";
 import { NotMigratedError } from "../../store/database/migrate.ts";
 import { assertExists, openDatabase } from "../../store/database/open.ts";
@@ -72,13 +73,13 @@ function stderrOf({ stderr }: Io, { log }: Config): LogTargets {
 export async function withStore<Result>(
   io: Io,
   config: Config,
-  work: (store: Store) => Promise<Result>,
+  work: (store: Store, database: Database) => Promise<Result>,
   role: "reader" | "asker" = "reader",
 ): Promise<Result> {
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, role);
   const signer = fileSigner(config.database.dataDir);
-  return await work(createStore(opened.database, { signer }));
+  return await work(createStore(opened.database, { signer }), opened.database);
 }
 
 /** @throws OperatorError if there is no such channel, with the known ones */

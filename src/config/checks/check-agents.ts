@@ -9,8 +9,9 @@ import {
   type ModelConfig,
 } from "../config.ts";
 import type { ConfigProblem } from "../config-error.ts";
-import { BUILT_IN_TOOLS } from "../../core/tool-names.ts";
-import { CRON_EXPECTED, cronProblem } from "../../async/occurrences.ts";
+import { BUILT_IN_TOOLS } from "../tool-names.ts";
+import type { OptionOrigin } from "../../features/declaration.ts";
+import { FEATURE_CHECKS } from "../../features/declarations.ts";
 import type { FileConfig } from "../schema/file.ts";
 import { valueAt, type KeyPath } from "../value-tree.ts";
 
@@ -31,7 +32,7 @@ export function checkAgents(
       ...checkWindow(agent, llm.models, origin),
       ...checkSharedMemory(agent, agents, origin),
       ...checkApprovals(agent, origin),
-      ...checkSchedules(agent, origin),
+      ...FEATURE_CHECKS.flatMap((check) => check(agent, origin)),
     ];
     const first = seen.get(agent.id);
     seen.set(agent.id, first ?? index);
@@ -43,7 +44,7 @@ export function checkAgents(
 }
 
 /** Tells where a merged value of an agent came from. */
-class Origin {
+class Origin implements OptionOrigin {
   readonly #file: CheckedFile;
   readonly #index: number;
   readonly #problemAt: ProblemAt;
@@ -177,37 +178,6 @@ function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin
       return origin.problem([["approvals", "approvers"]], problem);
     });
   return [...mistaken, ...placeless];
-}
-
-function checkSchedules({ schedules }: AgentConfig, origin: Origin): ConfigProblem[] {
-  const now = new Date();
-  const names = new Set<string>();
-  return schedules.flatMap(({ name, cron, timeZone }, index) => {
-    const isTaken = names.has(name);
-    names.add(name);
-    const at = (key: string): KeyPath => ["schedules", index, key];
-    if (origin.isBroken([["schedules", index]])) return [];
-    const wrong = cronProblem(cron, timeZone, now);
-    return [
-      ...(isTaken
-        ? [
-            origin.problem([at("name")], {
-              message: `another schedule of the agent has the name "${name}"`,
-              expected: "a name that no other schedule of the agent has",
-            }),
-          ]
-        : []),
-      ...(wrong === null
-        ? []
-        : [
-            origin.problem([at("cron")], {
-              message: "this cannot be a schedule",
-              expected: CRON_EXPECTED,
-              found: `${JSON.stringify(cron)}: ${wrong}`,
-            }),
-          ]),
-    ];
-  });
 }
 
 function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { budget } from "./budget.ts";
-import { reminders, scheduleSchema } from "./reminders.ts";
+import { OWN_FEATURE_OPTIONS, SHARED_FEATURE_OPTIONS } from "../../features/declarations.ts";
 import { mcp } from "./mcp.ts";
 import {
   HOUR_MS,
@@ -305,7 +305,7 @@ export const agentOptions = {
   memory,
   subagents,
   approvals,
-  reminders,
+  ...SHARED_FEATURE_OPTIONS,
   budget,
 };
 
@@ -351,25 +351,6 @@ export const agentSchema = z.strictObject({
       'workspace: ["other-agent"]. It does not hold the other way round.',
   ),
   ...agentOptions,
-  schedules: z
-    .array(scheduleSchema)
-    .max(100)
-    .describe("one or more [[agents.schedules]]")
-    .default([])
-    .register(optionTexts, {
-      about: "What an agent does again and again, behind its [[agents]]. What is no longer here is over.",
-      samples: [
-        {
-          about: "",
-          values: {
-            name: "standup",
-            cron: "0 9 * * 1-5",
-            time_zone: "agent",
-            channel: "discord:123456789012345678",
-            text: "Ask who is stuck on what.",
-          },
-        },
-      ],
-    }),
+  ...OWN_FEATURE_OPTIONS,
   mcp,
 });

@@ -9,7 +9,7 @@ import type { SpokenLine } from "../../text/rank-sentences.ts";
  */
 const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
-/** What such a line says where Weir itself says it, behind the colon: that a reminder is due, and its text. */
+/** What such a line says where Weir itself says it after the colon: what is due, and its text. */
 const DUE_WORK = /^(?<title>[^\]\n]*)\] (?<text>.*)$/;
 /** The author of such lines; no person is shown with this name. */
 export const DUE_WORK_AUTHOR = "[Weir]";

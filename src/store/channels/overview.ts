@@ -42,7 +42,6 @@ export interface Waiting {
     /** Summaries that a model is to write again. */
     readonly redo: number;
   };
-  readonly reminders: { readonly count: number; readonly nextAt: Date | null };
   readonly approvals: { readonly count: number; readonly since: Date | null };
   readonly subagents: { readonly count: number; readonly since: Date | null };
 }
@@ -156,8 +155,6 @@ export class OverviewStore {
       running: number;
       ahead: number;
       redo: number;
-      reminders: number;
-      next_at: Date | null;
       approvals: number;
       asked_at: Date | null;
       subagents: number;
@@ -169,8 +166,6 @@ export class OverviewStore {
         (select count(*) from jobs where state in ('running', 'staged')) as running,
         (select count(*) from jobs where state = 'ahead') as ahead,
         (select count(*) from summaries where live and needs_redo) as redo,
-        (select count(*) from reminders where state = 'active') as reminders,
-        (select min(next_at) from reminders where state = 'active') as next_at,
         (select count(*) from approvals where state = 'open') as approvals,
         (select min(asked_at) from approvals where state = 'open') as asked_at,
         (select count(*) from subagents where closed_at is null) as subagents,
@@ -180,7 +175,6 @@ export class OverviewStore {
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      reminders: { count: row.reminders, nextAt: row.next_at },
       approvals: { count: row.approvals, since: row.asked_at },
       subagents: { count: row.subagents, since: row.begun_at },
     };

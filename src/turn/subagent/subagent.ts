@@ -78,7 +78,7 @@ const NO_KIT: ToolKit = {
   useSkill: async () => refused(),
   handOff: async () => refused(),
   spawnAgent: async () => refused(),
-  setReminder: async () => refused(),
+  kitOf: () => refused(),
 };
 
 function refused(): never {

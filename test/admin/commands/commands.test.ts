@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { typedWith } from "../../../src/admin/commands/command-rule.ts";
 import { commandTable, helpLines } from "../../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../../src/features/features.ts";
 
 test("every command has a name that platforms take, a short help, and at most one argument", () => {
-  const table = commandTable();
+  const table = commandTable(COMMANDS);
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
     "agents approvals approve ask compact context deny export forget help learned memory model new pair recap remember remind reminders reset skill status stop summarize usage why".split(
@@ -22,7 +23,10 @@ test("every command has a name that platforms take, a short help, and at most on
 });
 
 test("the help shows what an argument looks like, and marks what the asker may not run", () => {
-  const [own, strange] = [helpLines(true, typedWith("/")), helpLines(false, typedWith("/"))];
+  const [own, strange] = [
+    helpLines(COMMANDS, true, typedWith("/")),
+    helpLines(COMMANDS, false, typedWith("/")),
+  ];
   assert.ok(own.some(({ name }) => name === "forget [NUMBER | L1 | QUERY | me | me everywhere]"));
   assert.doesNotMatch(JSON.stringify(own), /owners/);
   const marked = strange.filter(({ help }) => help.includes("(owners only)")).map(({ name }) => name);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Command } from "../../../src/admin/commands/command.ts";
 import { typedWith } from "../../../src/admin/commands/command-rule.ts";
-import { COMMANDS } from "../../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../../src/features/features.ts";
 import { type CommandPlace, mayRun, type OwnersConfig } from "../../../src/admin/commands/permissions.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { PLATFORMS_OFF } from "../../support/platforms-off.ts";
@@ -102,7 +102,7 @@ test("all else is everybody's", () => {
   const closed = COMMANDS.filter((command) => !mayRun(command, person("2"), place(), NOBODY).isAllowed).map(
     ({ name }) => name,
   );
-  assert.deepEqual(closed, ["compact", "summarize", "stop", "skill", "export", "reset", "new"]);
+  assert.deepEqual(closed, ["compact", "summarize", "stop", "skill", "export", "reset", "new", "pair"]);
 });
 
 test("a refusal says what the command does, who may, and how one becomes that", () => {

@@ -50,7 +50,7 @@ function openKeeper(beforeTake = async (_ids: readonly Partition[]): Promise<voi
     homes,
     handOver: { handOn: async () => undefined, drop: () => undefined },
     renewal: { review: async () => undefined },
-    resumption: { takeUp: async () => undefined, remindDue: () => undefined },
+    resumption: { takeUp: async () => undefined, wakeDue: () => undefined },
     waker: { woken: async () => undefined },
     daemon: "a",
     platforms: ["test"],

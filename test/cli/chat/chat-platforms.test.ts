@@ -53,7 +53,7 @@ describe("whose direct messages are answered", () => {
     const paired = (binding: string, allow = ""): boolean => {
       const file = `[platforms.discord]\n${allow}\n[[bindings]]\nagent = "main"\nplatform = "discord"\n${binding}`;
       const bindings = bindingsOf(configFrom(t, file, { DISCORD_TOKEN: "secret" }), agentId("main"));
-      return bindings.some(({ dmPairing }) => dmPairing);
+      return bindings.some(({ dmLetsIn }) => dmLetsIn);
     };
     assert.deepEqual(answered(t, 'allow = ["ann"]', ""), ["ann", "olga"]);
     assert.ok(paired(""));

@@ -1,3 +1,4 @@
+import type { ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
 import type { Model } from "../../../src/llm/model.ts";
@@ -23,6 +24,7 @@ export interface Mutant extends Miscast {
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
+  readonly reminders?: (db: Database) => ReminderStore;
   readonly decide?: (state: CompactionState) => Decision;
   readonly createMutex?: () => HistoryMutex;
   /** Real tokens per estimated one, in each seed: for what shows nowhere else. */

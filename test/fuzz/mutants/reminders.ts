@@ -5,7 +5,7 @@ import {
   type Fired,
   type Occurrence,
   ReminderStore,
-} from "../../../src/store/reminders/reminders.ts";
+} from "../../../src/features/reminders/reminder-store.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction } from "./sql.ts";
 
@@ -59,7 +59,7 @@ export const REMINDER_MUTANTS: readonly Mutant[] = [
   {
     name: "a reminder is told, whatever became of it",
     breaks: ["I12", "I22"],
-    store: (store, db) => ({ ...store, reminders: new LateReminders(db) }),
+    reminders: (db) => new LateReminders(db),
     install: async (db) =>
       changeFunction(db, "fire_reminder", [
         [" and r.state = 'active' and r.next_at = p_due and r.text = p_text", ""],
@@ -73,7 +73,7 @@ export const REMINDER_MUTANTS: readonly Mutant[] = [
   {
     name: "a reminder is moved on, and then told",
     breaks: ["I22"],
-    store: (store, db) => ({ ...store, reminders: new MovedFirst(db) }),
+    reminders: (db) => new MovedFirst(db),
   },
   {
     name: "a reminder that is told stays due",

@@ -1,7 +1,7 @@
 // proves: src/admin/commands/commands.ts
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { COMMANDS } from "../../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../../src/features/features.ts";
 import type { PlatformCapabilities } from "../../../src/platforms/platform.ts";
 import { ANN, command } from "../../support/commands.ts";
 import { hold } from "../../support/compaction.ts";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../../src/features/features.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import type { Cluster } from "../../../src/daemon/channels.ts";
 import type { ShardHomes } from "../../../src/platforms/shared/shard-homes.ts";
@@ -60,7 +61,7 @@ export async function startDiscordWeir(options: DiscordWeirOptions): Promise<Dis
   const discord = createDiscord({
     config: own,
     log,
-    commands: commandTable(),
+    commands: commandTable(COMMANDS),
     timing: { ...TIMING, ...options.timing },
     ...(options.shardHomes && { shardHomes: options.shardHomes }),
   });

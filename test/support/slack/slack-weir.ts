@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
 import { commandTable } from "../../../src/admin/commands/commands.ts";
+import { COMMANDS } from "../../../src/features/features.ts";
 import type { SlackConfig } from "../../../src/platforms/slack/row.ts";
 import type { Cluster } from "../../../src/daemon/channels.ts";
 import { loadConfig } from "../../../src/config/load.ts";
@@ -58,7 +59,7 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
   const slack = createSlack({
     config: own,
     log,
-    commands: commandTable(),
+    commands: commandTable(COMMANDS),
     timing: { shortMs: 0, streamMs: 20, firstPieceMs: 0, ...options.timing },
     ...(options.onListening && { onListening: options.onListening }),
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { commandTable } from "../../../../src/admin/commands/commands.ts";
+import { COMMANDS as ALL_COMMANDS } from "../../../../src/features/features.ts";
 import { until } from "../../../support/patience.ts";
 import type { DiscordServer } from "../../../support/discord/server.ts";
 import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
@@ -50,7 +51,7 @@ test("commands are registered where they differ, and left alone where they do no
 });
 
 test("Discord takes all the commands that there are, and shows what goes into their arguments", async () => {
-  await using scene = await openDiscordScene({ commands: commandTable() });
+  await using scene = await openDiscordScene({ commands: commandTable(ALL_COMMANDS) });
   const { discord } = scene;
   await until("an answer", () =>
     discord.journal.calls("PUT", ROUTE_COMMANDS).some(({ status }) => status !== null),
@@ -61,7 +62,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
   const held = HELD.parse(await answer.json());
   assert.deepEqual(
     held.map(({ name, description }) => ({ name, help: description })),
-    commandTable().map(({ name, help }) => ({ name, help })),
+    commandTable(ALL_COMMANDS).map(({ name, help }) => ({ name, help })),
   );
   assert.deepEqual(
     held.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option }))),

@@ -1,34 +1,31 @@
-import { type PairingDesk, describeStranger } from "../../router/pairing/pairing-desk.ts";
+import { describeStranger } from "./pairing-desk.ts";
 import { chatPlatform } from "../../platforms/platforms.ts";
 import type { InboundCommand } from "../../platforms/platform.ts";
-import { CODE_VALID_MS, type PairingRequest } from "../../store/channels/pairing.ts";
-import type { CommandRule, Typed } from "./command-rule.ts";
-import { forOwners, isNamedOwner, type OwnersConfig } from "./permissions.ts";
+import { CODE_VALID_MS, type PairingRequest } from "./pairing-store.ts";
+import type { Typed } from "../../admin/commands/command-rule.ts";
+import type { Command, CommandParts, CommandPlace } from "../../admin/commands/command.ts";
+import { PAIRING } from "./key.ts";
+import { forOwners, isNamedOwner } from "../../admin/commands/permissions.ts";
 
 /** It needs no channel in the log: an owner may never have spoken to the bot. */
-export const PAIR: CommandRule = {
+export const pairCommand: Command = {
   name: "pair",
   help: "let somebody in who was told a code, or see who waits",
   argument: { name: "code", form: "CODE", help: "the code that they were told" },
   allowed: "owners",
+  runAnywhere: pair,
 };
 
-interface PairParts {
-  readonly pairing: Pick<PairingDesk, "letIn" | "open">;
-  readonly owners: OwnersConfig;
-}
-
-/**
- * `/pair CODE`, `/pair`.
- * @param workspace id of the server or team; empty: there is no server, or it is unknown
- */
-export async function pair(
-  { pairing, owners }: PairParts,
+/** `/pair CODE`, `/pair`. */
+async function pair(
+  { serviceOf, owners }: CommandParts,
   { channel, argument, asker, said, where }: InboundCommand,
-  { workspace, typed }: { readonly workspace: string; readonly typed: Typed },
+  { workspace, typed }: CommandPlace,
 ): Promise<string> {
+  const pairing = serviceOf(PAIRING);
   const { platform } = channel;
-  if (!isNamedOwner(asker, { platform, workspace }, owners)) return forOwners(typed(PAIR.name), platform);
+  if (!isNamedOwner(asker, { platform, workspace }, owners))
+    return forOwners(typed(pairCommand.name), platform);
   // The terminal's operator may decide for all platforms.
   const reach = chatPlatform(platform) ?? null;
   if (argument.trim() === "") {
@@ -55,6 +52,6 @@ export const NO_SUCH_CODE = `Nobody waits with this code. A code is valid for ${
 export function listRequests(requests: readonly PairingRequest[], typed: Typed): string {
   if (requests.length === 0) return "Nobody waits to be let in.";
   return requests
-    .map((one) => `${describeStranger(one)}: ${typed(`${PAIR.name} ${one.code}`)} lets them in.`)
+    .map((one) => `${describeStranger(one)}: ${typed(`${pairCommand.name} ${one.code}`)} lets them in.`)
     .join("\n");
 }

@@ -4,19 +4,17 @@ import { steadyNow } from "../../async/clock.ts";
 import { PollLoop } from "../../async/poll-loop.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { errorMessage } from "../../core/errors.ts";
-import { type AgentId, parseAddress, type ChannelAddress } from "../../core/ids.ts";
+import { type AgentId, parseAddress } from "../../core/ids.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
-import type { Schedule } from "../../core/reminder.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import { draftMessage, toAppended } from "../../store/log/message-rows.ts";
-import type { DueReminder, PlacedSchedule, Reminder } from "../../store/reminders/reminders.ts";
+import type { DueReminder, PlacedSchedule, Reminder, ReminderStore } from "./reminder-store.ts";
 import type { Store } from "../../store/store.ts";
 import { nextOccurrence, pastOccurrences, MOST_COUNTED } from "../../async/occurrences.ts";
 import type { TimeFormat } from "../../text/time.ts";
-import type { Config } from "../../config/config.ts";
-import type { Platform } from "../../platforms/platform.ts";
-import type { Waker } from "../waker.ts";
-import type { Agent } from "../../turn/agent.ts";
+import type { Waker } from "../../channel/waker.ts";
+import type { FeatureWorker, OpenParts, WorkParts } from "../feature.ts";
+import { type Schedule, schedulesOf } from "./declaration.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 
@@ -35,7 +33,8 @@ export interface ConfiguredSchedule extends Schedule {
 }
 
 export interface ReminderClockParts {
-  readonly store: Pick<Store, "reminders" | "channels">;
+  readonly reminders: ReminderStore;
+  readonly store: Pick<Store, "channels">;
   readonly desk: ReminderDesk;
   readonly waker: Pick<Waker, "announce">;
   readonly log: Logger;
@@ -52,42 +51,19 @@ export interface ReminderClockParts {
   readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
 }
 
-/** Parts of a daemon that its reminder clock needs. */
-type Surroundings = Pick<ReminderClockParts, "log" | "now"> & {
-  /** The current setup. */
-  readonly setup: () => {
-    readonly config: Pick<Config, "agents">;
-    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
-  };
-  readonly reminders: ReminderDesk;
-  readonly store: Store;
-  readonly waker: Waker;
-  readonly platforms: readonly Platform[];
-  readonly platformOf: (address: ChannelAddress) => Platform | undefined;
-};
-
-function schedulesOf({ agents }: Pick<Config, "agents">): ConfiguredSchedule[] {
-  return agents.flatMap(({ id, schedules }) => schedules.map((one) => ({ ...one, agent: id })));
-}
-
 /** The reminder clock of a daemon. */
 export function createReminderClock({
   setup,
-  store,
-  reminders,
-  waker,
   platforms,
   platformOf,
-  log,
-  now,
-}: Surroundings): ReminderClock {
+  ...parts
+}: OpenParts & WorkParts & Pick<ReminderClockParts, "reminders" | "desk">): ReminderClock {
   return new ReminderClock({
-    store,
-    desk: reminders,
-    log,
-    now,
-    waker,
-    schedules: () => schedulesOf(setup().config),
+    ...parts,
+    schedules: () =>
+      setup().config.agents.flatMap((agent) =>
+        schedulesOf(agent).map((one) => ({ ...one, agent: agent.id })),
+      ),
     platforms: platforms.map(({ name }) => name),
     serves: ({ address }) => platformOf(address) !== undefined,
     agentOf({ agent }) {
@@ -101,7 +77,7 @@ export function createReminderClock({
  * Appends reminders to their channels when they are due. One timer, set for the next reminder; while none waits, it polls once an hour.
  * Due reminders follow from the rows, so a crash loses nothing, and exactly one of several daemons appends each occurrence.
  */
-export class ReminderClock implements AsyncDisposable {
+export class ReminderClock implements FeatureWorker, AsyncDisposable {
   readonly #parts: ReminderClockParts;
   readonly #again = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
@@ -126,7 +102,7 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   /** The schedules may have changed: places them again. Returns at once. */
-  replan(): void {
+  reconfigured(): void {
     this.#arePlaced = false;
     this.#looks.now();
   }
@@ -182,19 +158,19 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   async #readNext(at: Date): Promise<void> {
-    const { store, platforms } = this.#parts;
+    const { reminders, platforms } = this.#parts;
     // A reminder that is set during the query sets it again.
     this.#nextAt = null;
-    const next = await store.reminders.nextAt(platforms, at);
+    const next = await reminders.nextAt(platforms, at);
     if (next !== null) this.#set(next);
   }
 
   /** @returns false: at least one could not be appended; the others were */
   async #tellDue(at: Date): Promise<boolean> {
-    const { store, platforms, log, serves } = this.#parts;
+    const { reminders, platforms, log, serves } = this.#parts;
     let isWhole = true;
     for (let behind: number | undefined = 0; behind !== undefined && !this.#isClosed;) {
-      const due: readonly DueReminder[] = await store.reminders.due(platforms, at, behind, PAGE);
+      const due: readonly DueReminder[] = await reminders.due(platforms, at, behind, PAGE);
       for (const reminder of due) {
         if (this.#isClosed) return true;
         if (!serves(reminder.channel)) continue;
@@ -211,7 +187,7 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   async #tell(reminder: DueReminder): Promise<void> {
-    const { store, waker, now, agentOf } = this.#parts;
+    const { reminders, waker, now, agentOf } = this.#parts;
     const { id, cron, timeZone, text, due, channel } = reminder;
     const at = now();
     const past = cron === null ? { last: due, before: 0 } : pastOccurrences({ cron, timeZone }, due, at);
@@ -229,7 +205,7 @@ export class ReminderClock implements AsyncDisposable {
       addressed: true,
     });
     const { result: fired, isRepeated } = await retryWrite(async () =>
-      store.reminders.fire({ reminder, draft, next }),
+      reminders.fire({ reminder, draft, next }),
     );
     const { seq, hasFired, isDue } = fired;
     // A daemon that appended an occurrence also wakes its channel.
@@ -238,7 +214,7 @@ export class ReminderClock implements AsyncDisposable {
   }
 
   async #placeAll(): Promise<void> {
-    // Set before the work: `replan` may reset it meanwhile.
+    // Set before the work: `reconfigured` may reset it meanwhile.
     this.#arePlaced = true;
     let areAll = false;
     try {
@@ -253,7 +229,7 @@ export class ReminderClock implements AsyncDisposable {
    * @returns false: some wait for their channels
    */
   async #place(): Promise<boolean> {
-    const { store, now, log } = this.#parts;
+    const { reminders, store, now, log } = this.#parts;
     const schedules = this.#parts.schedules();
     const placed: PlacedSchedule[] = [];
     const waiting: { agent: AgentId; schedule: string; channel: string; why: string | null }[] = [];
@@ -270,7 +246,7 @@ export class ReminderClock implements AsyncDisposable {
         waiting.push({ agent, schedule: schedule.name, channel, why });
       else placed.push({ ...schedule, agent, channel: row.id, nextAt });
     }
-    await store.reminders.setSchedules(placed);
+    await reminders.setSchedules(placed);
     const areAll = placed.length === schedules.length;
     const news = JSON.stringify([waiting, placed.map(({ nextAt: _nextAt, ...schedule }) => schedule)]);
     if (news === this.#placesTold) return areAll;

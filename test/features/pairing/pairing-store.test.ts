@@ -1,9 +1,9 @@
-// proves: migrations/baseline/20_pairing.sql, src/store/channels/pairing.ts
+// proves: migrations/baseline/20_pairing.sql, src/features/pairing/pairing-store.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST_CODES } from "../../../src/store/channels/pairing.ts";
+import { MOST_CODES, PairingStore } from "../../../src/features/pairing/pairing-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../../store/open-store.ts";
 
 const SAM = { platform: "discord", person: "7", name: "Sam" };
 const SAID = { channel: "70", id: "m1", at: new Date("2026-11-01T12:00Z") };
@@ -11,7 +11,7 @@ const SAID = { channel: "70", id: "m1", at: new Date("2026-11-01T12:00Z") };
 test("fifty wait on a platform, the oldest yields to a new one; each asks once, and a code lets one in", async () => {
   await using database = await createTestDatabase();
   await using open = openStore(database.connection);
-  const { pairing } = open.store;
+  const pairing = new PairingStore(open.db);
   const ask = async (index: number, code: string): Promise<string> =>
     pairing.ask({ ...SAM, person: `p${index}` }, SAID, code);
   const states = await Promise.all(
@@ -49,7 +49,7 @@ test("fifty wait on a platform, the oldest yields to a new one; each asks once, 
 test("somebody is let in by their id, whether they have asked or not, once", async () => {
   await using database = await createTestDatabase();
   await using open = openStore(database.connection);
-  const { pairing } = open.store;
+  const pairing = new PairingStore(open.db);
   await pairing.ask(SAM, SAID, "CODE");
   const [sam, tom] = [SAM, { platform: "slack", person: "U0000TOM1" }];
   const done = await Promise.all([sam, sam, tom].map(async (one) => pairing.letInById(one, "operator")));
@@ -72,7 +72,7 @@ test("somebody is let in by their id, whether they have asked or not, once", asy
 test("owners are told of what is new once a minute together, and again where nobody was told", async () => {
   await using database = await createTestDatabase();
   await using open = openStore(database.connection);
-  const { pairing } = open.store;
+  const pairing = new PairingStore(open.db);
   const ask = async (person: string): Promise<string> => pairing.ask({ ...SAM, person }, SAID, `C-${person}`);
   const news = async (): Promise<string[]> => {
     const { requests } = await pairing.takeNews("discord");

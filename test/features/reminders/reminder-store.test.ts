@@ -1,22 +1,23 @@
-// proves: src/store/reminders/reminders.ts, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql
+// proves: src/features/reminders/reminder-store.ts, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Seq } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import type { ReminderPlan } from "../../../src/core/reminder.ts";
+import type { ReminderPlan } from "../../../src/features/reminders/reminder.ts";
 import { draftMessage } from "../../../src/store/log/message-rows.ts";
-import type { AddedReminder } from "../../../src/store/reminders/reminders.ts";
+import { type AddedReminder, ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { beginTurn } from "../../support/turns.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../../store/open-store.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 const open = openStore(database.connection);
 after(async () => open[Symbol.asyncDispose]());
 const { store } = open;
+const reminders = new ReminderStore(open.db);
 const sql: typeof open.sql = async (words, ...values) => open.sql(words, ...values);
 
 const NOW = new Date("2026-11-25T04:30:00Z");
@@ -44,11 +45,11 @@ async function add(
   { key = `key-${Math.random()}`, run = "run-1", callId = "call-1" } = {},
 ): Promise<AddedReminder> {
   const inTurn = { owner: { channel, epoch }, turn: turn.id, run, callId };
-  return store.reminders.addInTurn(inTurn, { ...PLAN, ...plan }, key, NOW);
+  return reminders.addInTurn(inTurn, { ...PLAN, ...plan }, key, NOW);
 }
 
 async function texts(channel: ChannelId): Promise<string[]> {
-  return (await store.reminders.waiting(channel)).map(({ text }) => text);
+  return (await reminders.waiting(channel)).map(({ text }) => text);
 }
 
 function typed(text: string, overrides: Partial<InboundMessage> = {}): InboundMessage {
@@ -74,7 +75,7 @@ test("a reminder is added once, with who asked for it", async () => {
   const asking = await asked();
   const first = await add(asking, {}, { key: "k" });
   assert.deepEqual(await add(asking, {}, { key: "k" }), first);
-  assert.deepEqual(await store.reminders.waiting(asking.channel), [
+  assert.deepEqual(await reminders.waiting(asking.channel), [
     {
       id: first.refused === null ? first.id : 0,
       cron: null,
@@ -109,7 +110,7 @@ test("bounds: fifty in a channel, twenty of one person; a refused command leaves
   const { id: channel } = await open.channel("full");
   const from = async (person: string, number: number): Promise<AddedReminder> => {
     const author = { id: person, name: person, isBot: false };
-    return store.reminders.addByCommand(
+    return reminders.addByCommand(
       channel,
       typed("/remind", { id: `${person}-${number}`, author }),
       PLAN,
@@ -122,11 +123,11 @@ test("bounds: fifty in a channel, twenty of one person; a refused command leaves
     assert.equal(refusal(await from(number < 15 ? "ben" : "cid", number)), null);
   assert.equal(refusal(await from("dan", 1)), "full");
   assert.deepEqual(await sql("select from entries where channel_id = $1 and author_id = 'dan'", channel), []);
-  assert.equal((await store.reminders.waiting(channel)).length, 50);
+  assert.equal((await reminders.waiting(channel)).length, 50);
   // At the same time, too: both look under the channel's lock.
-  const [first] = await store.reminders.waiting(channel);
-  assert.equal(await store.reminders.cancel(channel, first?.id ?? 0), true);
-  assert.equal(await store.reminders.cancel(channel, first?.id ?? 0), false);
+  const [first] = await reminders.waiting(channel);
+  assert.equal(await reminders.cancel(channel, first?.id ?? 0), true);
+  assert.equal(await reminders.cancel(channel, first?.id ?? 0), false);
   const both = await Promise.all([from("eve", 1), from("eve", 2)]);
   assert.deepEqual(both.map((one) => String(refusal(one))).toSorted(), ["full", "null"]);
 });
@@ -134,7 +135,7 @@ test("bounds: fifty in a channel, twenty of one person; a refused command leaves
 test("an occurrence is appended once, however many tell it, and the reminder moves on", async () => {
   const asking = await asked();
   await add(asking, { cron: "0 9 * * *" });
-  const [reminder] = await store.reminders.waiting(asking.channel);
+  const [reminder] = await reminders.waiting(asking.channel);
   assert.ok(reminder !== undefined);
   const draft = draftMessage({
     id: `reminder/${reminder.id}/1`,
@@ -144,21 +145,21 @@ test("an occurrence is appended once, however many tell it, and the reminder mov
     addressed: true,
   });
   const next = new Date("2026-11-26T09:00:00Z");
-  const fired = await Promise.all([1, 2, 3].map(async () => store.reminders.fire({ reminder, draft, next })));
+  const fired = await Promise.all([1, 2, 3].map(async () => reminders.fire({ reminder, draft, next })));
   assert.deepEqual(fired.filter(({ hasFired }) => hasFired).length, 1);
   assert.deepEqual(new Set(fired.map(({ seq }) => seq)).size, 1);
   assert.deepEqual(
-    (await store.reminders.waiting(asking.channel)).map(({ due }) => due),
+    (await reminders.waiting(asking.channel)).map(({ due }) => due),
     [next],
   );
   // One that has changed since it was read is read again.
   const changed = { ...reminder, due: next, text: "something else" };
-  assert.equal((await store.reminders.fire({ reminder: changed, draft, next: null })).hasFired, false);
+  assert.equal((await reminders.fire({ reminder: changed, draft, next: null })).hasFired, false);
   const last = {
     reminder: { ...reminder, due: next },
     draft: { ...draft, messageId: `${draft.messageId}2` },
   };
-  assert.equal((await store.reminders.fire({ ...last, next: null })).hasFired, true);
+  assert.equal((await reminders.fire({ ...last, next: null })).hasFired, true);
   assert.deepEqual(await sql("select state, text from reminders where id = $1", reminder.id), [
     { state: "done", text: "" },
   ]);
@@ -186,13 +187,13 @@ test("nothing is set for a message that was taken back, nor in a channel that is
 
 test("what answers a reminder sets the next one five minutes later at the soonest, for who asked for the first", async () => {
   const { id: channel, epoch } = await open.channel("chain");
-  await store.reminders.addByCommand(
+  await reminders.addByCommand(
     channel,
     typed("/remind in 1h tea", { id: "chain-1" }),
     { ...PLAN, text: "tea" },
     NOW,
   );
-  const [reminder] = await store.reminders.waiting(channel);
+  const [reminder] = await reminders.waiting(channel);
   assert.ok(reminder !== undefined);
   const author = { id: "weir", name: "reminder", isBot: true };
   const seq = await open.say(channel, "tea", { id: `reminder/${reminder.id}/x`, author });
@@ -200,7 +201,7 @@ test("what answers a reminder sets the next one five minutes later at the soones
   assert.equal(refusal(await add(asking, { at: new Date(NOW.getTime() + 299_000) })), "soon");
   assert.equal(refusal(await add(asking, { at: new Date(NOW.getTime() + 301_000), text: "more tea" })), null);
   assert.deepEqual(
-    (await store.reminders.waiting(channel)).map(({ asker }) => asker?.name),
+    (await reminders.waiting(channel)).map(({ asker }) => asker?.name),
     ["Ann", "Ann"],
   );
   // It goes with the message that asked for the first.
@@ -277,7 +278,7 @@ test("what somebody typed goes with its words, and stays where the words stay", 
   const plant = async (id: string, text: string): Promise<void> => {
     const words = `/remind in 1h ${text}`;
     assert.equal(
-      refusal(await store.reminders.addByCommand(channel, typed(words, { id }), { ...PLAN, text }, NOW)),
+      refusal(await reminders.addByCommand(channel, typed(words, { id }), { ...PLAN, text }, NOW)),
       null,
     );
   };
@@ -291,10 +292,7 @@ test("what somebody typed goes with its words, and stays where the words stay", 
   ];
   for (const [id, text] of edits) await store.log.edit(channel, id, text, NOW, TEST_DIGESTER);
   assert.deepEqual(await texts(channel), ["feed the cat", "🎂"]);
-  assert.equal(
-    refusal(await store.reminders.addByCommand(channel, typed("x", { id: "t-3" }), PLAN, NOW)),
-    "gone",
-  );
+  assert.equal(refusal(await reminders.addByCommand(channel, typed("x", { id: "t-3" }), PLAN, NOW)), "gone");
   await store.log.delete(channel, "t-2", TEST_DIGESTER);
   assert.deepEqual(await texts(channel), ["feed the cat"]);
   // Somebody else's words are theirs, whatever was deleted before them.
@@ -357,28 +355,25 @@ test("schedules follow the configuration: the same is left alone, a changed one 
   };
   const two = { ...one, name: "review" };
   const nextAt = LATER;
-  await store.reminders.setSchedules([
+  await reminders.setSchedules([
     { ...one, nextAt },
     { ...two, nextAt },
   ]);
   const later = new Date("2026-12-24T09:00:00Z");
-  await store.reminders.setSchedules([
+  await reminders.setSchedules([
     { ...one, nextAt: later },
     { ...two, text: "stop", nextAt: later },
   ]);
   const rows = async (): Promise<unknown[]> =>
-    (await store.reminders.waiting(channel)).map(({ schedule, text, due }) => [schedule, text, due]);
+    (await reminders.waiting(channel)).map(({ schedule, text, due }) => [schedule, text, due]);
   assert.deepEqual(await rows(), [
     ["standup", "go", LATER],
     ["review", "stop", later],
   ]);
-  assert.equal(
-    await store.reminders.cancel(channel, (await store.reminders.waiting(channel))[0]?.id ?? 0),
-    false,
-  );
-  await store.reminders.setSchedules([{ ...two, text: "stop", nextAt: later }]);
+  assert.equal(await reminders.cancel(channel, (await reminders.waiting(channel))[0]?.id ?? 0), false);
+  await reminders.setSchedules([{ ...two, text: "stop", nextAt: later }]);
   assert.deepEqual(await rows(), [["review", "stop", later]]);
-  await store.reminders.setSchedules([{ ...one, nextAt: later }]);
+  await reminders.setSchedules([{ ...one, nextAt: later }]);
   assert.deepEqual(await rows(), [["standup", "go", later]]);
   // What the operator has written tells of nobody.
   await open.say(channel, "go home", { id: "s-1", addressed: false });

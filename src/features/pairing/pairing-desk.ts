@@ -6,10 +6,10 @@ import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import { type InboundMessage, REACTION_PREFIX } from "../../core/message.ts";
 import type { Platform } from "../../platforms/platform.ts";
-import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "../../store/channels/pairing.ts";
+import { CODE_VALID_MS, type PairingRequest, type PairingStore } from "./pairing-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { splitText } from "../../text/split-message.ts";
-import type { Notices } from "../notices.ts";
+import type { Notices } from "../../router/notices.ts";
 import type { PairedPeople } from "./paired-people.ts";
 import { isPairingCode, newPairingCode } from "./pairing-code.ts";
 

@@ -9,8 +9,6 @@ export interface ReminderPlan {
   readonly text: string;
 }
 
-/** Longest text, in UTF-16 units. */
-export const LONGEST_REMINDER = 1000;
 /** Most waiting reminders of a channel, and of one person in it. */
 export const MOST_REMINDERS = 50;
 export const MOST_OF_PERSON = 20;
@@ -19,10 +17,14 @@ export const MOST_OF_PERSON = 20;
 export const REMINDER_REFUSALS = ["gone", "changed", "full", "full_for_person", "soon"] as const;
 export type ReminderRefusal = (typeof REMINDER_REFUSALS)[number];
 
-/** A recurring text that the operator has written into the configuration. */
-export interface Schedule {
-  readonly name: string;
-  readonly cron: string;
-  readonly timeZone: string;
+/** A reminder; one of `at`, `in` and `cron` sets its time. */
+export interface ReminderRequest {
+  /** `18:30`, `2026-12-01 09:00`. */
+  readonly at?: string | undefined;
+  /** `20m`. */
+  readonly in?: string | undefined;
+  readonly cron?: string | undefined;
+  /** An IANA name; default: the agent's. */
+  readonly timeZone?: string | undefined;
   readonly text: string;
 }

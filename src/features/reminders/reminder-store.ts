@@ -1,17 +1,12 @@
 import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
-import {
-  MOST_OF_PERSON,
-  MOST_REMINDERS,
-  type ReminderPlan,
-  type ReminderRefusal,
-  type Schedule,
-} from "../../core/reminder.ts";
+import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
+import type { Schedule } from "./declaration.ts";
 import { storableText } from "../../text/text.ts";
-import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
-import { messageData } from "../log/draft-rows.ts";
-import { draftMessage, type MessageDraft } from "../log/message-rows.ts";
+import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../../store/channels/channels.ts";
+import type { Database } from "../../store/database/database.ts";
+import { messageData } from "../../store/log/draft-rows.ts";
+import { draftMessage, type MessageDraft } from "../../store/log/message-rows.ts";
 
 /** A reminder that waits. */
 export interface Reminder extends Omit<ReminderPlan, "at"> {
@@ -220,6 +215,15 @@ export class ReminderStore {
       [platforms, now],
     );
     return row?.next_at ?? null;
+  }
+
+  /** What waits in all channels. */
+  async countWaiting(): Promise<{ readonly count: number; readonly nextAt: Date | null }> {
+    const [row] = await this.#db.query<{ count: number; next_at: Date | null }>({
+      name: "reminders_count",
+      text: "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
+    });
+    return { count: row?.count ?? 0, nextAt: row?.next_at ?? null };
   }
 
   /** Appends an occurrence to the log, and moves its reminder on, in one transaction. */

@@ -1,4 +1,4 @@
-// proves: src/channel/reminders/reminder-clock.ts, src/channel/reminders/reminder-desk.ts, src/admin/commands/remind.ts, src/tools/remind.ts
+// proves: src/features/reminders/declaration.ts, src/features/reminders/reminder-clock.ts, src/features/reminders/reminder-desk.ts, src/features/reminders/commands.ts, src/features/reminders/tool.ts
 // A reminder is told once, at its time, where it was set; late and missed ones are told as that, and what was taken back is told no more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,8 +7,9 @@ import {
   type ConfiguredSchedule,
   ReminderClock,
   type ReminderClockParts,
-} from "../../../src/channel/reminders/reminder-clock.ts";
-import { ReminderDesk } from "../../../src/channel/reminders/reminder-desk.ts";
+} from "../../../src/features/reminders/reminder-clock.ts";
+import { ReminderDesk } from "../../../src/features/reminders/reminder-desk.ts";
+import { ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import { answerText } from "../../../src/core/card.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { draftMessage } from "../../../src/store/log/message-rows.ts";
@@ -232,12 +233,13 @@ test("a daemon that ends between the log and the answer leaves the answer to the
   }
   world.now = AFTER(1);
   // The commit, and nobody who is told of it.
-  const [reminder] = await open.store.reminders.due(["test"], world.now, 0, 10);
+  const store = new ReminderStore(open.db);
+  const [reminder] = await store.due(["test"], world.now, 0, 10);
   assert.ok(reminder !== undefined);
   const author = { id: "weir", name: "reminder 1", isBot: true };
   const id = `reminder/${reminder.id}/${reminder.due.toISOString()}`;
   const draft = draftMessage({ id, author, text: reminder.text, at: world.now, addressed: true });
-  assert.equal((await open.store.reminders.fire({ reminder, draft, next: null })).hasFired, true);
+  assert.equal((await store.fire({ reminder, draft, next: null })).hasFired, true);
   const before = server.requests.length;
   for (let run = 0; run < 2; run++) {
     await using weir = await world.start();
@@ -255,8 +257,10 @@ function quickClock(
   now = (): Date => world.now,
   more: Partial<ReminderClockParts> = {},
 ): { desk: ReminderDesk; clock: ReminderClock } {
-  const desk = new ReminderDesk(store.reminders, now);
+  const reminders = new ReminderStore(world.open.db);
+  const desk = new ReminderDesk(reminders, now);
   const clock = new ReminderClock({
+    reminders,
     store,
     desk,
     waker,
@@ -332,7 +336,7 @@ test("schedules that change while those of before are placed are placed as well,
     const found = await store.channels.find(address);
     if (schedules[0]?.name === "before") {
       schedules = planned("after");
-      quick.clock.replan();
+      quick.clock.reconfigured();
     }
     return found;
   };

@@ -1,4 +1,4 @@
-// proves: src/router/pairing/pairing.ts, src/router/pairing/pairing-desk.ts, src/router/pairing/paired-people.ts, src/router/pairing/pairing-code.ts, src/store/channels/pairing.ts, src/admin/commands/pair.ts, migrations/baseline/20_pairing.sql
+// proves: src/features/pairing/pairing.ts, src/features/pairing/pairing-desk.ts, src/features/pairing/paired-people.ts, src/features/pairing/pairing-code.ts, src/features/pairing/pairing-store.ts, src/features/pairing/command.ts, migrations/baseline/20_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,8 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ChatPlatformConfig } from "../../../src/config/chat-platform.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import { admit, bindPlatform, type FindPaired } from "../../../src/router/bindings.ts";
-import { isPairingCode, newPairingCode } from "../../../src/router/pairing/pairing-code.ts";
+import { admit, bindPlatform } from "../../../src/router/bindings.ts";
+import type { FindLetIn } from "../../../src/router/strangers.ts";
+import { PairingStore } from "../../../src/features/pairing/pairing-store.ts";
+import { isPairingCode, newPairingCode } from "../../../src/features/pairing/pairing-code.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { type DiscordServer, startDiscordServer } from "../../support/discord/server.ts";
@@ -56,7 +58,7 @@ async function openScene(): Promise<Scene> {
           databaseUrl: connectionUrl(database.connection),
           modelUrl: model.url,
           discord: { token: discord.token, apiUrl: discord.api, owners: [olga], ...config },
-          binding: { dmAllow: [olga], dmPairing: true },
+          binding: { dmAllow: [olga], dmLetsIn: true },
           onLine: (line) => void lines.push(line),
         }),
       ),
@@ -122,7 +124,7 @@ test("what another program changes holds within two seconds, both ways, and surv
   discord.world.say(sam.id, sam.dm, "hello");
   const code = await codeIn(scene, sam.dm);
   const person = { platform: "discord", person: sam.id };
-  assert.ok(await rows.store.pairing.letIn({ ...person, code }, "operator"));
+  assert.ok(await new PairingStore(rows.db).letIn({ ...person, code }, "operator"));
   await until("the stranger is told", () => discord.answers(sam.dm).length === 2);
   await weir[Symbol.asyncDispose]();
 
@@ -136,8 +138,8 @@ test("what another program changes holds within two seconds, both ways, and surv
     channel?.id,
     sam.id,
   );
-  assert.ok(await rows.store.pairing.remove(person));
-  assert.ok(!(await rows.store.pairing.remove(person)));
+  assert.ok(await new PairingStore(rows.db).remove(person));
+  assert.ok(!(await new PairingStore(rows.db).remove(person)));
   const [reminder] = await rows.sql<{ state: string }>("select state from reminders");
   assert.equal(reminder?.state, "cancelled");
   await delay(2000);
@@ -186,13 +188,13 @@ test("a crowd of strangers shuts nobody out, its owner hears of all once a minut
   assert.match(second, /^3 people ask to be let in: /);
   for (const code of codes) assert.ok(second.includes(code));
   assert.equal(discord.answers(owners).length, 2);
-  const [request] = await rows.store.pairing.open("discord");
+  const [request] = await new PairingStore(rows.db).open("discord");
   assert.equal(request?.person, first.id);
   await rows.sql(
     "update pairing_requests set asked_at = asked_at - interval '61 minutes' where person = $1",
     first.id,
   );
-  assert.ok(request !== undefined && !(await rows.store.pairing.letIn(request, "operator")));
+  assert.ok(request !== undefined && !(await new PairingStore(rows.db).letIn(request, "operator")));
   discord.world.say(first.id, first.dm, "and now?");
   await until("a new code", () => discord.answers(first.dm).length === 2);
 });
@@ -252,7 +254,7 @@ async function openSlackScene(): Promise<SlackScene> {
           apiUrl: slack.apiUrl.replace(/\/$/, ""),
           owners: [olga.id],
         },
-        binding: { dmAllow: [olga.id], dmPairing: true },
+        binding: { dmAllow: [olga.id], dmLetsIn: true },
       }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -309,11 +311,10 @@ test("codes have no letters that are taken for others, and are typed in any case
 });
 
 test("who is let in is a matter of direct messages, and of what is said since", () => {
-  const binding = { ...bindPlatform("discord", agentId("main")), dmAllow: ["olga"], dmPairing: true };
+  const binding = { ...bindPlatform("discord", agentId("main")), dmAllow: ["olga"], dmLetsIn: true };
   const since = new Date("2026-11-01");
   const unreadTo = new Date("2026-10-31T23:00Z");
-  const paired: FindPaired = (_, person) =>
-    person === "sam" ? { since, unreadTo, unreadIds: ["m0"] } : null;
+  const paired: FindLetIn = (_, person) => (person === "sam" ? { since, unreadTo, unreadIds: ["m0"] } : null);
   const outcome = (message: Partial<InboundMessage>): string =>
     admit(binding, { ...dmOf("sam"), ...message }, false, () => true, paired).outcome;
   assert.equal(outcome({}), "turn");

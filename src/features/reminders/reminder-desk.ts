@@ -1,15 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { retryWrite } from "../../async/retry.ts";
-import type { Seq } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
-import {
-  MOST_OF_PERSON,
-  MOST_REMINDERS,
-  type ReminderPlan,
-  type ReminderRefusal,
-} from "../../core/reminder.ts";
+import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { AskedInTurn, ReminderStore } from "../../store/reminders/reminders.ts";
+import type { AskedInTurn, Reminder, ReminderStore } from "./reminder-store.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import { ReminderProblem } from "./reminder-plan.ts";
 
@@ -31,6 +26,16 @@ export class ReminderDesk {
   constructor(store: ReminderStore, now: () => Date) {
     this.#store = store;
     this.#now = now;
+  }
+
+  /** What waits in a channel, by when it comes. */
+  async waiting(channel: ChannelId): Promise<Reminder[]> {
+    return this.#store.waiting(channel);
+  }
+
+  /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
+  async cancel(channel: ChannelId, id: number): Promise<boolean> {
+    return this.#store.cancel(channel, id);
   }
 
   get now(): Date {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
 import { personKey } from "../../core/ids.ts";
-import type { PairedPerson, PairingStore } from "../../store/channels/pairing.ts";
+import type { PairedPerson, PairingStore } from "./pairing-store.ts";
 
 interface PairedPeopleParts {
   readonly store: Pick<PairingStore, "people" | "version">;

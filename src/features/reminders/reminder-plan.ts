@@ -1,9 +1,9 @@
-import { LONGEST_REMINDER, type ReminderPlan } from "../../core/reminder.ts";
+import { LONGEST_REMINDER } from "./declaration.ts";
+import type { ReminderPlan, ReminderRequest } from "./reminder.ts";
 import { cronProblem, nextOccurrence } from "../../async/occurrences.ts";
 import { formatNumber } from "../../text/format.ts";
 import { storableText } from "../../text/text.ts";
 import { isTimeZone, whenAt, whenIn } from "../../text/when.ts";
-import type { ReminderRequest } from "../../tools/tool.ts";
 
 /** Turns the time of a requested reminder into a plan. Pure. */
 
@@ -21,7 +21,7 @@ export class ReminderProblem extends Error {}
  * @throws ReminderProblem with a sentence for models and people
  */
 export function planReminder(
-  { at, in: span, cron, timeZone, text: words }: Omit<ReminderRequest, "callId">,
+  { at, in: span, cron, timeZone, text: words }: ReminderRequest,
   ownZone: string,
   now: Date,
 ): ReminderPlan {

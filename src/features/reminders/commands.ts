@@ -1,13 +1,20 @@
-import { planReminder, ReminderProblem } from "../../channel/reminders/reminder-plan.ts";
-import type { Reminder } from "../../store/reminders/reminders.ts";
+import { planReminder, ReminderProblem } from "./reminder-plan.ts";
+import type { Reminder } from "./reminder-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import { createTimeFormat } from "../../text/time.ts";
-import type { ReminderRequest } from "../../tools/tool.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, zoneOf } from "./command.ts";
-import type { Typed } from "./command-rule.ts";
-import { keptMessage } from "./kept-message.ts";
-import { isOwner } from "./permissions.ts";
+import { REMINDERS } from "./key.ts";
+import type { ReminderRequest } from "./reminder.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  zoneOf,
+} from "../../admin/commands/command.ts";
+import type { Typed } from "../../admin/commands/command-rule.ts";
+import { keptMessage } from "../../admin/commands/kept-message.ts";
+import { isOwner } from "../../admin/commands/permissions.ts";
 
 export const remindCommand: Command = {
   name: "remind",
@@ -35,11 +42,11 @@ async function remind(parts: CommandParts, command: AskedCommand): Promise<strin
   const { channel, argument, typed } = command;
   const request = parseRemind(argument);
   if (request === null) return howTo(typed);
-  const { waker, agentOf, now, reminders: desk } = parts;
+  const { waker, agentOf, now, serviceOf } = parts;
   try {
     const plan = planReminder(request, zoneOf({ agentOf }, channel), now());
     const message = await keptMessage(parts, command, `/remind ${argument.replaceAll(/\s+/g, " ")}`);
-    const { told, id, seq } = await desk.setByCommand(channel, message, plan);
+    const { told, id, seq } = await serviceOf(REMINDERS).setByCommand(channel, message, plan);
     void waker.mention(channel.id, seq);
     return `${told} ${typed(`reminders cancel ${id}`)} ends it.`;
   } catch (error) {
@@ -67,7 +74,7 @@ const AT =
  * `in 20m TEXT`, `18:30 TEXT`, `2026-12-01 09:00 TEXT`, `cron "0 9 * * 1-5" TEXT`. Pure.
  * @returns null: another form
  */
-export function parseRemind(argument: string): Omit<ReminderRequest, "callId"> | null {
+export function parseRemind(argument: string): ReminderRequest | null {
   const said = argument.trim();
   const [, cron, cronText] = QUOTED.exec(said) ?? FIVE_FIELDS.exec(said) ?? [];
   if (cron !== undefined && cronText !== undefined) return { cron: cron.trim(), text: cronText };
@@ -81,7 +88,8 @@ export function parseRemind(argument: string): Omit<ReminderRequest, "callId"> |
 /** `/reminders`, `/reminders cancel 3` */
 async function reminders(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
-  const waiting = await parts.store.reminders.waiting(channel.id);
+  const desk = parts.serviceOf(REMINDERS);
+  const waiting = await desk.waiting(channel.id);
   if (argument === "") return listOf(waiting, placeName(channel), typed);
   const [, number] = /^(?:cancel|delete|stop)\s+#?(\d{1,15})$/i.exec(argument) ?? [];
   if (number === undefined) return `This is ${typed("reminders")} or ${typed("reminders cancel NUMBER")}.`;
@@ -91,7 +99,7 @@ async function reminders(parts: CommandParts, command: AskedCommand): Promise<st
     return `The schedule "${found.schedule}" stands in config.toml: whoever runs Weir ends it there.`;
   if (!mayCancel(parts, command, found))
     return `Reminder ${number} is somebody else's: they may end it, or an owner.`;
-  const isEnded = await parts.store.reminders.cancel(channel.id, found.id);
+  const isEnded = await desk.cancel(channel.id, found.id);
   return isEnded ? `Reminder ${number} is cancelled.` : `Reminder ${number} does not wait any more.`;
 }
 

@@ -1,5 +1,6 @@
+import type { LetInPerson } from "../../router/strangers.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../../store/database/database.ts";
 
 /** A person by the platform's id. */
 export interface PlatformPerson {
@@ -8,14 +9,9 @@ export interface PlatformPerson {
 }
 
 /** Somebody whose direct messages are answered because they were let in. */
-export interface PairedPerson extends PlatformPerson {
-  readonly since: Date;
+export interface PairedPerson extends PlatformPerson, LetInPerson {
   /** `platform:id` of an owner; `operator`: by the command line. */
   readonly letInBy: string;
-  /** Up to here, by the platform's clock, they wrote as a stranger; null: they never did. */
-  readonly unreadTo: Date | null;
-  /** Their messages of just that time: later ones may have the same, for a platform's clock may be coarse. */
-  readonly unreadIds: readonly string[];
 }
 
 /** Somebody who asks to be let in. */

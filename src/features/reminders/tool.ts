@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { defineTool } from "./tool.ts";
+import { defineTool } from "../../tools/tool.ts";
+import { REMINDERS } from "./key.ts";
 
 /** Bounds are reported when they are exceeded: in the schema every request would pay for them. */
 const Words = z.string();
@@ -7,7 +8,6 @@ const Words = z.string();
 /** `remind`: sets a reminder in this channel, once or repeatedly. */
 export const remind = defineTool({
   name: "remind",
-  needs: "reminders",
   input: z.strictObject({
     at: Words.optional(),
     in: Words.optional(),
@@ -15,8 +15,8 @@ export const remind = defineTool({
     time_zone: Words.optional(),
     text: Words,
   }),
-  async run({ time_zone: timeZone, ...request }, context) {
-    const text = await context.setReminder({ ...request, timeZone, callId: context.callId });
+  async run({ time_zone: timeZone, ...request }, { kitOf, callId }) {
+    const text = await kitOf(REMINDERS).set({ ...request, timeZone }, callId);
     return { kind: "result", text, references: [] };
   },
 });

@@ -1,0 +1,81 @@
+import type { Logger } from "pino";
+import type { Command } from "../admin/commands/command.ts";
+import type { TurnSite } from "../channel/channel-context.ts";
+import type { Waker } from "../channel/waker.ts";
+import type { AgentConfig, Config } from "../config/config.ts";
+import type { FeatureKey } from "../core/feature-key.ts";
+import type { AgentId, ChannelAddress } from "../core/ids.ts";
+import type { Binding } from "../router/bindings.ts";
+import type { Strangers } from "../router/strangers.ts";
+import type { Platform } from "../platforms/platform.ts";
+import type { Database } from "../store/database/database.ts";
+import type { Store } from "../store/store.ts";
+import type { TimeFormat } from "../text/time.ts";
+import type { ToolMaker } from "../tools/tool.ts";
+import type { Agent } from "../turn/agent.ts";
+
+/** Something that an agent can do, beside conversations: its tools, commands, rows and work in one folder. */
+export interface Feature<Service = unknown, Kit = unknown> {
+  readonly key: FeatureKey<Service, Kit>;
+  /** Its tools for an agent. */
+  readonly toolsOf?: (agent: AgentConfig) => readonly ToolMaker[];
+  readonly commands?: readonly FeatureCommand[];
+  /** Reads what waits in a database, whoever is to do it. */
+  readonly waiting?: (database: Database) => Promise<FeatureWork>;
+  /** Opens it for a daemon. Reads and writes nothing yet. */
+  open(parts: OpenParts): OpenFeature<Service, Kit>;
+}
+
+export interface FeatureCommand {
+  readonly command: Command;
+  /** The command that stands before it in the help. */
+  readonly after: string;
+}
+
+/** What waits, for `weir status`. */
+export interface FeatureWork {
+  /** For `--json`, under the feature's name. */
+  readonly json: object;
+  /** For a person, without the feature's name. */
+  line(time: TimeFormat): string;
+}
+
+/** The parts of a daemon that there are when its features open. */
+export interface OpenParts {
+  /** The current setup. */
+  readonly setup: () => {
+    readonly config: Pick<Config, "agents" | "platforms">;
+    readonly bindings: readonly Binding[];
+    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
+  };
+  readonly database: Database;
+  readonly platforms: readonly Platform[];
+  readonly platformOf: (address: ChannelAddress) => Platform | undefined;
+  readonly log: Logger;
+  readonly now: () => Date;
+}
+
+/** Disposed of when the intake has closed, before the channels drain. */
+export interface OpenFeature<Service, Kit> extends AsyncDisposable {
+  readonly service: Service;
+  /** Makes what its tools work with in one turn. Default: they need nothing. */
+  readonly kitOf?: (site: TurnSite) => Kit;
+  /** Makes its work beside turns. Nothing of it runs before `start`. Default: it has none. */
+  readonly work?: (parts: WorkParts) => FeatureWorker;
+  /** Who may send direct messages beside those whom the configuration names. Default: nobody. */
+  readonly strangers?: Strangers;
+}
+
+/** The parts of a daemon that there are when its channels can be written to. */
+export interface WorkParts {
+  readonly store: Store;
+  readonly waker: Waker;
+}
+
+/** Work that goes on beside turns. */
+export interface FeatureWorker {
+  /** Begins it, or looks again for what waits: the channels of a platform are served again. Returns at once. */
+  start(): void;
+  /** The configuration has changed. Returns at once. */
+  reconfigured(): void;
+}

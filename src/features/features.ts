@@ -1,0 +1,85 @@
+/**
+ * The list of features, and what the daemon makes of it. A feature is a folder here and its tests in `test/features/NAME`: to take it
+ * out, delete both, its line here, and the one in `declarations.ts`. No room below imports a feature, and no feature another one.
+ */
+
+import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
+import type { Command } from "../admin/commands/command.ts";
+import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
+import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
+import type { Database } from "../store/database/database.ts";
+import type { ToolMaker } from "../tools/tool.ts";
+import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
+import { pairing } from "./pairing/pairing.ts";
+import { reminders } from "./reminders/feature.ts";
+
+const FEATURES: readonly Feature[] = [reminders, pairing];
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
+  (all, { command, after }) => all.toSpliced(all.findIndex(({ name }) => name === after) + 1, 0, command),
+  BUILT_IN_COMMANDS,
+);
+
+/** Tools of all features for an agent. */
+export function featureToolsOf(agent: AgentConfig): ToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.toolsOf?.(agent) ?? []);
+}
+
+/** What waits of each feature. */
+export async function readFeatureWork(
+  database: Database,
+): Promise<readonly (FeatureWork & { readonly name: string })[]> {
+  const work = FEATURES.map(async ({ key: { name }, waiting }) =>
+    waiting === undefined ? [] : [{ name, ...(await waiting(database)) }],
+  );
+  return (await Promise.all(work)).flat();
+}
+
+/** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
+export class OpenFeatures implements TurnFeatures, AsyncDisposable {
+  readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+
+  constructor(parts: OpenParts) {
+    this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
+  }
+
+  readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the key has the types of the feature that was opened by it
+    this.#opened(key).service as Service;
+
+  /** Who may send direct messages beside those whom the configuration names. */
+  get strangers(): Strangers {
+    const [first = NO_STRANGERS] = [...this.#open.values()].flatMap(({ strangers = [] }) => strangers);
+    return first;
+  }
+
+  kitsOf(site: TurnSite): KitOf {
+    const kits = new Map<string, unknown>();
+    return <Kit>(key: FeatureKey<unknown, Kit>): Kit => {
+      if (!kits.has(key.name)) kits.set(key.name, this.#opened(key).kitOf?.(site));
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+      return kits.get(key.name) as Kit;
+    };
+  }
+
+  work(parts: WorkParts): FeatureWorker {
+    const workers = [...this.#open.values()].flatMap((feature) => feature.work?.(parts) ?? []);
+    return {
+      start: () => workers.forEach((worker) => worker.start()),
+      reconfigured: () => workers.forEach((worker) => worker.reconfigured()),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature[Symbol.asyncDispose]()));
+  }
+
+  #opened(key: FeatureKey<unknown, unknown>): OpenFeature<unknown, unknown> {
+    const opened = this.#open.get(key.name);
+    if (opened === undefined) throw new Error(`there is no feature ${key.name}`);
+    return opened;
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Pairing: a stranger who writes a direct message gets a code, and an owner or the operator lets them in by it
+ * (`pairing-desk.ts`). Who was let in is kept in memory (`paired-people.ts`), because admission checks each message without a wait.
+ */
+
+import { chatPlatform } from "../../platforms/platforms.ts";
+import { Notices } from "../../router/notices.ts";
+import type { Strangers } from "../../router/strangers.ts";
+import type { Feature, OpenFeature, OpenParts } from "../feature.ts";
+import { pairCommand } from "./command.ts";
+import { PAIRING } from "./key.ts";
+import { PairedPeople } from "./paired-people.ts";
+import { PairingDesk, STRANGERS_COMMAND } from "./pairing-desk.ts";
+import { PairingStore } from "./pairing-store.ts";
+
+export const pairing: Feature<PairingDesk> = {
+  key: PAIRING,
+  commands: [{ command: pairCommand, after: "new" }],
+  open,
+};
+
+function open({ setup, log, platforms, platformOf, database }: OpenParts): OpenFeature<PairingDesk, null> {
+  const store = new PairingStore(database);
+  const paired = new PairedPeople({
+    store,
+    log,
+    onChanged() {
+      desk.greet();
+      desk.tellOwners();
+    },
+  });
+  const ownersOf = (name: string): readonly string[] => {
+    const chat = chatPlatform(name);
+    return chat === undefined ? [] : (setup().config.platforms[chat]?.owners ?? []);
+  };
+  const desk = new PairingDesk({
+    store,
+    platforms,
+    notices: new Notices(platformOf, log),
+    paired,
+    ownersOf,
+    log,
+  });
+  let isOpen = false;
+  const strangers: Strangers = {
+    find: (platform, person) => paired.find(platform, person),
+    commandAnswer: STRANGERS_COMMAND,
+    meet: async (message) => desk.meet(message),
+    async open() {
+      if (isOpen || !setup().bindings.some(({ dmLetsIn }) => dmLetsIn)) return;
+      await paired.open();
+      isOpen = true;
+      log.info({ people: paired.size }, "direct_messages_by_pairing");
+    },
+  };
+  return {
+    service: desk,
+    strangers,
+    async [Symbol.asyncDispose]() {
+      desk[Symbol.dispose]();
+      await paired[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Reminders: an agent, a person or a schedule of the configuration has something said in a channel at a time. `reminder-desk.ts` sets
+ * them, `reminder-clock.ts` appends each occurrence to its channel's log when it is due, and a turn answers that as a message.
+ */
+
+import { randomUUID } from "node:crypto";
+import { formatNumber } from "../../text/format.ts";
+import { ToolFailure } from "../../tools/tool.ts";
+import type { Feature } from "../feature.ts";
+import { remindCommand, remindersCommand } from "./commands.ts";
+import { type ReminderKit, REMINDERS } from "./key.ts";
+import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
+import { ReminderDesk } from "./reminder-desk.ts";
+import { planReminder, ReminderProblem } from "./reminder-plan.ts";
+import { type AskedInTurn, ReminderStore } from "./reminder-store.ts";
+import { remind } from "./tool.ts";
+
+export const reminders: Feature<ReminderDesk, ReminderKit> = {
+  key: REMINDERS,
+  toolsOf: ({ reminders: { enabled } }) => (enabled ? [remind] : []),
+  commands: [
+    { command: remindCommand, after: "why" },
+    { command: remindersCommand, after: "remind" },
+  ],
+  async waiting(database) {
+    const json = await new ReminderStore(database).countWaiting();
+    const { count, nextAt } = json;
+    return {
+      json,
+      line: (time) =>
+        nextAt === null ? "none" : `${formatNumber(count)}, the next at ${time.minute(nextAt)}`,
+    };
+  },
+  open(parts) {
+    const store = new ReminderStore(parts.database);
+    const desk = new ReminderDesk(store, parts.now);
+    let clock: ReminderClock | undefined;
+    return {
+      service: desk,
+      kitOf: ({ owner, agent, turn }) =>
+        kitOf(desk, { owner, turn: turn.id, run: randomUUID() }, agent.config),
+      work: (more) => (clock = createReminderClock({ ...parts, ...more, reminders: store, desk })),
+      [Symbol.asyncDispose]: async () => clock?.[Symbol.asyncDispose](),
+    };
+  },
+};
+
+/** @param asked the turn, and one run of it */
+function kitOf(
+  desk: ReminderDesk,
+  asked: Omit<AskedInTurn, "callId">,
+  { timeZone }: { readonly timeZone: string },
+): ReminderKit {
+  return {
+    async set(request, callId) {
+      try {
+        return await desk.setInTurn({ ...asked, callId }, planReminder(request, timeZone, desk.now));
+      } catch (error) {
+        if (error instanceof ReminderProblem) throw new ToolFailure(error.message);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// proves: src/features/features.ts, src/features/declarations.ts
+import assert from "node:assert/strict";
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { COMMANDS } from "../../src/features/features.ts";
+
+const SRC = join(import.meta.dirname, "../../src");
+/** They join the slices. */
+const LISTS = ["features/features.ts", "features/declarations.ts"];
+
+/** By slice: its name as code writes it, and the files beside its folder and the lists in which it may stand, with the reason. */
+const SLICES: Readonly<
+  Record<string, { readonly word: RegExp; readonly elsewhere: Readonly<Record<string, string>> }>
+> = {
+  pairing: {
+    word: /pairing|\bpaired\b/i,
+    elsewhere: {
+      "cli/pair.ts": "weir pair",
+      "cli/forget-user.ts": "who is forgotten is let in no longer",
+      "cli/chat/chat-platforms.ts": "a value of the option dm",
+      "config/schema/chat-options.ts": "a value of the option dm",
+    },
+  },
+  reminders: {
+    word: /remind/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "cli/pair.ts": "says that reminders end",
+      "store/log/deletion.ts": "until it is a carrier of its own",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
+    },
+  },
+};
+
+const FOLDERS = readdirSync(join(SRC, "features"), { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? entry.name : [],
+);
+
+test("each slice has a line here and in the lists", () => {
+  assert.deepEqual(FOLDERS.toSorted(), Object.keys(SLICES).toSorted());
+  for (const list of LISTS.slice(0, 1)) {
+    const text = readFileSync(join(SRC, list), "utf8");
+    assert.deepEqual(
+      FOLDERS.filter((name) => !text.includes(`./${name}/`)),
+      [],
+    );
+  }
+});
+
+for (const [name, { word, elsewhere }] of Object.entries(SLICES))
+  test(`the name of ${name} stands in its slice, the lists, and where it must`, () => {
+    const files = globSync("**/*.ts", { cwd: SRC })
+      .map((file) => file.replaceAll("\\", "/"))
+      .filter((file) => !file.startsWith(`features/${name}/`) && !LISTS.includes(file))
+      .filter((file) => word.test(readFileSync(join(SRC, file), "utf8")));
+    assert.deepEqual(files.toSorted(), Object.keys(elsewhere).toSorted());
+  });
+
+test("no slice imports another one", () => {
+  const imports = globSync("features/*/*.ts", { cwd: SRC }).flatMap((file) => {
+    const own = file.split("/")[1];
+    const text = readFileSync(join(SRC, file), "utf8");
+    return [...text.matchAll(/from "\.\.\/([a-z-]+)\//g)].flatMap(([, other]) =>
+      other === own ? [] : `${file}: ${other}`,
+    );
+  });
+  assert.deepEqual(imports, []);
+});
+
+test("each command of a slice stands behind one that there is", () => {
+  const names = COMMANDS.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(names.indexOf("remind") === names.indexOf("why") + 1 && names.at(-1) === "pair");
+});
