@@ -1,3 +1,8 @@
+/**
+ * A channel at work: one actor in memory reads its log, runs its turns, delivers its answers and has it compacted. The
+ * room writes through the store's guarded rows, and reaches people through the platform interface only.
+ */
+
 import PQueue from "p-queue";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
 import type { Entry } from "../core/entry.ts";
@@ -31,10 +36,10 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  *
  *   idle → (something is due) turn → settled → delivering → idle
  *   turn → stopped by `/stop`, begun again when its messages change, left in the log by `close`
- *   any → lost, when another daemon takes the channel
+ *   any → lost, when another daemon takes over the channel
  *
- * The mailbox only carries wake-ups: what is due follows from the log, so a wake-up that finds the mailbox full is
- * dropped and nothing is lost.
+ * The mailbox only carries wake-ups: due work follows from the log, so a wake-up that finds the mailbox full is dropped
+ * and nothing is lost.
  */
 export class ChannelActor {
   readonly #parts: ActorParts;

@@ -9,11 +9,11 @@ import type { Store } from "../store/store.ts";
 export interface DueWork {
   /** As `isDueWork` expects it: the kind, and a part that is unique in the channel. */
   readonly id: string;
-  /** Describes it to the model: that a reminder of Ann is due. */
+  /** Describes the work to the model, such as that Ann's reminder is due. */
   readonly title: string;
   readonly text: string;
   readonly at: Date;
-  /** The id of the person whose words it contains; it is deleted with all messages of that person. Default: nobody's. */
+  /** The id of the person whose words it contains: it is deleted with that person's messages. Default: nobody's. */
   readonly by?: string;
   /** The agent that began it and answers it. Default: the channel's own, also if that agent no longer answers there. */
   readonly agent?: AgentId | undefined;
