@@ -22,7 +22,7 @@ export interface Refusal {
 /** People with a refused message, each counted per channel. */
 const MAX_KNOWN = 10_000;
 
-/** The newest message of each person in each channel that the router refused a turn, for `/why`. In memory: a restart forgets. */
+/** The newest message of each person in each channel that the router refused a turn, for `/why`. In memory: lost at a restart. */
 export class Refusals {
   readonly #last = new BoundedMap<Refusal>(MAX_KNOWN);
 
