@@ -10,7 +10,7 @@ const URL_QUERY = /([a-z0-9+.-]:\/\/[^\s?"']*)(?:\?[^\s"']*)?/gi;
 /** A run that mixes letters and digits may be a key of an unlisted service. */
 const LONG_RUN = /[\w+/=-]{24,}/g;
 
-/** The rest of a text is never shown. */
+/** Longest part of a text that is searched; the rest is never shown. */
 const LONGEST_SEARCHED = 2000;
 
 /** Masks everything that looks like a key, a token or a password, and drops the end of a long text. */
