@@ -50,7 +50,7 @@ export function createApp(
   });
   app.action({ type: "block_actions" }, async ({ body, ack }) => {
     const press = buttonPress.safeParse(body);
-    // Of whatever is pressed elsewhere, nothing is to be done.
+    // Other buttons are only acknowledged.
     await (press.success ? handlers.press(press.data, async () => ack()) : ack());
   });
   // An error here makes the receiver leave the event unacknowledged.

@@ -22,7 +22,7 @@ export type ButtonBlock =
   | { readonly type: "actions"; readonly elements: readonly Button[] };
 
 /**
- * A message with actions as blocks: its text, and a row of buttons; an empty list takes away the blocks that are there. Pure.
+ * A message with actions as blocks: its text, and a row of buttons; an empty list removes the present blocks. Pure.
  * @param text mrkdwn
  */
 export function toButtonBlocks(text: string, actions: readonly MessageAction[]): ButtonBlock[] {
