@@ -1,4 +1,4 @@
-/** The tools that come with Weir and read the same for each agent that has them, sorted. */
+/** Weir's own tools whose description is the same for each agent, sorted. */
 export const PLAIN_TOOLS = [
   "activate_skill",
   "deactivate_skill",
@@ -14,5 +14,5 @@ export const PLAIN_TOOLS = [
 
 export type PlainTool = (typeof PLAIN_TOOLS)[number];
 
-/** All that come with Weir. */
+/** All of Weir's own tools. */
 export const BUILT_IN_TOOLS: readonly string[] = [...PLAIN_TOOLS, "hand_off", "spawn_agent"];
