@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 
 export interface GoodParts {
-  /** Told of each call. */
+  /** Called with each call. */
   readonly note: (line: Record<string, unknown>) => unknown;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

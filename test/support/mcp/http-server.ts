@@ -13,7 +13,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly headers: IncomingMessage["headers"][];
   /** Answers instead of the server. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | null;
-  /** Forgets all sessions, as a server does that is started again. */
+  /** Forgets all sessions, like a restarted server. */
   forget(): void;
 }
 
