@@ -9,7 +9,7 @@ export class AskedWork {
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
   /** The most important content for the forced compaction; "": none named. */
   #focus = "";
-  /** What a forced compaction has committed so far of summaries written ahead. */
+  /** The summaries written ahead that the forced compaction has committed so far. */
   #forcedSoFar: ForcedOutcome | null = null;
   #redo: { readonly range: Range; readonly answer: PromiseWithResolvers<ForcedOutcome> } | null = null;
 

@@ -4,7 +4,7 @@ import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { WorkerAgent } from "./summary/summary-attempt.ts";
 
-/** What compaction needs from a channel's agent. */
+/** The parts of a channel's agent that compaction uses. */
 export interface Summariser extends WorkerAgent {
   readonly compaction: CompactionConfig;
   readonly model: RetryingModel;
@@ -13,7 +13,7 @@ export interface Summariser extends WorkerAgent {
   readonly thinkingAllowance: number;
   /** Model calls of one attempt, over all parts of a long range. */
   readonly maxCalls: number;
-  /** The notice that tells people of a compaction. */
+  /** The text of a notice about a compaction. */
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */
   modelNames(): readonly string[];

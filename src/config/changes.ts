@@ -13,7 +13,7 @@ export interface Changes {
   readonly atStart: readonly string[];
 }
 
-/** Fields of a configuration that the file names otherwise, with the file's keys that they are made from. */
+/** Fields of a configuration with other names in the file, each with the file's keys from which it is made. */
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
@@ -24,7 +24,7 @@ const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   secrets: [],
   ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries(row.madeOf ?? {}))),
 };
-/** A table of an agent: a table in it has names that people choose, and counts as one option. */
+/** Matches the path of a table of an agent. Tables in it have names that people choose, and count as one option. */
 const IN_AN_AGENT = /^agents\.[^.]+\./;
 /** The settings of a model that the file does not name. */
 const OF_ANY_MODEL = camelCased(modelSchema.parse({}));

@@ -16,7 +16,7 @@ export interface Addressee {
   readonly isAsk: boolean;
 }
 
-/** Longest text that is searched, in UTF-16 units: an address stands at the beginning. */
+/** Longest text that is searched, in UTF-16 units: an address is at the beginning. */
 const LOOKED_THROUGH = 20_000;
 /** Fenced and inline code is quoted text. */
 const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;

@@ -12,7 +12,7 @@ export type RefusalReason =
   | "too_often"
   | "too_old";
 
-/** A message that caused no turn. It holds no text: a deletion has nothing to look for here. */
+/** A message that caused no turn. It holds no text, so a deletion need not search it. */
 export interface Refusal {
   readonly messageId: string;
   readonly at: Date;

@@ -178,7 +178,7 @@ export class Router implements PlatformInbox {
   async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
     const { store, commands, limits } = this.#parts;
     const row = await store.channels.find(channel);
-    // There is no such channel to look at.
+    // The log does not have this channel, so there is nothing to protect.
     if (row === undefined) return null;
     const { kind, workspace, place } = row;
     const where = { channel, kind, workspace, ...(place !== null && { place }) };

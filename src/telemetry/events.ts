@@ -52,7 +52,7 @@ export type WeirEvent =
       turn: number | null;
       parts: number;
       turnMs: number;
-      /** The messages that it answers, and those in its answer, by the platform's ids. */
+      /** The messages that it answers, and the messages of the reply, by the platform's ids. */
       inReplyTo?: readonly string[];
       messageIds?: readonly string[];
     }

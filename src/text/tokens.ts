@@ -47,7 +47,7 @@ const WEIGHT = {
   unknownPair: 3.1,
 } as const;
 
-/** Number of a word's letters with a low weight. Without a seam a word weighs no more than with one: 4 × (0.2 − 0.05) < 0.8. */
+/** Number of a word's letters with a low weight. Splitting a word never lowers the estimate: 4 × (0.2 − 0.05) < 0.8. */
 const FIRST_LETTERS = 4;
 
 /** Weights of the UTF-16 units above ASCII, each range up to and excluding its end; for a word's letter the added weight. */

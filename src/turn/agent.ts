@@ -114,7 +114,7 @@ export interface Agent {
 
 /**
  * @param parts.changingTools replaces its tools; default: they never change
- * @param as the owner of its requests; default: its own channels
+ * @param as the agent whose requests it renders; default: the channel's own
  */
 export function createAgent(
   parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes"> &

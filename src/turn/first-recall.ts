@@ -22,7 +22,7 @@ export interface FirstRecall {
   readonly memories: number;
 }
 
-/** What an agent may search in a channel. */
+/** How an agent may search a channel. */
 export interface Recallable {
   readonly recall: AgentConfig["memory"]["recall"];
   /** Memories of other channels may show here, which are never in view. */

@@ -16,7 +16,7 @@ import type { Attached, OmittedExtract, Scene } from "./context-sources.ts";
 import type { CallRefusal } from "./refused-call.ts";
 import type { ToolCallRecord } from "./tool-calls.ts";
 
-/** What a turn may read and change in its channel. */
+/** A channel as a turn may read and change it. */
 export interface TurnChannel {
   readonly scene: Scene;
   /** Opaque, and constant for the channel. */
@@ -28,7 +28,6 @@ export interface TurnChannel {
   anchor(model: string): Anchor | null;
   /** Appends to the log, with changes of approvals, then to the history. */
   append(drafts: readonly TurnEntryDraft[], approvals?: ApprovalNews): Promise<void>;
-  /** What people have to allow. */
   readonly approvals: TurnApprovals;
   /** Commits the summaries written ahead, without a model. @returns whether the view is shorter now */
   commitAhead(): Promise<boolean>;

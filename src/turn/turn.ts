@@ -50,7 +50,7 @@ export async function runTurn(
   }
 }
 
-/** Longest wait for a look at the agent's folder, ms. */
+/** Longest wait for a refresh of the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
 class TurnRun {
@@ -239,7 +239,7 @@ class TurnRun {
   }
 }
 
-/** What a turn's calls of tools work with. */
+/** The inputs of a turn's tool calls. */
 function toolRunParts(
   { tools, config, models }: Agent,
   channel: TurnChannel,

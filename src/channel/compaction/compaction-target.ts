@@ -1,6 +1,6 @@
 /**
- * What a channel hands to its compactor: its sizes, the rules of its agent, and the emergency. It reads the history,
- * and calls no model.
+ * A channel as its compactor sees it: its sizes, the rules of its agent, and the emergency. It reads the history, and
+ * calls no model.
  */
 
 import type { CompactionConfig } from "../../config/config.ts";

@@ -14,6 +14,7 @@ export interface AnsweredMessages {
   readonly approvals: readonly number[];
 }
 
+/** @param accepted the times at which messages became durable, if this process knows them */
 export function askedBy(
   history: History,
   turn: Pick<TurnRange, "toSeq">,

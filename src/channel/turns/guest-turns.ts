@@ -13,7 +13,7 @@ import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
 import { handedOver } from "./hand-off.ts";
 
-/** What a channel's turns need for their model requests. */
+/** The parts of a channel's turns that make model requests. */
 export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;

@@ -92,7 +92,7 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
     : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
 }
 
-/** What a turn may read and change in its channel. */
+/** Makes the channel that a turn may read and change. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);

@@ -33,7 +33,7 @@ interface Ahead<Found> {
   readonly found: Promise<Found[]>;
 }
 
-/** What an agent may search in its channel. */
+/** How an agent may search its channel. */
 export function recallableBy(
   parts: Pick<ActorParts, "agent" | "kind" | "workspace" | "isShared">,
 ): Recallable {
@@ -85,7 +85,7 @@ export class TurnRecall implements Disposable {
     await this.#searches.onIdle();
   }
 
-  /** What was found before the model was asked. */
+  /** The results that arrived before the model call. */
   get found(): RecalledIds {
     const { entries, memories } = this.#found;
     if (this.#arms === undefined) return this.#found;

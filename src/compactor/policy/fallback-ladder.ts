@@ -31,7 +31,7 @@ const MAX_HALVINGS = 2;
 const FEW_ENTRIES = 4;
 /** Attempts of a job whose attempts exceed their deadline. */
 const LAST_IN_TIME = 2;
-/** Jobs for one redo with a rejected summary before its digest becomes final, which bounds the cost. */
+/** Rejected summaries of one redo after which its digest becomes final, which bounds the cost. */
 const MAX_REDOS = 3;
 
 /** The fallback ladder: the next step of a job after a failed attempt. It ends with a digest or giving up after a few steps. */
@@ -49,7 +49,10 @@ export function nextStep(state: FallbackState): Step {
   }
 }
 
-/** Whether to give up: a redo that a person asked for must not become a digest. */
+/**
+ * Whether the digest of a redo becomes final. A redo that a person asked for ends without one: it must not make the
+ * summary worse.
+ */
 function isHopeless({ plan, refusedBefore }: FallbackState): boolean {
   return plan.kind === "redo" && plan.tier !== "forced" && refusedBefore + 1 >= MAX_REDOS;
 }

@@ -250,7 +250,7 @@ export function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: Comp
     .reduce((sum, entry) => sum - tokensOf(entry), tokens + leafs * (summaryCap + SUMMARY_LABEL_TOKENS));
 }
 
-/** Plans the rest of a leaf that was cut short, down to its first aim. */
+/** Plans the rest of a leaf that was cut short, down to the target. */
 function goOn(state: CompactionState): Decision {
   const { cutShort, rules } = state;
   if (cutShort === null || (cutShort !== "forced" && !isAt(state, rules.target))) return IDLE;

@@ -56,7 +56,7 @@ export function checkFile(document: TomlDocument, problemAt: ProblemAt): Checked
   return { config: isFileConfig(rest) ? rest : {}, problems, isBroken };
 }
 
-/** Whether the schema accepts a value, without adding defaults: the checks must distinguish set values from defaults. */
+/** Whether the schema accepts a value. The value itself stays without defaults, so that later checks know what the file sets. */
 function isFileConfig(value: unknown): value is FileConfig {
   return fileSchema.safeParse(value).success;
 }

@@ -119,7 +119,7 @@ const pruning = table(
 );
 
 const MEMORY_SHARES = ["channel", "workspace"] as const;
-/** What an agent's recall searches. */
+/** The content that an agent's recall searches. */
 const RECALLS = ["all", "messages", "memories", "off"] as const;
 
 const memory = table(

@@ -17,7 +17,7 @@ const GATEWAY_HOSTS = ["discord.gg"];
 /** How long an answer of Discord is shared by shards that begin together, ms. */
 const SHARED_MS = 5000;
 
-/** Pause between two logins in one of Discord's groups, ms: the required five seconds, and a margin for network delays. */
+/** Pause between two logins that share a limit, ms: the required five seconds, and a margin for network delays. */
 const PAUSE_MS = 5500;
 
 /** Keeps all connections together within Discord's limits of a bot's logins. */
@@ -33,7 +33,7 @@ export class Logins {
   readonly #apiUrl: string | null;
   readonly #homes: Pick<ShardHomes, "takeLogin">;
   readonly #information = new Cache<GatewayInformation>(1);
-  /** Size of a group of logins: shards log in at the same time unless their numbers differ by a multiple of it. */
+  /** Number of concurrent logins. Shards whose numbers differ by a multiple of it share a limit. */
   #concurrency = 1;
 
   constructor(

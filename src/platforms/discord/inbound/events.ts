@@ -55,7 +55,7 @@ interface Outcome {
 /** A message can be fetched later; an edit, a deletion or a reaction is reported once. */
 type EventKind = "message" | "change";
 
-/** Failures of an unknown kind, over half a minute, after which an event is given up. */
+/** Number of failures of an unknown kind, in about half a minute, after which an event is given up. */
 const MAX_UNKNOWN = 6;
 /** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
