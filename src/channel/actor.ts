@@ -1,8 +1,3 @@
-/**
- * A channel at work: one actor in memory reads its log, runs its turns, delivers its answers and has it compacted. The
- * room writes through the store's guarded rows, and reaches people through the platform interface only.
- */
-
 import PQueue from "p-queue";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
 import type { Entry } from "../core/entry.ts";

@@ -1,6 +1,9 @@
 import { formatNumber } from "./format.ts";
 import { replaceUnseen } from "./unseen.ts";
-/** Makes text from outside safe to store and to show. */
+/**
+ * Pure functions on texts: terms, sentences, tokens, dates, tables, and safe forms. The room has no effects, and
+ * imports only `core` and `async`. This file makes text from outside safe to store and to show.
+ */
 
 /**
  * Makes a text storable in Postgres and JSON: NUL (which Postgres refuses) and lone surrogates (which are not UTF-8)
