@@ -35,7 +35,6 @@ export interface EvalOptions {
   readonly progress: (text: string) => void;
 }
 
-/** The results of playing a conversation. */
 export interface Played {
   readonly compactions: number;
   readonly merges: number;

@@ -15,7 +15,6 @@ import { type BenchModel, startBenchModel } from "./model.ts";
 /** A chat platform with people, and the whole daemon on it. */
 export interface ChatScene extends AsyncDisposable {
   readonly model: BenchModel;
-  /** Ids of its channels. */
   readonly channels: readonly string[];
   /** Says something to the bot, and waits until its answer is acknowledged. */
   ask(channel: string, text: string): Promise<Asked>;

@@ -30,7 +30,6 @@ export interface BenchDaemon extends AsyncDisposable {
   readonly platform: BenchPlatform;
   /** Besides the daemon's own connections, for filling and reading. */
   readonly database: Database;
-  /** The folder of its Postgres. */
   readonly dataDir: string;
 }
 

@@ -11,7 +11,6 @@ export interface Row {
   readonly bar?: Bar;
 }
 
-/** The inputs of a running figure. */
 export interface Bench {
   /** A tenth of the work: to check that it runs, not for publication. */
   readonly isQuick: boolean;

@@ -3,7 +3,6 @@ import path from "node:path";
 import { createRandom } from "./conversation.ts";
 import { readMessages } from "./recordings.ts";
 
-/** Text of one kind. */
 export interface Texts {
   readonly kind: string;
   readonly text: string;

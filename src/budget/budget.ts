@@ -16,14 +16,12 @@ export interface Amount {
 /** 0: no limit. */
 export type Limits = Amount;
 
-/** Today's spending and its limits. */
 export interface Purse {
   readonly scope: BudgetScope;
   readonly limits: Limits;
   readonly spent: Amount;
 }
 
-/** The configured budgets of one agent. */
 export interface BudgetRules {
   readonly tokens: number;
   readonly dollars: number;

@@ -28,16 +28,13 @@ export interface Spender {
   readonly person: string | null;
 }
 
-/** A purse with its owner. */
 export interface NamedPurse extends Purse {
   readonly agent: AgentId;
   /** The agent's id, the channel's address, or the person, as `discord:1234`. */
   readonly of: string;
-  /** Its limit is reached. */
   readonly isSpent: boolean;
 }
 
-/** A call of a model. */
 export interface SpentCall extends Omit<Spender, "person"> {
   readonly address: string;
   /** Null: a compaction's call. */
@@ -153,7 +150,6 @@ export class Budgets implements Disposable {
     };
   }
 
-  /** A call has ended. */
   count(call: SpentCall): void {
     const budget = this.#agents.get(call.agent)?.config.budget;
     if (budget === undefined) return;
@@ -230,7 +226,6 @@ export class Budgets implements Disposable {
     return this.#named({ ...counter, spent: added(counter.spent, counter.reserved) });
   }
 
-  /** The counters that a call affects. */
   #countersOf(call: SpentCall): Counter[] {
     const person = call.turn === null ? null : this.askerOf(call.turn);
     return this.#keysOf({ ...call, person }).map((key) => {

@@ -65,7 +65,6 @@ export function buildRooms(
   return { agent, history, outbox, questions, runner, compactor };
 }
 
-/** Builds the compactor of one channel. */
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);

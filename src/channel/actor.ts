@@ -23,7 +23,6 @@ import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
 
-/** Delay between attempts at a failing turn. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /**

@@ -43,7 +43,6 @@ export class GuardedHistory {
   #noted = 0;
   /** The last deletion as of these rows, if it is not marked as known to turns; null: all are. */
   #lastDeletion: string | null;
-  /** Number of folds. */
   #folds = 0;
   /** Number of deletions reported from other channels, and how many of them were checked. */
   #doubts = 0;

@@ -29,9 +29,7 @@ import type { Events, WeirEvent } from "../telemetry/events.ts";
 export class ChannelCompactor {
   readonly #parts: CompactorParts;
   readonly #closing = new AbortController();
-  /** Back-off after a failure of the summariser. */
   readonly #modelBackoff: BackoffTimer;
-  /** Back-off after a failure of the database. */
   readonly #databaseBackoff: BackoffTimer;
   /** The log may have a live job that nobody works on: an earlier owner's, or one that a database failure interrupted. */
   #isLeftOver: boolean;

@@ -22,7 +22,6 @@ export interface CompactionTarget {
     stageAhead(job: Job, result: JobResult): Promise<boolean>;
     /** Commits all summaries written ahead together. @returns those that have landed */
     commitAhead(): Promise<readonly Landed[]>;
-    /** Reads the history from the log again. */
     reload(): Promise<unknown>;
   };
   /** False: the view is so small that no compaction can be due. Cheap. */

@@ -6,7 +6,6 @@ import { readTextFile } from "./text-file.ts";
 /** Variables by name, from the process or from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The result of reading the environment. */
 export interface ReadEnvironment {
   /** If there are problems: the readable part. */
   readonly environment: Environment;

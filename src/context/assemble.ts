@@ -35,21 +35,18 @@ export interface DynamicPart {
   ): { readonly text: string; readonly sections: readonly Section[] };
 }
 
-/** Pictures of a message to answer. */
 export interface DueImages {
   /** The platform's id of the message. */
   readonly messageId: string;
   readonly images: readonly ModelImage[];
 }
 
-/** Pictures that a tool returned. */
 export interface ResultImages {
   /** The result's. */
   readonly seq: Seq;
   readonly images: readonly ModelImage[];
 }
 
-/** All parts of a context. */
 export interface ContextSources {
   readonly tools: readonly ToolSpec[];
   /** Identity, policy, instructions, the date: the same bytes all day. */

@@ -41,7 +41,6 @@ export interface DigestOptions {
 
 /** Entries that become lines in one slice. */
 const SLICE_ENTRIES = 500;
-/** Longest list of names. */
 const MOST_PEOPLE = 12;
 
 /**

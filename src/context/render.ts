@@ -329,7 +329,6 @@ const SUMMARY_LABEL = "[Compaction Summary]:";
 /** Most estimated tokens of a summary's label within a message. */
 export const SUMMARY_LABEL_TOKENS = 40;
 
-/** The label before a summary's text. */
 export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string {
   return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
 }

@@ -8,7 +8,6 @@ export interface StubSize {
   readonly stubLength: number;
 }
 
-/** The short form, if it is shorter. */
 export function stubOf(text: string, { stubOver, stubLength }: StubSize): string {
   if (text.length <= stubOver) return text;
   const stub = `${sliceWhole(text, 0, stubLength)} [… ${text.length} characters in all]`;

@@ -148,7 +148,6 @@ export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }
 
-/** The pictures of a context. */
 export function imageCount(context: Context): number {
   return contextPieces(context).reduce(
     (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),

@@ -158,7 +158,6 @@ export interface NoticeEntry extends EntryBase {
   readonly absence?: Absence;
 }
 
-/** The current text of an edited message. */
 export interface CurrentText {
   readonly author: string;
   /** When the message was said. */
@@ -207,7 +206,6 @@ export function argumentValues(json: string): string {
   return values.join("\n");
 }
 
-/** Whether a text is a JSON object. */
 export function isObjectJson(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);

@@ -6,7 +6,6 @@ export interface GatewayPlace {
   /** The platform's id of the bot. */
   readonly account: string;
   readonly session: string;
-  /** Address for resuming the session. */
   readonly resumeUrl: string;
   /** Every event up to this number is in the log, or needed no entry there. */
   readonly sequence: number;

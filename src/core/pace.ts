@@ -6,7 +6,6 @@ export interface TurnTime {
   readonly at: number;
 }
 
-/** Number of remembered turns. */
 export const PACED_TURNS = 21;
 
 /** How often a channel's agent is asked. */

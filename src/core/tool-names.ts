@@ -14,5 +14,4 @@ export const PLAIN_TOOLS = [
 
 export type PlainTool = (typeof PLAIN_TOOLS)[number];
 
-/** All of Weir's own tools. */
 export const BUILT_IN_TOOLS: readonly string[] = [...PLAIN_TOOLS, "hand_off", "spawn_agent"];

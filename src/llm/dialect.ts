@@ -182,7 +182,6 @@ type Rule = (
   told: Told,
 ) => readonly (readonly Refused[])[];
 
-/** An API's name in refusals. */
 const API_NAMES: Readonly<Record<Api, RegExp>> = {
   chat: /chat[/ ]completions/i,
   responses: /(?<![\w-])v1\/responses\b|(?<![\w/])\/responses\b|\bresponses api\b/i,

@@ -26,7 +26,6 @@ const answer = z.object({
 /** A vector for each text, in order, all of one length. */
 export type Vectors = readonly (readonly number[])[];
 
-/** A server's answer. */
 export interface Embedded {
   readonly vectors: Vectors;
   /** Tokens of the texts; null: not reported. */

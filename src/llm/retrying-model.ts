@@ -47,7 +47,6 @@ export interface RetryingModel {
 export interface RetryOptions {
   /** Models to try in order after the requested one has failed. */
   readonly fallbacks: readonly string[];
-  /** Attempts on each model. */
   readonly maxAttempts: number;
   /** Delay before the second attempt; it doubles with each further one. */
   readonly firstDelayMs: number;

@@ -16,7 +16,6 @@ import type { ModelError } from "./model.ts";
  * bill; and no request is made for the test alone.
  */
 
-/** A refused request. */
 export interface Refused {
   readonly failure: ModelError;
   /** Estimated tokens of the whole request. */

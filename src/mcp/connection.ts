@@ -46,7 +46,6 @@ const MOST_PAGES = 20;
 
 const ToolsPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** One tool call at a server. */
 export interface ServerCall {
   /** The server's name of the tool. */
   readonly tool: string;

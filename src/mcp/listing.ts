@@ -27,7 +27,6 @@ export const MOST_LISTED = 1000;
 /** Most tools of one server; providers take 128 in all. */
 const MOST_TOOLS = 64;
 const LONGEST_DESCRIPTION = 1024;
-/** Longest name that providers take. */
 const LONGEST_NAME = 64;
 const MOST_PROBLEMS = 20;
 

@@ -17,7 +17,6 @@ export interface WireParts {
   readonly mask: (text: string) => string;
   /** The connection has ended by itself. */
   readonly onClosed: () => void;
-  /** The server's list of tools has changed. */
   readonly onListChanged: () => void;
   /** Lines that the program writes outside the protocol, for an operator. */
   readonly onSaid: (line: string) => void;

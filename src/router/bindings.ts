@@ -125,7 +125,6 @@ export function isId(text: string): boolean {
   return PLATFORM_ROWS.some(({ ids }) => ids.test(text));
 }
 
-/** The decision about a message. */
 export type Admission =
   | { readonly outcome: "turn" }
   | { readonly outcome: "listened" }

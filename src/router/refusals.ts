@@ -2,7 +2,6 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import { type ChannelAddress, formatAddress, personKey } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 
-/** Why a message caused no turn. */
 export type RefusalReason =
   | "unbound"
   | "bot"

@@ -56,7 +56,6 @@ export interface RouterParts {
   readonly renewal: Pick<Renewal, "follow">;
   readonly events: Events;
   readonly log: Logger;
-  /** The current bindings. */
   readonly bindings: readonly Binding[];
   /** In which servers the names in the bindings are valid. */
   readonly names: ConfirmedNames;

@@ -1,6 +1,5 @@
 import type { Bar } from "../core/card.ts";
 
-/** Number of filled cells of a bar. */
 export function filledCells(share: number, width: number): number {
   return Math.max(0, Math.min(width, Math.round((Number.isNaN(share) ? 0 : share) * width)));
 }

@@ -111,7 +111,6 @@ export const LIGHTEST_UNIT = WEIGHT.repeatedSpace;
 
 /** Role, separators and name of one message, in tokens. */
 export const MESSAGE_OVERHEAD = 4;
-/** A line break within a message. */
 export const LINE_BREAK_TOKENS = WEIGHT.lineBreak;
 
 const ROUNDING = 1e-6;
@@ -156,7 +155,6 @@ RANGES.reduce((from, [end, weight]) => {
   return end;
 }, 0x80);
 
-/** The weight of a surrogate pair. */
 function weightOfPair(code: number): number {
   if (code >= 0x1f000 && code < 0x1fb00) {
     const isRarer =

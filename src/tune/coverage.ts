@@ -141,7 +141,6 @@ export function resetTo(history: History, toSeq: Seq): History {
   };
 }
 
-/** A history that begins after this entry. */
 export function historyFrom(coveredTo: Seq): History {
   return {
     summaries: coveredTo === 0 ? [] : [resetSummary(coveredTo)],

@@ -17,7 +17,6 @@ export interface Played {
   /** All of its settled turns whose last message is among from..to, in the order of their beginning. */
   readonly turns: readonly PastTurn[];
   readonly signal: AbortSignal;
-  /** Called after each entry. */
   readonly onEntry: () => void;
 }
 

@@ -41,7 +41,6 @@ import { fillerText, summaryTokens } from "./lengths.ts";
 import { SimulatedHistory } from "./simulated-history.ts";
 import { type Outcome, Tally, type Visible, type VisibleRange } from "./tally.ts";
 
-/** The inputs of a simulation. */
 export interface SimulationParts {
   /** With the settings to try. */
   readonly agent: Agent;

@@ -127,7 +127,6 @@ export function createAgent(
   return withChangingTools({ ...parts, time, renderer, changingTools });
 }
 
-/** Tools that may change later. */
 export interface ChangingTools {
   /** The identical list while nothing changes. */
   readonly current: readonly Tool[];

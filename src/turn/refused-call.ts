@@ -1,7 +1,6 @@
 import { ModelError } from "../llm/model.ts";
 import type { FailureKind } from "../prompts/load.ts";
 
-/** Why a model call is refused. */
 export interface CallRefusal {
   readonly failure: Extract<FailureKind, "too_many_calls" | "spent_agent" | "spent_channel" | "spent_person">;
   /** In Weir's words only. */

@@ -239,7 +239,6 @@ class TurnRun {
   }
 }
 
-/** The inputs of a turn's tool calls. */
 function toolRunParts(
   { tools, config, models }: Agent,
   channel: TurnChannel,

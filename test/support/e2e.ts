@@ -99,7 +99,6 @@ export class Home implements AsyncDisposable {
 }
 
 export interface HomeOptions {
-  /** Base URL of the model server. */
   readonly modelUrl: string;
   /** More lines of config.toml. */
   readonly config?: string;

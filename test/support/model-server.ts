@@ -86,7 +86,6 @@ export interface RecordedRequest {
   readonly done: Promise<Outcome>;
 }
 
-/** The inputs of a behaviour. */
 export interface Exchange {
   readonly request: RecordedRequest;
   readonly body: ChatRequest;

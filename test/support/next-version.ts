@@ -21,7 +21,6 @@ begin
   end loop;
 end $$;`;
 
-/** A newer Weir than this one. */
 export interface NextVersion extends AsyncDisposable {
   /** Its `src/main.ts`. */
   readonly main: string;

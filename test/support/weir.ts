@@ -23,7 +23,6 @@ export interface TestWeirOptions {
   readonly apiKey?: string;
   /** The time in the conversations; default: the wall clock. */
   readonly now?: () => Date;
-  /** Text of config.toml. */
   readonly config?: string;
   /** More variables of the environment. */
   readonly env?: Readonly<Record<string, string>>;

@@ -18,7 +18,6 @@ export interface WireRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Answers one request. */
 export type Answering = (response: ServerResponse, request: WireRequest) => void | Promise<void>;
 
 export interface WireServer extends AsyncDisposable {

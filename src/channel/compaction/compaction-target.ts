@@ -42,7 +42,6 @@ export type CompactionTargetParts = ActorParts & {
   readonly onLostBy: (error: StaleEpochError) => void;
 };
 
-/** A channel, as its compactor sees it. */
 export function createCompactionTarget(parts: CompactionTargetParts): CompactionTarget {
   const { history, owner, agent, events, address, usage, lastRequest } = parts;
   const channel = formatAddress(address);

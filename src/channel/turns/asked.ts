@@ -4,7 +4,6 @@ import type { Seq } from "../../core/ids.ts";
 import { isOwnId } from "../../core/message.ts";
 import { decidedIn } from "./turn-approvals.ts";
 
-/** The messages that a turn answers. */
 export interface AnsweredMessages {
   readonly inReplyTo: string[];
   readonly acceptedAt: Date;

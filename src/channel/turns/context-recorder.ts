@@ -44,7 +44,6 @@ export class ContextRecorder implements AsyncDisposable {
     if (!this.#isDisposed) this.#timer ??= setTimeout(() => void this.#writeAndRest(), 0);
   }
 
-  /** Stores all waiting records now. */
   async flush(): Promise<void> {
     this.#running = this.#running.then(async () => this.#write());
     await this.#running;

@@ -104,7 +104,6 @@ export class GuestTurns {
     if (turn.agent !== undefined && kept !== null) this.#briefs.set(turn.agent, kept);
   }
 
-  /** The chain of an agent's requests. */
   prefixes(agent: AgentId | undefined): PrefixChain {
     const chain = this.#prefixes.get(agent ?? null) ?? new PrefixChain();
     this.#prefixes.set(agent ?? null, chain);

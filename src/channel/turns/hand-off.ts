@@ -7,7 +7,6 @@ import type { LoggedMessage } from "../../store/log/message-rows.ts";
 import { storableText } from "../../text/text.ts";
 import { type HandOff, ToolFailure, type ToolKit } from "../../tools/tool.ts";
 
-/** Most hand-offs of one question. */
 const MOST_HOPS = 4;
 
 const FURTHEST =

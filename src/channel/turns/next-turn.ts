@@ -4,12 +4,10 @@ import type { UserEntry } from "../../core/entry.ts";
 import { type AgentId, type Seq, turnId } from "../../core/ids.ts";
 import type { BegunBy, RunningTurn } from "../../store/turns/turn-rows.ts";
 
-/** Most messages that one turn answers. */
 const MAX_MESSAGES = 100;
 /** Share of the usable window for the messages of one turn. */
 const MAX_SHARE = 0.4;
 
-/** The messages of a turn. */
 export interface NextTurn {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;

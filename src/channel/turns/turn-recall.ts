@@ -75,7 +75,6 @@ export class TurnRecall implements Disposable {
     return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#memoriesAhead?.text === text;
   }
 
-  /** Whether a search is running or queued. */
   get isSearching(): boolean {
     return this.#searches.pending + this.#searches.size > 0;
   }

@@ -209,7 +209,6 @@ export class TurnRunner {
     return (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent, by)) ?? "unknown";
   }
 
-  /** Cancels the search that began ahead. */
   #dropAhead(): void {
     this.#ahead?.[Symbol.dispose]();
     this.#ahead = null;

@@ -2,7 +2,6 @@ import type { Entry } from "../../core/entry.ts";
 import { isCounted, legalCuts } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 
-/** The aim of a cut. */
 export interface CutGoal {
   /** Smallest share of the raw counted entries that it covers. */
   readonly share: number;

@@ -49,7 +49,6 @@ export interface CompactionState extends SummariesState {
   /** First entry that must stay raw: unsettled, or of the running turn; lastSeq + 1: none. */
   readonly firstKept: Seq;
   readonly tokensOf: (entry: Entry) => number;
-  /** A person asked for it. */
   readonly isForced: boolean;
   /** The summary that a person wants written again; null: none. */
   readonly redoOf: Pick<JobPlan, "fromSeq" | "toSeq"> | null;

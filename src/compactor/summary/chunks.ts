@@ -99,7 +99,6 @@ function headSpare([first]: readonly Piece[]): number {
   return first?.headSpare ?? 0;
 }
 
-/** Groups neighbours that belong together. */
 function groupsOf(pieces: readonly Piece[], belongs: (before: Entry, next: Entry) => boolean): Piece[][] {
   const groups: Piece[][] = [];
   let before: Piece | null = null;

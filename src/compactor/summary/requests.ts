@@ -164,10 +164,8 @@ export class RequestBuilder {
   }
 }
 
-/** A summary to be merged. */
 export type SummaryText = Pick<Summary, "text" | "span">;
 
-/** Summaries as messages of a request. */
 export function summaryMessages(summaries: readonly SummaryText[], time: TimeFormat): ModelMessage[] {
   return summaries.map(({ text, span }) => user(summaryLabel(time, span) + withQuotedLines(`\n${text}`)));
 }

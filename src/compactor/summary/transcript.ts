@@ -23,7 +23,6 @@ export interface TranscriptLine {
   readonly entry: Entry;
   /** Number, and time and name where they differ from the line before. */
   readonly head: string;
-  /** Number, time and name. */
   readonly wholeHead: string;
   /** The text or action; all of its lines but the first are indented. */
   readonly body: string;

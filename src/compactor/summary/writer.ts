@@ -34,7 +34,6 @@ const MEMORY_SAVE = "memory_save";
 const SHORTER = 0.75;
 
 export interface WriterTexts {
-  /** The tool's description. */
   readonly memorySave: string;
   memoryResult(values: { readonly kept: number; readonly dropped: readonly string[] }): string;
   shorten(values: LengthLimit): string;
@@ -79,7 +78,6 @@ export interface WriterOptions {
   readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
 }
 
-/** One summary to write. */
 export interface WritingTask {
   readonly messages: readonly ModelMessage[];
   readonly capTokens: number;

@@ -1,6 +1,5 @@
 import type { BuiltInKind, FileKind, Section, SectionKind, SectionScope } from "../../core/context.ts";
 
-/** A file of an agent's folder. */
 export interface AgentFile {
   readonly kind: FileKind;
   /** As the operator knows it: `agents/main/rules/style.md`. */

@@ -191,9 +191,7 @@ function compareEnds(a: TextEnd, b: TextEnd): number {
 
 /** A request's cache settings in the fields of a provider's API. */
 interface CacheFields {
-  /** For a marked part of a message. */
   readonly ofPart: object;
-  /** For the request. */
   readonly ofRequest: object;
 }
 

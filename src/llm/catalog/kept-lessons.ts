@@ -56,7 +56,6 @@ export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons
 
 export interface KeptLessons extends Lessons {
   readonly refused: RefusedFields;
-  /** Loads an earlier run's refusals. */
   recallRefused(): Promise<void>;
   /** Waits briefly for pending writes. */
   end(): Promise<void>;

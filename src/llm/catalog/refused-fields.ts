@@ -24,7 +24,6 @@ export class RefusedFields {
     for (const one of refused) if (this.#add(model, one)) this.#keep(model, one);
   }
 
-  /** Takes over an earlier run's refusal. */
   recall(model: string, refused: Refused): void {
     this.#add(model, refused);
   }

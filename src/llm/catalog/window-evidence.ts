@@ -30,7 +30,6 @@ export interface WindowEvidence {
   noteAnswer(request: SentSize, usage: TokenUsage | undefined): void;
 }
 
-/** The size of a sent request. */
 export interface SentSize {
   /** Tokens of the whole request. */
   readonly estimated: number;

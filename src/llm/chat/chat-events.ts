@@ -157,7 +157,6 @@ async function* serverSentEvents(
 
 const JSON_BEGINS = /^\s*[[{]/;
 
-/** Assembles the lines of an event. */
 class EventLines {
   #name = "";
   #data: string[] = [];

@@ -16,7 +16,6 @@ import type { Api, Dialect, Effort } from "../dialect.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
 
-/** A model server. */
 export interface ChatServer {
   /** The beginning of its models' names: `NAME/`. Default: none. */
   readonly prefix?: string;
@@ -41,7 +40,6 @@ export interface ChatServer {
   readonly timeouts: ModelTimeouts;
 }
 
-/** A model's name at its server. */
 export function nameAtServer(model: string, { prefix = "" }: Pick<ChatServer, "prefix">): string {
   return model.startsWith(prefix) ? model.slice(prefix.length) : model;
 }

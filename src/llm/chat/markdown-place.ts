@@ -28,7 +28,6 @@ export class MarkdownPlace {
     this.#passInLine(text.slice(from));
   }
 
-  /** In a code block. */
   get isFenced(): boolean {
     return this.#isFenced;
   }

@@ -1,4 +1,3 @@
-/** The text that one event adds. */
 export interface AddedText {
   readonly text: string;
   /** All earlier text is void: the text begins here. */

@@ -55,7 +55,6 @@ export interface DiscordOptions {
 
 /** Discord accepts 2,000 characters: the rest is for mentions and tables. */
 const MAX_TEXT_LENGTH = 1900;
-/** Channels whose last message is remembered. */
 const MAX_LAST_MESSAGES = 10_000;
 
 /** Discord through its gateway and REST API. */

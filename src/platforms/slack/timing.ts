@@ -1,9 +1,7 @@
 import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface SlackTiming {
-  /** Timeout of a Web API call. */
   readonly callMs: number;
-  /** Timeout of a socket's hello. */
   readonly helloMs: number;
   /** A shorter-lived socket is reopened with growing pauses, any other at once. */
   readonly shortMs: number;

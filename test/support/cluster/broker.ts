@@ -8,7 +8,6 @@ import { findPrivateBroker, startPrivateBroker } from "./private-broker.ts";
 const URL_VARIABLE = "AMQP_URL";
 const USUAL = "amqp://guest:guest@127.0.0.1:5672";
 
-/** A RabbitMQ for tests. */
 export interface TestBroker extends AsyncDisposable {
   readonly url: string;
 }

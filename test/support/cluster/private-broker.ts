@@ -13,7 +13,6 @@ import type { TestBroker } from "./broker.ts";
 const PROGRAMS = "/usr/lib/rabbitmq/bin";
 const SERVER = path.join(PROGRAMS, "rabbitmq-server");
 
-/** Whether the package is there. */
 export async function findPrivateBroker(): Promise<boolean> {
   return access(SERVER).then(
     () => true,

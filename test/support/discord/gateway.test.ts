@@ -12,7 +12,6 @@ interface Scene extends AsyncDisposable {
   readonly server: DiscordServer;
   readonly client: Client<true>;
   readonly channel: string;
-  /** A person says something. */
   say(text: string): string;
   /** Texts that the client received, in order. */
   readonly heard: string[];

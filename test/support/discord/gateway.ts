@@ -81,7 +81,6 @@ export class Gateway {
     });
   }
 
-  /** Number of open connections. */
   openConnections(): number {
     return this.#open.size;
   }

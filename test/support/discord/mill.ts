@@ -12,7 +12,6 @@ export interface Mill extends AsyncDisposable {
   readonly guild: string;
   readonly general: string;
   readonly ann: string;
-  /** The bot's mention. */
   readonly mention: string;
   /** The options to start a daemon. */
   readonly options: Pick<DiscordWeirOptions, "databaseUrl" | "modelUrl" | "discord">;

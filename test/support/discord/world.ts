@@ -33,9 +33,7 @@ export interface SayOptions {
   readonly embeds?: readonly APIEmbed[];
 }
 
-/** A called command. */
 export interface CommandCall {
-  /** The interaction's id. */
   readonly id: string;
   /** The answers so far, the first one first. */
   responses(): CommandAnswer[];

@@ -8,7 +8,6 @@ export interface GoodParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The tools of the well-behaved server. */
 export function addTools(server: McpServer, { note, env }: GoodParts): void {
   const key = (meta: unknown): unknown => z.looseObject({}).catch({}).parse(meta)["weir/idempotencyKey"];
   server.registerTool(

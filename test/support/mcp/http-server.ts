@@ -9,7 +9,6 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
   /** Calls, as the tools noted them. */
   readonly calls: Record<string, unknown>[];
-  /** Headers of each request. */
   readonly headers: IncomingMessage["headers"][];
   /** Answers instead of the server. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | null;

@@ -87,7 +87,6 @@ export async function startHttpProxy(
   };
 }
 
-/** Makes this process trust the proxy's certificate. */
 export function trustProxy(): void {
   setDefaultCACertificates([...getCACertificates(), CERT]);
 }

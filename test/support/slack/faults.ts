@@ -38,7 +38,6 @@ export class FaultScript {
     this.#faults = [];
   }
 
-  /** Number of remaining faults. */
   get pending(): number {
     return this.#faults.reduce((sum, { left }) => sum + left, 0);
   }

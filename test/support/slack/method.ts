@@ -2,7 +2,6 @@ import { ApiError, type Arguments } from "./arguments.ts";
 import type { EventFeed } from "./events.ts";
 import type { JsonObject, SlackChannel, Workspace } from "./model.ts";
 
-/** The inputs of a Web API method. */
 export interface MethodContext {
   readonly workspace: Workspace;
   readonly feed: EventFeed;

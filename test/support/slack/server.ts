@@ -102,7 +102,6 @@ export interface SlackServer extends AsyncDisposable {
   readonly world: SlackWorld;
   readonly faults: FaultScript;
   readonly journal: Journal;
-  /** Socket Mode. */
   readonly sockets: SocketHub;
   /** HTTP mode: once `requestUrl.url` is set. */
   readonly requestUrl: RequestUrl;

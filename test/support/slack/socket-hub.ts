@@ -52,7 +52,6 @@ export class SocketHub implements Carrier {
     this.#pings = setInterval(() => this.#pingAll(), options.pingIntervalMs).unref();
   }
 
-  /** Number of open sockets. */
   get openSockets(): number {
     return this.#links.length;
   }

@@ -24,7 +24,6 @@ const SCOPE_PREFIXES = { channel: "channels", group: "groups", im: "im", mpim: "
 export interface WebApiOptions {
   readonly botToken: string;
   readonly appToken: string;
-  /** The bot token's scopes. */
   readonly scopes: readonly string[];
 }
 

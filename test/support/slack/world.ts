@@ -123,7 +123,6 @@ export class SlackWorld {
     });
   }
 
-  /** Deletes a message. */
   remove(channel: SlackChannel, ts: string): void {
     const message = this.#find(channel, ts);
     const previous = this.#feed.render(message);

@@ -48,7 +48,6 @@ export class ReplayBuffer<Event> {
     return this.#isHeld;
   }
 
-  /** Holds events back from now on. */
   hold(): void {
     this.#isHeld = true;
   }

@@ -15,7 +15,6 @@ export interface ShardsOptions {
 /** From the worst to the best. */
 const KINDS = ["waiting", "connecting", "interrupted", "connected"] as const;
 
-/** This daemon's connections to the gateway. */
 export class Shards {
   readonly #parts: IntakeParts;
   readonly #options: ShardsOptions;

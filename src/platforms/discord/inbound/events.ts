@@ -41,7 +41,6 @@ export interface EventParts {
   readonly log: Logger;
 }
 
-/** An event's place. */
 interface Place {
   readonly channel_id: string;
   readonly guild_id?: string | undefined;

@@ -52,7 +52,6 @@ const registeredCommand = z.object({
 type RegisteredCommand = z.infer<typeof registeredCommand>;
 const registeredCommands = z.array(registeredCommand);
 
-/** Maximum messages of an answer. */
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
 

@@ -6,7 +6,6 @@ import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table
 /** Discord's limit, counted in UTF-16 units, which are never fewer than its characters. */
 export const MAX_CONTENT_LENGTH = 2000;
 
-/** A text in Discord's form. */
 export interface Content {
   readonly content: string;
   /** Ids of the mentioned people. */

@@ -77,7 +77,6 @@ export class Directory {
     this.#api = api;
   }
 
-  /** Number of the bot's servers. */
   get servers(): number {
     return this.#joined.size;
   }

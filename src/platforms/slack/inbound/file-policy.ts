@@ -12,7 +12,6 @@ export interface FilePolicyParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
-/** Maximum remembered threads. */
 const MAX_THREADS = 5000;
 
 /** Decides whose files are read: a message that is neither a question nor context has none downloaded. */

@@ -27,7 +27,6 @@ export interface CommandsParts {
 /** Acknowledges a command, with or without a text that only the asker sees. */
 export type Acknowledge = (answer?: { response_type: "ephemeral"; text: string }) => Promise<void>;
 
-/** A command's result. */
 interface Answer {
   /** Drawn instead of the texts, if Slack accepts it. */
   readonly card: Card | null;
@@ -43,7 +42,6 @@ interface Called {
   readonly argument: string;
 }
 
-/** Where its answer is posted. */
 interface AnswerPlace {
   readonly url: string;
   readonly threadTs: string | null;

@@ -1,7 +1,6 @@
 import type { MessageAction } from "../../../core/message.ts";
 import { carried } from "../../shared/pressed-command.ts";
 
-/** Longest text of a section. */
 export const MAX_SECTION = 3000;
 /** Buttons of one row: more are hard to read. */
 const MOST = 5;

@@ -91,7 +91,6 @@ export class Poster {
     return id;
   }
 
-  /** Cancels the pending checks. */
   close(): void {
     for (const look of this.#looks) clearTimeout(look);
     this.#looks.clear();

@@ -7,7 +7,6 @@ import { SlackError } from "./slack-error.ts";
 import { Cache, type Loaded } from "../../../async/cache.ts";
 import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
 
-/** The bot itself. */
 export interface Bot {
   readonly userId: string;
   readonly botId: string;

@@ -1,7 +1,6 @@
 import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
 
-/** A failed Web API call. */
 export class SlackError extends PlatformError {
   /** Slack's error code, such as `channel_not_found`; null: no readable answer. */
   readonly code: string | null;

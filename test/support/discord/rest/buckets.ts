@@ -25,7 +25,6 @@ export class Buckets {
     this.#limits.set(`${method} ${route}`, limit);
   }
 
-  /** Counts one request. */
   take(method: string, route: string, major: string): Allowance {
     const name = `${method} ${route}`;
     const limit = this.#limits.get(name) ?? DEFAULT_LIMIT;

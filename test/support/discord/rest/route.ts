@@ -10,7 +10,6 @@ export interface UploadedFile {
   readonly body: Uint8Array;
 }
 
-/** One request that matches a route. */
 export interface RestCall {
   readonly state: State;
   readonly params: ReadonlyMap<string, string>;
