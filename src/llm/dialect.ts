@@ -261,7 +261,7 @@ const namedFields: Rule = (refusal, sent, told) => {
     if (field === "limit") return ofLimit(refusal, sent, told);
     if (field === "reasoning") return ofReasoning(refusal, sent, told);
     if (field === "tools") return UNKNOWN_FIELD.test(`${refusal.code} ${words}`) ? [[told("tools")]] : [];
-    // It is inside of messages.
+    // `cache_control` is a field inside messages.
     return field === "cache_control" || isSent(field) ? [[told(field)]] : [];
   });
 };

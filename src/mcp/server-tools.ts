@@ -125,7 +125,7 @@ export class ServerTools implements AsyncDisposable {
       spec,
       server: config.name,
       identity: identityOf(config, name, spec),
-      // Those that need no approval.
+      // Except calls that need an approval.
       forSubagents: true,
       approve: config.approve,
       isReadOnly,
