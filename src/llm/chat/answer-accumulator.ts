@@ -142,7 +142,7 @@ export class AnswerAccumulator {
       chunk.isMessage,
       chunk.finish !== undefined,
     );
-    // A server may repeat an empty piece forever.
+    // A repetition adds nothing, but counts, since a server may repeat itself forever.
     this.#received += Math.max(piece.length, chunk.text === "" ? 0 : 1);
     if (restarts) this.#thinking = new ThinkingFilter();
     const { text, voided: isThinking } = this.#thinking.push(piece);

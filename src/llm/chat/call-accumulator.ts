@@ -48,7 +48,7 @@ export class CallAccumulator {
     if (piece.id === "" && piece.index !== undefined) call.index = piece.index;
     call.name = this.#joinedName(call, piece.name) ?? call.name;
     addJson(call, piece.json);
-    // A server may repeat an empty piece forever.
+    // A repetition adds nothing, but counts, since a server may repeat itself forever.
     this.#length += Math.max(1, call.json.length + call.name.length - length);
   }
 
