@@ -5,19 +5,21 @@ import { basename, dirname, join } from "node:path";
 import { errorCode, isMissingFile } from "../core/errors.ts";
 import { readWhole, UnreadableFileError } from "../files/read-file.ts";
 
-/** How often a change is made anew because somebody else was at the file, and the longest wait before that, ms. */
+/** Attempts at a change while another program changes the file, and the longest wait between them, ms. */
 const MAX_ATTEMPTS = 20;
 const REST_MS = 20;
-/** How long an editor that has the file open may take to write into it, ms. */
+/** Time for an editor with the open file to write into it, ms. */
 const EDITOR_MS = 100;
-/** Larger files are no notes. */
+/** Notes are never larger. */
 const MAX_BYTES = 1_048_576;
 
 /**
- * Changes a text file that a person may edit meanwhile: a reader sees the old text or the new one, never a part, and what an editor
- * saves in between stays. The one gap is an editor that replaces the file in the microseconds between the last look and the rename.
- * @param change gets "" where there is no file; returns the text as it was where nothing is to change
- * @throws what the file system does, also of a link; an Error where it is no file, no UTF-8, too long, or never at rest
+ * Changes a text file that a person may edit at the same time: a reader sees the old text or the new one, never a part,
+ * and an editor's saved text stays. The one gap is an editor that replaces the file in the microseconds between the
+ * last check and the rename.
+ * @param change gets "" for a missing file; returns the same text for no change
+ * @throws errors of the file system, also for a link; an Error if it is no file, no UTF-8, too long, or changes all the
+ *   time
  */
 export async function changeFile(path: string, change: (text: string) => string): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -31,8 +33,8 @@ export async function changeFile(path: string, change: (text: string) => string)
 
 async function openExisting(path: string): Promise<FileHandle | null> {
   try {
-    // A link is not followed: what it leads to is none of ours to replace.
-    // A pipe would be waited for: without a writer, for ever.
+    // Links are not followed: their targets are not ours to replace. Opening a pipe without a writer would block
+    // forever.
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isMissingFile(error)) return null;
@@ -40,13 +42,13 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** @returns false: somebody else has made the file */
+/** @returns false: another program has created the file */
 async function create(path: string, text: string): Promise<boolean> {
   if (text === "") return true;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = await writeBeside(path, text, OWN_MODE);
   try {
-    // Unlike a rename, it does not replace a file.
+    // Unlike a rename, this does not replace a file.
     await link(temporary, path);
     return true;
   } catch (error) {
@@ -57,7 +59,7 @@ async function create(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** @returns false: somebody else was at the file, and their text is to be changed */
+/** @returns false: another program has changed the file, and its text must be changed instead */
 async function replace(path: string, file: FileHandle, change: (text: string) => string): Promise<boolean> {
   const before = await stateOf(file);
   if (!before.isFile()) throw new Error("it is no file");
@@ -75,7 +77,7 @@ async function replace(path: string, file: FileHandle, change: (text: string) =>
   return true;
 }
 
-/** An editor may write into the file that has just been replaced: it is still open here. */
+/** An editor may write into the replaced file, which is still open here: its text is carried over. */
 async function rescue(
   path: string,
   file: FileHandle,
@@ -92,7 +94,7 @@ async function rescue(
   await changeFile(path, (ours) => (ours === next ? saved : `${ours}${linesOnlyIn(saved, next)}`));
 }
 
-/** Lines of an editor's text that are not in ours, where both have gone on. */
+/** Lines that an editor's text has and ours lacks, after both have changed. */
 function linesOnlyIn(saved: string, ours: string): string {
   const known = new Set(ours.split("\n"));
   return saved
@@ -121,7 +123,7 @@ async function isSameFile(path: string, before: FileState): Promise<boolean> {
   return now.ino === before.ino && now.mtimeNs === before.mtimeNs && now.size === before.size;
 }
 
-/** Names no path in what it throws: a model reads it. */
+/** The error names no path, since a model reads it. */
 function textOf(path: string, { fd }: FileHandle): string {
   let bytes: Buffer;
   try {
@@ -133,13 +135,13 @@ function textOf(path: string, { fd }: FileHandle): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
-/** What was said in a channel is for the account alone that Weir runs under, unless the operator opens the file. */
+/** Channel content is readable only by the account that runs Weir, unless the operator changes the mode. */
 const OWN_MODE = 0o600;
 
 async function writeBeside(path: string, text: string, mode: number): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   await using file = await open(temporary, "wx", mode);
-  // The process' mask takes from what is asked for.
+  // The process' mask may have reduced the requested mode.
   await file.chmod(mode);
   await file.writeFile(text);
   await file.sync();

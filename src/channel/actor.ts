@@ -23,7 +23,6 @@ import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
 
-/** Delay between attempts at a failing turn. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /**
@@ -31,10 +30,10 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  *
  *   idle → (something is due) turn → settled → delivering → idle
  *   turn → stopped by `/stop`, begun again when its messages change, left in the log by `close`
- *   any → lost, when another daemon takes the channel
+ *   any → lost, when another daemon takes over the channel
  *
- * The mailbox only carries wake-ups: what is due follows from the log, so a wake-up that finds the mailbox full is
- * dropped and nothing is lost.
+ * The mailbox only carries wake-ups: due work follows from the log, so a wake-up that finds the mailbox full is dropped
+ * and nothing is lost.
  */
 export class ChannelActor {
   readonly #parts: ActorParts;

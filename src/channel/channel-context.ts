@@ -55,7 +55,6 @@ export interface SharedParts {
   readonly onApprovals?: (channel: ChannelId, what: "asked" | "taken_back") => void;
 }
 
-/** Parts of one actor. */
 export interface ActorParts extends SharedParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;

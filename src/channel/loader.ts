@@ -48,7 +48,7 @@ export interface ActorLoaderParts extends SharedParts, Staffing {
   readonly homes: ChannelHomes;
   /** The adapter that can deliver to a channel now; undefined: there is none. */
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
-  /** Another daemon has taken a channel of which this one has an actor. */
+  /** Another daemon has taken a channel with an actor here. */
   readonly onLost: (id: ChannelId) => void;
   /** Another daemon has taken partitions, and a refused request revealed it. */
   readonly onPartitionsLost: (partitions: ReadonlySet<Partition>) => void;

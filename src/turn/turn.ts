@@ -1,3 +1,8 @@
+/**
+ * The loop of a turn: recall, requests, tools, until the model answers. The room reaches its channel only through
+ * `TurnChannel`, and models only through `llm`; it neither settles turns nor knows platforms.
+ */
+
 import { withDeadline } from "../async/deadline.ts";
 import { contextRequest } from "../core/context-request.ts";
 import type { History, TurnRange } from "../core/history.ts";
@@ -17,9 +22,9 @@ import { TurnThoughts } from "./turn-thoughts.ts";
 import { effectKeys } from "./effect-keys.ts";
 
 /**
- * Answers the due messages of a turn: recall, assemble, ask the model, run its tools, and again, until it answers or
- * chooses not to. It writes its calls and results to the log as it goes, so a turn that runs again after a crash goes
- * on from there. It does not settle: that is the actor's.
+ * Answers the due messages of a turn: recalls, assembles, asks the model, runs its tools, and repeats, until the model
+ * answers or chooses not to. It logs its calls and results as it goes, so that a turn resumes after a crash. The actor
+ * settles it.
  * @throws only if the log could not be written
  */
 export async function runTurn(
@@ -45,7 +50,7 @@ export async function runTurn(
   }
 }
 
-/** Longest wait for a look at the agent's folder, ms. */
+/** Longest wait for a refresh of the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
 class TurnRun {
@@ -56,11 +61,11 @@ class TurnRun {
   readonly #toolParts: ToolRunParts;
   readonly #thoughts = new TurnThoughts();
   readonly #contexts: TurnContexts;
-  /** All requests of a turn say the same time, so that each begins as the one before it. */
+  /** All requests of a turn have the same time, so that they share a prefix. */
   readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
-  /** What was shown last of an answer that was not the last. */
+  /** The last shown text of an answer that was followed by calls. */
   #shownBefore = "";
 
   constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date, signal: AbortSignal) {
@@ -77,7 +82,7 @@ class TurnRun {
     const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
     await this.#contexts.lookUp(history);
-    // What is slow to read is read for the next turn.
+    // A slow refresh serves the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
     await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
     for (let step = 0; ; step++) {
@@ -90,7 +95,7 @@ class TurnRun {
     }
   }
 
-  /** The cache has forgotten the last request: what was written ahead lands for nothing. */
+  /** If the provider's cache is cold, summaries written ahead land at no cost. */
   async #landedIfCold(history: History): Promise<History> {
     const { models, config } = this.#agent;
     const name = models.nameOf(config.model);
@@ -101,7 +106,7 @@ class TurnRun {
     return this.#channel.snapshot();
   }
 
-  /** What ends it where a bound of ours has refused a call. */
+  /** The outcome when one of Weir's own limits refuses a call. */
   refused({ failure, why, calls }: CallRefusal): TurnOutcome {
     if (failure !== "too_many_calls") return { kind: "failed", failure, why };
     return { kind: "bounded", text: visibleAnswer(this.textSoFar || this.#shownBefore), calls, why };
@@ -124,10 +129,10 @@ class TurnRun {
     const { told: held, asked } = await this.#channel.approvals.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     const news = asked.length === 0 ? undefined : { asked, done: [] };
-    // What a call has found may be deleted by now, and nobody would read it again.
+    // The turn will not continue with these results, whose sources may be deleted by now.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null || handOff !== null) {
-      // What it did beside, such as a reaction, it is to remember.
+      // The log keeps calls with an effect, such as a reaction.
       if (calls.some(({ name }) => name !== SKIP))
         await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], news);
       const text = visibleAnswer(answer.text);
@@ -145,7 +150,7 @@ class TurnRun {
     return null;
   }
 
-  /** What is active stands in the next request already. */
+  /** The next request shows the active skills already. */
   async #useSkill(request: SkillRequest): Promise<string> {
     const told = await this.#channel.toolKit.useSkill(request);
     await this.#contexts.lookUpSkills();
@@ -155,7 +160,7 @@ class TurnRun {
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     const { models, config } = this.#agent;
     const own = await models.resolve(config.model);
-    /** Of the request that is under way. */
+    /** Estimated tokens of the request under way. */
     let estimated = 0;
     let seen: History | null = null;
     const answer = await models.model.answer(
@@ -234,7 +239,6 @@ class TurnRun {
   }
 }
 
-/** What a turn's calls of tools work with. */
 function toolRunParts(
   { tools, config, models }: Agent,
   channel: TurnChannel,

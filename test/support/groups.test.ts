@@ -47,7 +47,7 @@ test("what starts daemons has a process of its own, and comes first but for what
 
 const PRELUDE = `import { after, before, beforeEach, test } from "node:test";\n`;
 
-/** Runs files as one group. @returns what they print, and how it ends */
+/** Runs files as one group. @returns their output and exit */
 async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>) {
   const root = await mkdtemp(path.join(tmpdir(), "weir-grouped-"));
   t.after(async () => rm(root, { recursive: true, force: true }));

@@ -1,26 +1,26 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Test files that run one after the other in a process; paths from the root of the checkout. */
+/** Test files that run one after another in a process; paths from the root of the checkout. */
 export interface Group {
   readonly name: string;
   readonly files: readonly string[];
 }
 
-/** More of them save little more, and who waits for the last group would wait longer. */
+/** A larger group saves little more, and would prolong the wait for the last one. */
 const MOST_FILES = 12;
-/** Most of what its files take is the work of processes that they start: side by side they are over sooner. */
+/** Files that mostly wait for processes which they start: in parallel they finish sooner. */
 const APART = "e2e";
 /**
- * Folders whose groups take longest: none of them is to be left when all others are over. The first one's mostly waits for a broker, and
- * does so beside what is busy.
+ * Folders with the slowest groups, which start first so that none is left at the end. The first one mostly waits for a
+ * broker, which goes well with busy ones.
  */
 const FIRST = ["cluster", APART, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
 
 /**
- * Divides test files among processes. The files of a folder below `test/` share some, which spares each of them a start, reading
- * the code, and its first, slow calls.
- * @returns each file once, in the order in which they are to begin; no two groups of one name
+ * Divides test files among processes. Files of a folder below `test/` share some, which saves each a start, loading the
+ * code, and its first, slow calls.
+ * @returns each file once, in starting order; group names are unique
  */
 export function groupsOf(files: readonly string[]): Group[] {
   return [...Map.groupBy(files, folderOf)]
@@ -33,13 +33,13 @@ function rankOf(folder: string): number {
   return rank < 0 ? FIRST.length : rank;
 }
 
-/** `test/a/b/c.test.ts` is of `a`, and `test/c.test.ts` of `test`. */
+/** `test/a/b/c.test.ts` belongs to `a`, and `test/c.test.ts` to `test`. */
 function folderOf(file: string): string {
   const [root = "", folder] = path.posix.dirname(file).split("/");
   return folder ?? root;
 }
 
-/** As evenly as it can be. */
+/** As evenly as possible. */
 function divided(folder: string, files: readonly string[], most: number): Group[] {
   const count = Math.ceil(files.length / most);
   return Array.from({ length: count }, (_, index) => ({
@@ -48,12 +48,12 @@ function divided(folder: string, files: readonly string[], most: number): Group[
   }));
 }
 
-/** Time in which a process ends by itself when its tests are over, ms. */
+/** Time for a process to end by itself after its tests, ms. */
 const LEFT_OPEN_MS = 30_000;
 
 const FOLLOW = pathToFileURL(path.join(import.meta.dirname, "follow-tests.ts")).href;
 
-/** The text of a module that runs the files: each is a test of that name, with those of the file in it. */
+/** The text of a module that runs the files: each is a test of that name, containing the file's own. */
 export function entryOf({ files }: Group, root: string, timeoutMs: number): string {
   const pairs = files.map((file) => [file, pathToFileURL(path.join(root, file)).href]);
   return `await import(${JSON.stringify(FOLLOW)});

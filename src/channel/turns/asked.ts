@@ -4,17 +4,16 @@ import type { Seq } from "../../core/ids.ts";
 import { isOwnId } from "../../core/message.ts";
 import { decidedIn } from "./turn-approvals.ts";
 
-/** Whose messages a turn answers. */
 export interface AnsweredMessages {
   readonly inReplyTo: string[];
   readonly acceptedAt: Date;
   /** Messages that still have a text. */
   readonly count: number;
-  /** The approvals of whose decisions they tell. */
+  /** The approvals whose decisions these messages report. */
   readonly approvals: readonly number[];
 }
 
-/** @param accepted when messages became durable, as far as this process knows */
+/** @param accepted the times at which messages became durable, if this process knows them */
 export function askedBy(
   history: History,
   turn: Pick<TurnRange, "toSeq">,

@@ -4,24 +4,23 @@ import type { UserEntry } from "../../core/entry.ts";
 import { type AgentId, type Seq, turnId } from "../../core/ids.ts";
 import type { BegunBy, RunningTurn } from "../../store/turns/turn-rows.ts";
 
-/** Most messages that one turn answers. */
 const MAX_MESSAGES = 100;
-/** Share of the usable window that the messages of one turn may take. */
+/** Share of the usable window for the messages of one turn. */
 const MAX_SHARE = 0.4;
 
-/** The messages of a turn. */
 export interface NextTurn {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Who answers them; left out: the channel's own agent. */
+  /** The agent that answers; default: the channel's own. */
   readonly agent?: AgentId;
 }
 
 /**
- * Chooses the messages of the next turn: all that are due, or, after an outage, as many as leave room for an answer. Where several
- * agents are asked, those of the first up to one for another: who has asked before is answered before. Pure.
- * @param budget of the agent that answers the first
- * @param answerer who answers what is meant for an agent
+ * Chooses the messages of the next turn: all that are due, or after an outage as many as leave room for an answer. If
+ * several agents are asked, it takes the first agent's messages up to the first message for another agent, which keeps
+ * the order of questions. Pure.
+ * @param budget the first answering agent's
+ * @param answerer the agent that answers messages for an agent
  */
 export function nextTurn(
   history: History,
@@ -36,7 +35,7 @@ export function nextTurn(
   let toSeq = first.seq;
   let tokens = 0;
   let count = 0;
-  // Messages between them that need no answer are shown as well, and count.
+  // Messages between the due ones are shown too, so they count.
   for (const entry of history.entries) {
     if (entry.seq < first.seq || entry.kind !== "user") continue;
     if (entry.addressed && answerer(entry.agent) !== agent) break;
@@ -65,7 +64,7 @@ function ownWork(messageId: string): BegunBy | undefined {
 }
 
 /**
- * An earlier run of the turn has called tools, or it is to run some that somebody has allowed. Pure.
+ * Whether an earlier run of the turn called tools, or the turn is to run allowed calls. Pure.
  * @param allowed the decisions that it answers
  */
 export function needsItsTools(

@@ -32,9 +32,9 @@ import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
-  /** For what outlives the turn. */
+  /** Recall that outlives the turn. */
   readonly allRecall: ActorParts["recall"];
-  /** The channel's own agent, whoever answers this turn. */
+  /** The channel's own agent, even if a guest answers this turn. */
   readonly own: ActorParts["agent"];
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
@@ -43,16 +43,16 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly lastRequest: LastRequest;
   readonly sent: LastSent;
   readonly calls: TurnCalls;
-  /** Called before every model call: its request may be what makes a compaction due. */
+  /** Called before every model call, since its request may make a compaction due. */
   readonly onRequest: () => void;
   /** Called when summaries written ahead were committed on the reply path, with the duration, ms. */
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 };
 
-/** Different emoji that one run of a turn may try: nobody can make the bot flood the platform. */
+/** Different emoji that one run of a turn may use, so that nobody can make the bot flood the platform. */
 const MAX_REACTIONS = 3;
 
-/** A channel's place in people's words. */
+/** Where a channel is, in people's words. */
 export function sceneOf({
   address,
   kind,
@@ -91,7 +91,7 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
     : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
 }
 
-/** What a turn of this channel may do to it. */
+/** Makes the channel that a turn may read and change. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
@@ -103,7 +103,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
-    // A name would tell the provider where people chat.
+    // A hash: a name would show the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     pace: parts.lastRequest.pace,
     notes: async () => notes?.read() ?? [],
@@ -130,7 +130,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     onRequest(model, context, made) {
       const at = now();
       parts.sent.note(at, model, context, made);
-      // A request for another window says nothing of the channel's own requests.
+      // A request for another window is no measure of the channel's own requests.
       if (made.isForOneCall) return;
       parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.onRequest();
@@ -184,7 +184,7 @@ function countCalls({ calls, usage, sent }: TurnChannelParts): Pick<TurnChannel,
   };
 }
 
-/** Memories in a turn's last model request: from the automatic recall, and from its tool calls. */
+/** Memories in a turn's last model request: from the automatic recall and from tool calls. */
 function memoriesShown({ sent, recall, history, turn }: TurnChannelParts): MemoryId[] {
   const { entries } = sent.current?.history ?? history.current;
   const found = entries.flatMap((entry) =>
@@ -209,7 +209,7 @@ function tellSteps(
   };
 }
 
-/** Puts emoji under the newest message that the turn answers, or under another one. */
+/** Reacts with emoji to the newest message that the turn answers, or to another message. */
 function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKit["react"] {
   const tried = new Set<string>();
   return async (emoji, under) => {
@@ -224,12 +224,12 @@ function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKi
   };
 }
 
-/** Pictures that one turn is shown, the newest first. */
+/** Pictures that one turn shows, the newest first. */
 const MAX_IMAGES = 4;
-/** How an adapter names a picture in a message's text. */
+/** How an adapter marks a picture in a message's text. */
 const IMAGE_LABEL = "[image ";
 
-/** Replies and pictures of a turn's messages. Most turns have none, and cost no query. */
+/** Replies and pictures of a turn's messages. Most turns have none, which costs no query. */
 async function attachedTo(
   { store, owner, address, agent }: Pick<ActorParts, "store" | "owner" | "address" | "agent">,
   history: History,
@@ -269,12 +269,12 @@ async function attachedTo(
   return { replies, images };
 }
 
-/** Newest omitted entries that are read for an extract: a turn waits for it. */
+/** Newest omitted entries that an extract reads, since a turn waits for it. */
 const MOST_ENTRIES = 300;
 
 /**
- * An extract of the omitted range, from the current texts, until a summary covers it.
- * @returns null: nothing is omitted, or the extract comes too late
+ * An extract of the omitted range from its current texts, used until a summary covers it.
+ * @returns null: nothing is omitted, or the extract is late
  */
 async function omittedExtract(
   {

@@ -119,7 +119,7 @@ const pruning = table(
 );
 
 const MEMORY_SHARES = ["channel", "workspace"] as const;
-/** What an agent may look up. */
+/** The content that an agent's recall searches. */
 const RECALLS = ["all", "messages", "memories", "off"] as const;
 
 const memory = table(
@@ -219,7 +219,7 @@ const approvals = table(
   "Which calls of tools wait until a person allows them, and who may. Meanwhile the agent goes on with everything else.",
 );
 
-/** What `[defaults]` and each of `[[agents]]` may set. */
+/** The options of `[defaults]` and of each of `[[agents]]`. */
 export const agentOptions = {
   instructions: option(
     text("text, at most 100000 characters", 100_000),

@@ -12,7 +12,7 @@ import {
   whole,
 } from "./values.ts";
 
-/** Which calls of tools wait for a person's word. */
+/** Which tool calls need a person's approval. */
 const APPROVALS = ["always", "never", "writes"] as const;
 
 /** One of `[[agents.mcp]]`. */

@@ -41,7 +41,6 @@ export interface EventParts {
   readonly log: Logger;
 }
 
-/** An event's place. */
 interface Place {
   readonly channel_id: string;
   readonly guild_id?: string | undefined;
@@ -52,14 +51,14 @@ interface Outcome {
   readonly home: ChannelOnPlatform;
 }
 
-/** A message can be fetched later; an edit, a deletion or a reaction is told once. */
+/** A message can be fetched later; an edit, a deletion or a reaction is reported once. */
 type EventKind = "message" | "change";
 
-/** Failures of an unknown kind, half a minute apart in all, after which an event is given up. */
+/** Number of failures of an unknown kind, in about half a minute, after which an event is given up. */
 const MAX_UNKNOWN = 6;
 /** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-/** The same including removals: they are small, and some are never found again. */
+/** The same with removals, which are small, and some of which cannot be fetched later. */
 const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
 
 /** Converts gateway events, per channel one after the other, and passes them to the intake. */
@@ -67,7 +66,7 @@ export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
   readonly #channels = new KeyedQueue();
-  /** Events that are read again, beside their channels. */
+  /** Events that are being retried outside their channels' order. */
   #late = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
@@ -175,7 +174,7 @@ export class DiscordEvents {
     else intake.miss(channelId, where);
   }
 
-  /** Must not throw: the lane continues. @returns false: it is to be read again, beside its channel */
+  /** Must not throw: the lane continues. @returns false: it must be retried, outside its channel's order */
   async #run(
     place: Place,
     work: () => Promise<readonly Outcome[]>,
@@ -184,7 +183,7 @@ export class DiscordEvents {
   ): Promise<boolean> {
     const { intake } = this.#parts;
     try {
-      // Handed over in order, without waiting for the storing.
+      // Handed over in order, without a wait for storage.
       for (const { event, home } of await work()) storing.push(intake.hand(event, home));
       return true;
     } catch (error) {
@@ -196,7 +195,7 @@ export class DiscordEvents {
     }
   }
 
-  /** Must not throw. A change says when it was made: what came after it may be stored before it. */
+  /** Must not throw. A change has its own time: later events may be stored before it. */
   async #readLater(
     place: Place,
     work: () => Promise<readonly Outcome[]>,
@@ -290,7 +289,7 @@ export class DiscordEvents {
     return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
   }
 
-  /** Discord gives no time. Later events get later times, which tell them from repeated deliveries. */
+  /** Discord gives no time. Later events get later times, which distinguish them from repeated deliveries. */
   #moment(): Date {
     this.#lastMs = Math.max(this.#parts.now().getTime(), this.#lastMs + 1);
     return new Date(this.#lastMs);
@@ -335,7 +334,7 @@ export class DiscordEvents {
   }
 }
 
-/** A failure of a known kind that is not for good. */
+/** A failure of a known, temporary kind. */
 function mayPass(error: unknown): boolean {
   return error instanceof WeirError && !isRefused(error);
 }
