@@ -62,8 +62,8 @@ export interface TurnChannel {
   readonly toolKit: ToolKit;
   /** The agent's notes of this channel; only as far as it takes no time. */
   notes(): Promise<readonly AgentFile[]>;
-  /** Names of the skills that are active here. */
-  activeSkills(): Promise<readonly string[]>;
+  /** Names of those texts of the agent's folder that are active here. */
+  activeTexts(): Promise<readonly string[]>;
   /** Lines about the subagents for which the agent waits. */
   subagents(): Promise<readonly string[]>;
   /** What belongs to the messages to answer beside their text. */

@@ -3,7 +3,6 @@ import { contextRequest } from "../core/context-request.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { type ModelAnswer, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
-import type { SkillRequest } from "../tools/tool.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
 import { runApprovedCalls } from "./approved-calls.ts";
@@ -70,7 +69,7 @@ class TurnRun {
     this.#now = now;
     this.#contexts = new TurnContexts(agent, channel, turn, now);
     this.#signal = signal;
-    this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
+    this.#toolParts = toolRunParts(agent, channel, turn, signal);
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
@@ -79,7 +78,9 @@ class TurnRun {
     await this.#contexts.lookUp(history);
     // What is slow to read is read for the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
-    await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
+    const { approvals } = this.#channel;
+    const append: TurnChannel["append"] = async (...appended) => this.#append(...appended);
+    await runApprovedCalls({ approvals, append }, this.#agent.config.id, this.#toolParts);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -140,16 +141,18 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
+    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
     this.#showNothing();
     return null;
   }
 
-  /** What is active stands in the next request already. */
-  async #useSkill(request: SkillRequest): Promise<string> {
-    const told = await this.#channel.toolKit.useSkill(request);
-    await this.#contexts.lookUpSkills();
-    return told;
+  /** Appends calls with their results. Texts that they have activated stand in the next request already. */
+  async #append(...[drafts, news]: Parameters<TurnChannel["append"]>): Promise<void> {
+    await this.#channel.append(drafts, news);
+    const called = drafts.flatMap((draft) => (draft.kind === "tool_call" ? draft.calls : []));
+    const changing = this.#toolParts.tools.filter(({ changesTexts = false }) => changesTexts);
+    if (changing.some(({ spec }) => called.some(({ name }) => name === spec.name)))
+      await this.#contexts.lookUpActiveTexts();
   }
 
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
@@ -240,7 +243,6 @@ function toolRunParts(
   channel: TurnChannel,
   turn: TurnRange,
   signal: AbortSignal,
-  useSkill: (request: SkillRequest) => Promise<string>,
 ): ToolRunParts {
   return {
     tools,
@@ -253,7 +255,6 @@ function toolRunParts(
       seesImages: config.seesImages && models.seesImages(config.model),
       searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
-      useSkill,
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),
     onCall: (call) => channel.onToolCall?.(call),
