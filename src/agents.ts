@@ -13,12 +13,13 @@ import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import { spawnAgent } from "./tools/spawn-agent.ts";
 import { featureToolsOf } from "./features/features.ts";
+import type { ToolMaker } from "./tools/tool.ts";
 import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { NoteKeeper } from "./agent-files/note-keeper.ts";
-import { AgentFolder, type AgentFolderParts, mayHaveSkills } from "./agent-files/agent-folder.ts";
+import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
@@ -257,8 +258,9 @@ export function createAgents(
 ): Agents {
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
   const [first, ...rest] = config.agents.map((one) => {
-    const there = filesOf(one.id, config.agentsDir);
-    const madeOf = JSON.stringify([one, there, config.llm.maxRetries, [...names]]);
+    const there = filesOf(one, config.agentsDir);
+    const tools = there.tools.map(({ tool }) => tool);
+    const madeOf = JSON.stringify([one, there.hasFolder, tools, config.llm.maxRetries, [...names]]);
     const known = before?.madeSo(one.id, madeOf, prompts);
     const past = before?.named(one.id);
     return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
@@ -305,8 +307,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const needs = {
     keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
-    ofFeatures: featureToolsOf(one),
-    hasSkills: there.hasSkills,
+    ofFeatures: there.tools,
     subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
     approvals: one.approvals.tools,
   };
@@ -338,11 +339,11 @@ function withRoom(one: StaffedAgent): StaffedAgent {
 
 /** What an agent may do by what there is of its folder when it is made. */
 function filesOf(
-  id: AgentId,
+  one: AgentConfig,
   agentsDir: string | undefined,
-): { readonly hasFolder: boolean; readonly hasSkills: boolean } {
-  if (agentsDir === undefined) return { hasFolder: false, hasSkills: false };
-  return { hasFolder: existsSync(join(agentsDir, id)), hasSkills: mayHaveSkills(agentsDir, id) };
+): { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] } {
+  const hasFolder = agentsDir !== undefined && existsSync(join(agentsDir, one.id));
+  return { hasFolder, tools: featureToolsOf(one, agentsDir) };
 }
 
 function modelsOf(

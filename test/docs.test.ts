@@ -116,7 +116,6 @@ test("what the tool for subagents costs is what its page says", () => {
   const subagents = { personas: ["researcher"], models: ["gpt-5-mini", "gpt-5"] };
   const tools = createTools(prompts, {
     keepsNotes: false,
-    hasSkills: false,
 
     recall: "all",
     subagents,

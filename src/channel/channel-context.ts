@@ -5,7 +5,7 @@ import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { KitOf } from "../core/feature-key.ts";
 import type { History, TurnRange } from "../core/history.ts";
-import type { ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
@@ -138,6 +138,11 @@ export interface TurnSite extends ActorParts {
 
 /** The actors' access to a daemon's features. */
 export interface TurnFeatures {
+  /**
+   * Names of those texts of an agent's folder that are active in a channel.
+   * @param guest the agent, if the channel is another one's
+   */
+  activeTexts(channel: ChannelId, agent: Pick<Agent, "folder">, guest?: AgentId): Promise<readonly string[]>;
   /** @returns the kits of one run of a turn, each made when it is first asked for */
   kitsOf(site: TurnSite): KitOf;
 }

@@ -1,3 +1,5 @@
+import { activeTexts } from "../features/features.ts";
+import type { Database } from "../store/database/database.ts";
 import { formatChannelReport } from "../admin/reports/channel-format.ts";
 import { reportChannel } from "../admin/reports/channel-report.ts";
 import { contextCard } from "../admin/reports/context-card.ts";
@@ -31,10 +33,10 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
   if (options.text === true && options.turn === undefined)
     throw new OperatorError("--text goes with --turn: it shows what that turn had in view.");
   const config = readConfigToLook(io, options);
-  await withStore(io, config, async (store) => {
+  await withStore(io, config, async (store, database) => {
     const channel = await findChannel(store, name);
     await (options.turn === undefined
-      ? showNext(io, config, store, channel, options)
+      ? showNext(io, config, { store, database }, channel, options)
       : showTurn(io, config, store, channel, { ...options, turn: options.turn }));
   });
 }
@@ -42,7 +44,7 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
 async function showNext(
   io: Io,
   config: Config,
-  store: Store,
+  { store, database }: { readonly store: Store; readonly database: Database },
   channel: ChannelRow,
   options: ContextOptions,
 ): Promise<void> {
@@ -57,7 +59,15 @@ async function showNext(
   );
   const { digester } = compactorAgent;
   const report = await reportChannel(
-    { store, agent, guests, digester, now: new Date(), isFresh: true },
+    {
+      store,
+      agent,
+      guests,
+      digester,
+      now: new Date(),
+      isFresh: true,
+      activeTexts: async (...asked) => activeTexts(database, ...asked),
+    },
     channel,
   );
   const text = formatChannelReport(report, agent.time);

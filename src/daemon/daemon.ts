@@ -49,6 +49,7 @@ export interface Daemon
     AsyncDisposable,
     Omit<LiveChannels, "drain">,
     Pick<Channels, "subagents">,
+    Pick<OpenFeatures, "activeTexts">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   /** The setup in force. */
@@ -123,6 +124,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ...base,
     ...channels,
     inbox: router,
+    activeTexts: features.activeTexts,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     retention,

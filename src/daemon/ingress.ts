@@ -131,6 +131,8 @@ function commandsOf(
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     serviceOf: features.serviceOf,
+    activeTexts: features.activeTexts,
+    resetFeatures: async (channel) => features.reset(channel),
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

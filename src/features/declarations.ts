@@ -4,8 +4,9 @@
  */
 
 import { reminders } from "./reminders/declaration.ts";
+import { skills } from "./skills/declaration.ts";
 
-const DECLARATIONS = [reminders] as const;
+const DECLARATIONS = [reminders, skills] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 

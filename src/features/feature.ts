@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnSite } from "../channel/channel-context.ts";
+import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { FeatureKey } from "../core/feature-key.ts";
-import type { AgentId, ChannelAddress } from "../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId } from "../core/ids.ts";
 import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -18,10 +18,15 @@ import type { Agent } from "../turn/agent.ts";
 export interface Feature<Service = unknown, Kit = unknown> {
   readonly key: FeatureKey<Service, Kit>;
   /** Its tools for an agent. */
-  readonly toolsOf?: (agent: AgentConfig) => readonly ToolMaker[];
+  readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
   readonly commands?: readonly FeatureCommand[];
   /** Reads what waits in a database, whoever is to do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
+  /** See `TurnFeatures`. Default: none. */
+  readonly activeTexts?: (
+    database: Database,
+    ...asked: Parameters<TurnFeatures["activeTexts"]>
+  ) => Promise<readonly string[]>;
   /** Opens it for a daemon. Reads and writes nothing yet. */
   open(parts: OpenParts): OpenFeature<Service, Kit>;
 }
@@ -64,6 +69,8 @@ export interface OpenFeature<Service, Kit> extends AsyncDisposable {
   readonly work?: (parts: WorkParts) => FeatureWorker;
   /** Who may send direct messages beside those whom the configuration names. Default: nobody. */
   readonly strangers?: Strangers;
+  /** Forgets what it keeps of a conversation that starts afresh. Default: it keeps nothing of one. */
+  readonly reset?: (channel: ChannelId) => Promise<void>;
 }
 
 /** The parts of a daemon that there are when its channels can be written to. */

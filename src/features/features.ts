@@ -9,13 +9,15 @@ import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
+import type { ChannelId } from "../core/ids.ts";
 import type { Database } from "../store/database/database.ts";
 import type { ToolMaker } from "../tools/tool.ts";
 import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
+import { skills } from "./skills/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing];
+const FEATURES: readonly Feature[] = [reminders, pairing, skills];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -23,9 +25,21 @@ export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] })
   BUILT_IN_COMMANDS,
 );
 
-/** Tools of all features for an agent. */
-export function featureToolsOf(agent: AgentConfig): ToolMaker[] {
-  return FEATURES.flatMap((feature) => feature.toolsOf?.(agent) ?? []);
+/**
+ * Tools of all features for an agent.
+ * @param agentsDir the folder of the agents' folders
+ */
+export function featureToolsOf(agent: AgentConfig, agentsDir: string | undefined): ToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.toolsOf?.(agent, agentsDir) ?? []);
+}
+
+/** See `TurnFeatures`. */
+export async function activeTexts(
+  database: Database,
+  ...asked: Parameters<TurnFeatures["activeTexts"]>
+): Promise<readonly string[]> {
+  const names = FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? []);
+  return (await Promise.all(names)).flat();
 }
 
 /** What waits of each feature. */
@@ -41,8 +55,10 @@ export async function readFeatureWork(
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+  readonly activeTexts: TurnFeatures["activeTexts"];
 
   constructor(parts: OpenParts) {
+    this.activeTexts = async (...asked) => activeTexts(parts.database, ...asked);
     this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
   }
 
@@ -54,6 +70,11 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   get strangers(): Strangers {
     const [first = NO_STRANGERS] = [...this.#open.values()].flatMap(({ strangers = [] }) => strangers);
     return first;
+  }
+
+  /** Forgets what features keep of a conversation that starts afresh. */
+  async reset(channel: ChannelId): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature.reset?.(channel)));
   }
 
   kitsOf(site: TurnSite): KitOf {

@@ -6,7 +6,6 @@ import { ApprovalRuleStore } from "./turns/approval-rules.ts";
 import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
-import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
@@ -70,7 +69,6 @@ export interface Store {
   readonly transfer: MemoryTransferStore;
   readonly sharedMemories: SharedMemoryStore;
   readonly notes: NoteStore;
-  readonly skills: ActiveSkillStore;
   readonly channelModels: ChannelModelStore;
   readonly wishes: WishStore;
   readonly jobs: JobStore;
@@ -140,7 +138,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
     notes: new NoteStore(db),
-    skills: new ActiveSkillStore(db),
     channelModels: new ChannelModelStore(db),
     wishes: new WishStore(db, signer),
     jobs: new JobStore(db, { signer, onUnsigned }),

@@ -29,6 +29,10 @@ export interface Tool {
   check?(input: unknown): void;
   /** What an agent must have to be offered it. Default: no condition. */
   readonly needs?: ToolNeed;
+  /** It changes which texts of the agent's folder are active in the channel. Default: it does not. */
+  readonly changesTexts?: true;
+  /** Where it comes from, in a word or two. Default: from its server, or it is built in. */
+  readonly source?: string;
   /** Name of the server that it comes from. Default: it is Weir's own. */
   readonly server?: string;
   /** Distinguishes it from another tool under the same name, whose approvals do not cover it. Default: the name suffices. */
@@ -42,8 +46,8 @@ export interface Tool {
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A notes folder, skills, or permission to search messages or memories. */
-export type ToolNeed = "notes" | "skills" | "messages" | "memories";
+/** A notes folder, or permission to search messages or memories. */
+export type ToolNeed = "notes" | "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -103,12 +107,6 @@ export interface ToolKit {
    */
   writeNote(request: NoteRequest): Promise<string>;
   /**
-   * Activates or deactivates a skill in this channel, or reads a file of one.
-   * @returns the result for the model
-   * @throws ToolFailure if that is not possible
-   */
-  useSkill(request: SkillRequest): Promise<string>;
-  /**
    * Lets another agent answer, once the turn ends.
    * @param request.agent by any of its names
    * @throws ToolFailure if that is not possible
@@ -137,11 +135,6 @@ export interface SpawnRequest {
   readonly context: "none" | "brief";
 }
 
-/** A request for a skill. */
-export type SkillRequest =
-  | { readonly kind: "activate" | "deactivate"; readonly name: string }
-  | { readonly kind: "read"; readonly name: string; readonly file: string };
-
 /** A line that an agent wants in its notes of a channel. */
 export interface NoteRequest {
   /** `memory`: the lasting notes; `note`: those of the day. */
@@ -164,16 +157,25 @@ export interface ToolDefinition<Input> {
   readonly forSubagents?: boolean;
   readonly isReadOnly?: boolean;
   readonly needs?: ToolNeed;
+  readonly changesTexts?: true;
+  readonly source?: string;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
 /** Makes a tool with the texts of the prompts. */
-export type ToolMaker = (prompts: Prompts) => Tool;
+export interface ToolMaker {
+  (prompts: Prompts): Tool;
+  /** The tool's name. */
+  readonly tool: PlainTool;
+}
 
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker {
   const template = templateOfTool(definition.name);
-  return (prompts) => makeTool({ ...definition, description: prompts.render(template, {}) });
+  return Object.assign(
+    (prompts: Prompts) => makeTool({ ...definition, description: prompts.render(template, {}) }),
+    { tool: definition.name },
+  );
 }
 
 /** The same, of a tool with any name, with its description. */
@@ -181,6 +183,7 @@ export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
   const { name, description, input, timeoutMs, forSubagents = false, isReadOnly, needs } = definition;
+  const { changesTexts, source } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -192,6 +195,8 @@ export function makeTool<Input>(
     forSubagents,
     ...(isReadOnly !== undefined && { isReadOnly }),
     ...(needs !== undefined && { needs }),
+    ...(changesTexts !== undefined && { changesTexts }),
+    ...(source !== undefined && { source }),
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),
   };

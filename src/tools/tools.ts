@@ -12,20 +12,16 @@ import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
-import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
 import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
 import type { Tool, ToolMaker } from "./tool.ts";
 
 /** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
-  activate_skill: activateSkill,
-  deactivate_skill: deactivateSkill,
   memory_recall: memoryRecall,
   memory_write: memoryWrite,
   note,
   react,
-  read_skill_file: readSkillFile,
   search_history: searchHistory,
   skip,
 };
@@ -34,7 +30,6 @@ const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
 export interface ToolNeeds {
   /** It has a folder of its own, and may write there. */
   readonly keepsNotes: boolean;
-  readonly hasSkills: boolean;
   /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
   /** What its subagents may be; default: it has no subagents. */
@@ -48,17 +43,14 @@ export interface ToolNeeds {
 }
 
 /** Where a tool comes from, in a word or two. */
-export function sourceOf({ server, needs }: Pick<Tool, "server" | "needs">): string {
-  if (server !== undefined) return `server ${server}`;
-  return needs === "skills" ? "skill" : "built in";
+export function sourceOf({ server, source = "built in" }: Pick<Tool, "server" | "source">): string {
+  return server === undefined ? source : `server ${server}`;
 }
 
-function has({ keepsNotes, hasSkills, recall }: ToolNeeds, need: NonNullable<Tool["needs"]>): boolean {
+function has({ keepsNotes, recall }: ToolNeeds, need: NonNullable<Tool["needs"]>): boolean {
   switch (need) {
     case "notes":
       return keepsNotes;
-    case "skills":
-      return hasSkills;
     default:
       return recall === "all" || recall === need;
   }

@@ -236,7 +236,7 @@ export class Simulation {
       attached: NOTHING_ATTACHED,
       extract: this.#extract(),
       notes: [],
-      skills: [],
+      activeTexts: [],
       subagents: [],
       isUnfound: false,
       now: new Date(this.#now),

@@ -40,8 +40,8 @@ export interface LookedUp {
   readonly extract: OmittedExtract | null;
   /** The agent's notes of this channel. */
   readonly notes: readonly AgentFile[];
-  /** Names of the skills that are active in this channel. */
-  readonly skills: readonly string[];
+  /** Names of those texts of the agent's folder that are active in this channel. */
+  readonly activeTexts: readonly string[];
   /** Lines about the subagents for which the agent waits. */
   readonly subagents: readonly string[];
   /** The look-up of a question ended in time and found nothing. */
@@ -76,7 +76,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   attached: NOTHING_ATTACHED,
   extract: null,
   notes: [],
-  skills: [],
+  activeTexts: [],
   subagents: [],
   isUnfound: false,
 };
@@ -103,7 +103,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes" | "skills" | "subagents">>,
+    Partial<Pick<TurnSituation, "notes" | "activeTexts" | "subagents">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -132,7 +132,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     asked,
     sectionLimits(situation.usable),
     situation.notes,
-    situation.skills,
+    situation.activeTexts,
   );
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),

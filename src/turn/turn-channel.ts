@@ -57,8 +57,8 @@ export interface TurnChannel {
   readonly toolKit: ToolKit;
   /** The agent's notes of this channel; none if reading is slow. */
   notes(): Promise<readonly AgentFile[]>;
-  /** Names of the skills that are active here. */
-  activeSkills(): Promise<readonly string[]>;
+  /** Names of those texts of the agent's folder that are active here. */
+  activeTexts(): Promise<readonly string[]>;
   /** Lines about the subagents for which the agent waits. */
   subagents(): Promise<readonly string[]>;
   /** Replies and pictures of the messages to answer. */

@@ -54,13 +54,13 @@ export class TurnContexts {
       seesElsewhere: this.#channel.seesElsewhere(),
     });
     const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
+    const [recalled, remembered, attached, extract, notes, activeTexts, subagents] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
       history.omission === null ? null : this.#extract(),
       this.#orElse([], this.#channel.notes()),
-      this.#orElse([], this.#channel.activeSkills()),
+      this.#orElse([], this.#channel.activeTexts()),
       this.#orElse([], this.#channel.subagents()),
     ]);
     if (entries + memories > 0) {
@@ -70,11 +70,12 @@ export class TurnContexts {
     // Without a search for entries, the view itself may have the answer.
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    this.#found = { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
+    this.#found = { recalled, remembered, attached, extract, notes, activeTexts, subagents, isUnfound };
   }
 
-  async lookUpSkills(): Promise<void> {
-    this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
+  /** Looks again for active texts: a call has changed them. */
+  async lookUpActiveTexts(): Promise<void> {
+    this.#found = { ...this.#found, activeTexts: await this.#channel.activeTexts() };
   }
 
   /**

@@ -8,7 +8,6 @@ import { contextRequest } from "../core/context-request.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { type ModelAnswer, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
-import type { SkillRequest } from "../tools/tool.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
 import { runApprovedCalls } from "./approved-calls.ts";
@@ -75,7 +74,7 @@ class TurnRun {
     this.#now = now;
     this.#contexts = new TurnContexts(agent, channel, turn, now);
     this.#signal = signal;
-    this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
+    this.#toolParts = toolRunParts(agent, channel, turn, signal);
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
@@ -84,7 +83,9 @@ class TurnRun {
     await this.#contexts.lookUp(history);
     // A slow refresh serves the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
-    await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
+    const { approvals } = this.#channel;
+    const append: TurnChannel["append"] = async (...appended) => this.#append(...appended);
+    await runApprovedCalls({ approvals, append }, this.#agent.config.id, this.#toolParts);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -145,7 +146,7 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
+    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
     this.#showNothing();
     return null;
   }
@@ -244,7 +245,6 @@ function toolRunParts(
   channel: TurnChannel,
   turn: TurnRange,
   signal: AbortSignal,
-  useSkill: (request: SkillRequest) => Promise<string>,
 ): ToolRunParts {
   return {
     tools,
@@ -257,7 +257,6 @@ function toolRunParts(
       seesImages: config.seesImages && models.seesImages(config.model),
       searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
-      useSkill,
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),
     onCall: (call) => channel.onToolCall?.(call),

@@ -38,7 +38,7 @@ export function defaultAgent(): Agent {
     },
     folder: NO_FOLDER,
     notes: null,
-    tools: createTools(prompts, { keepsNotes: false, hasSkills: false, recall: "all" }),
+    tools: createTools(prompts, { keepsNotes: false, recall: "all" }),
     texts: {
       system: ({ date }) =>
         prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),
@@ -76,7 +76,7 @@ export function sourcesOf(
     resultImages: [],
     extract,
     notes: [],
-    skills: [],
+    activeTexts: [],
     subagents: [],
     isUnfound: false,
     now: new Date("2026-11-21T20:00:00Z"),

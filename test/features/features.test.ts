@@ -32,6 +32,21 @@ const SLICES: Readonly<
       "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },
+  skills: {
+    word: /[sS]kills?(?![a-z])/,
+    elsewhere: {
+      "admin/reports/context-costs.ts": "a kind of section of the context",
+      "agent-files/agent-folder.ts": "reads the agent's folder",
+      "agent-files/front-matter.ts": "reads the agent's folder",
+      "agent-files/skill-files.ts": "reads the agent's folder",
+      "cli/shared/configuration-source.ts": "watches the agents' folders",
+      "context/sections/choose.ts": "a kind of section of the context",
+      "context/sections/section.ts": "a kind of section of the context",
+      "core/context.ts": "a kind of section of the context",
+      "prompts/catalogue.ts": "a kind of section of the context",
+      "turn/agent.ts": "reads the agent's folder",
+    },
+  },
 };
 
 const FOLDERS = readdirSync(join(SRC, "features"), { withFileTypes: true }).flatMap((entry) =>

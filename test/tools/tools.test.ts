@@ -24,16 +24,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
   "tool-memory-write": "Keep.",
   "tool-note": "Note.",
-  "tool-activate-skill": "Take up.",
-  "tool-deactivate-skill": "Lay down.",
-  "tool-read-skill-file": "Read.",
   "tool-react": "React.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
 const tools = createTools(
   { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true, recall: "all" },
+  { keepsNotes: true, recall: "all" },
 );
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
@@ -47,7 +44,6 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     recallMemories: async () => [],
     react: async () => "shown",
     writeNote: async () => "Noted.",
-    useSkill: async () => "Active.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
     spawnAgent: async () => "At work.",
     kitOf: () => assert.fail("no feature is there"),
@@ -173,10 +169,9 @@ describe("notes", () => {
   });
 
   test("are offered to nobody who keeps none", () => {
-    const names = createTools(
-      { render: () => "" },
-      { keepsNotes: false, hasSkills: false, recall: "all" },
-    ).map(({ spec }) => spec.name);
+    const names = createTools({ render: () => "" }, { keepsNotes: false, recall: "all" }).map(
+      ({ spec }) => spec.name,
+    );
     assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
   });
 });
@@ -186,11 +181,12 @@ test("the configuration knows the names of all tools that come with Weir", () =>
   const subagents = { personas: [], models: [] };
   const all = createTools(prompts, {
     keepsNotes: true,
-    hasSkills: true,
     recall: "all",
     subagents,
-    ofFeatures: FEATURE_TOOLS.map(
-      (name) => () => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }),
+    ofFeatures: FEATURE_TOOLS.map((name) =>
+      Object.assign(() => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }), {
+        tool: name,
+      }),
     ),
   });
   const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
@@ -208,9 +204,7 @@ test("a subagent is given nothing that a person would have to allow", () => {
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
-        ({ spec }) => spec.name,
-      );
+      createTools({ render: () => "" }, { keepsNotes: false, recall }).map(({ spec }) => spec.name);
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

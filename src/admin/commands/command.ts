@@ -1,4 +1,5 @@
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import type { TurnFeatures } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
 import type { ApprovalDesk } from "../../channel/approvals/approval-desk.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
@@ -9,7 +10,7 @@ import type { Waker } from "../../channel/waker.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { ServiceOf } from "../../core/feature-key.ts";
-import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
 import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
@@ -57,7 +58,7 @@ export interface CommandPlace {
 }
 
 /** The parts that commands work with. */
-export interface CommandParts {
+export interface CommandParts extends Pick<TurnFeatures, "activeTexts"> {
   readonly store: Store;
   readonly homes: Pick<ChannelHomes, "isHome">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;
@@ -67,6 +68,8 @@ export interface CommandParts {
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly serviceOf: ServiceOf;
+  /** Forgets what features keep of a conversation: it starts afresh. */
+  readonly resetFeatures: (channel: ChannelId) => Promise<void>;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** The same as its row says it: an actor that is about to make way may still answer as before. */
   readonly agentBy: (channel: ChannelRow) => Agent;

@@ -22,7 +22,6 @@ import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./reset.ts";
-import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
 import { usageCommand } from "./usage.ts";
@@ -48,7 +47,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   stopCommand,
   askCommand,
   agentsCommand,
-  skillCommand,
   modelCommand,
   approveCommand,
   denyCommand,

@@ -1,3 +1,4 @@
+import type { TurnFeatures } from "../../channel/channel-context.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { AgentFile } from "../../context/sections/section.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
@@ -47,7 +48,7 @@ export interface ChannelReport extends ContextReport {
 /** Memories that a report lists. */
 export const MAX_MEMORIES = 1000;
 
-export interface ChannelReportParts extends AnswererParts {
+export interface ChannelReportParts extends AnswererParts, Pick<TurnFeatures, "activeTexts"> {
   readonly now: Date;
   /** This process has counted no call yet: the log's last token count of the model is used. */
   readonly isFresh: boolean;
@@ -55,22 +56,22 @@ export interface ChannelReportParts extends AnswererParts {
 
 /** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
-  { store, agent, now }: Pick<ChannelReportParts, "store" | "agent" | "now">,
+  { store, agent, now, activeTexts }: Pick<ChannelReportParts, "store" | "agent" | "now" | "activeTexts">,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, skills, subagents, spent, compactions, model] = await Promise.all([
+  const [notes, active, subagents, spent, compactions, model] = await Promise.all([
     readNotes(store, agent, snapshot.channel),
-    store.skills.names(id, isGuest ? config.id : undefined),
+    activeTexts(id, agent, isGuest ? config.id : undefined),
     snapshot.hasSubagents ? store.subagents.look(id).then(({ open }) => openLines(open, agent.time)) : [],
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes, skills, subagents } };
+  return { snapshot, situation: { model, spent, compactions, now, notes, activeTexts: active, subagents } };
 }
 
 /** The agent's notes of a channel, as its next turn would be shown them. */
@@ -92,9 +93,9 @@ async function readNotes(
 async function reportGuest(
   store: Store,
   { agent, seen }: Answerer,
-  { id, now }: { readonly id: ChannelId; readonly now: Date },
+  { id, now, activeTexts }: { readonly id: ChannelId } & Pick<ChannelReportParts, "now" | "activeTexts">,
 ): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
-  const { snapshot, situation } = await readRequest({ store, agent, now }, id, true);
+  const { snapshot, situation } = await readRequest({ store, agent, now, activeTexts }, id, true);
   const report = reportContext(agent, await seen(snapshot), situation);
   const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
   const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
@@ -103,11 +104,11 @@ async function reportGuest(
 
 /** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
-  { store, agent, guests, digester, now, isFresh }: ChannelReportParts,
+  { store, agent, guests, digester, now, isFresh, activeTexts }: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
   const [{ snapshot, situation }, answerer, job, memories] = await Promise.all([
-    readRequest({ store, agent, now }, id),
+    readRequest({ store, agent, now, activeTexts }, id),
     lastAnswerer({ store, agent, guests, digester }, { id }),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
@@ -116,7 +117,7 @@ export async function reportChannel(
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   return {
     ...reportContext(agent, snapshot, situation),
-    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now }))),
+    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now, activeTexts }))),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

@@ -100,8 +100,8 @@ export interface ReportSituation extends Pick<ContextReport, "model" | "compacti
   readonly now: Date;
   /** The agent's notes of the channel. */
   readonly notes: readonly AgentFile[];
-  /** Names of the skills that are active there. */
-  readonly skills: readonly string[];
+  /** Names of those texts of the agent's folder that are active there. */
+  readonly activeTexts: readonly string[];
   /** Lines about the subagents that the agent waits for. */
   readonly subagents: readonly string[];
 }
@@ -116,16 +116,16 @@ export function nextRequest(
     model,
     now,
     notes,
-    skills,
+    activeTexts,
     subagents,
-  }: Pick<ReportSituation, "model" | "now" | "notes" | "skills" | "subagents">,
+  }: Pick<ReportSituation, "model" | "now" | "notes" | "activeTexts" | "subagents">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,
     now,
     notes,
-    skills,
+    activeTexts,
     subagents,
     scene: sceneOf(channel),
     usable: usableTokens(budget),

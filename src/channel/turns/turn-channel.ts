@@ -25,7 +25,6 @@ import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
-import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -107,8 +106,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     pace: parts.lastRequest.pace,
     notes: async () => notes?.read() ?? [],
-    activeSkills: async () =>
-      hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
+    activeTexts: async () => parts.features.activeTexts(owner.channel, parts.agent, turn.agent),
     subagents: async () => subagents?.lines() ?? [],
     toolKit: {
       react: reactor(parts),
@@ -116,7 +114,6 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         if (notes === null) throw new ToolFailure("You keep no notes.");
         return notes.write(request);
       },
-      useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
       kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
       handOff: handingOver(parts.guests.team, turn, () => history.current),
       async spawnAgent(request, call) {

@@ -75,7 +75,6 @@ const WHY_NOT = {
 const NO_KIT: ToolKit = {
   react: async () => refused(),
   writeNote: async () => refused(),
-  useSkill: async () => refused(),
   handOff: async () => refused(),
   spawnAgent: async () => refused(),
   kitOf: () => refused(),

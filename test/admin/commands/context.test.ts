@@ -53,7 +53,7 @@ function look({ history }: Conversation) {
     spent,
     compactions,
     notes: [],
-    skills: [],
+    activeTexts: [],
     subagents: [],
     now: new Date("2026-11-21T20:00:00Z"),
   };

@@ -2,18 +2,19 @@ import { SkillFileError } from "../../agent-files/skill-files.ts";
 import { type AgentFile, skillsOf } from "../../context/sections/section.ts";
 import { sectionLimits } from "../../context/sections/fit.ts";
 import { usableTokens } from "../../context/usage.ts";
-import type { AgentId } from "../../core/ids.ts";
+import type { AgentId, ChannelId } from "../../core/ids.ts";
 import { formatNumber } from "../../text/format.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { type SkillRequest, ToolFailure } from "../../tools/tool.ts";
-import { budgetOf } from "../../turn/agent.ts";
-import type { ActorParts } from "../channel-context.ts";
+import { ToolFailure } from "../../tools/tool.ts";
+import { type Agent, budgetOf } from "../../turn/agent.ts";
+import type { ActiveSkillStore } from "./active-skill-store.ts";
+import type { SkillRequest } from "./key.ts";
 
 /** Skills that are active in one channel at a time: the text of each is paid for in each request. */
 const MOST_ACTIVE = 5;
 
 /** Without any, no turn looks for what is active. */
-export function hasSkills({ folder }: Pick<ActorParts["agent"], "folder">): boolean {
+export function hasSkills({ folder }: Pick<Agent, "folder">): boolean {
   return folder.current.files.some(({ kind }) => kind === "skills");
 }
 
@@ -24,20 +25,22 @@ export function hasSkills({ folder }: Pick<ActorParts["agent"], "folder">): bool
  */
 export async function useSkill(
   {
-    store,
-    owner,
+    active: store,
+    channel,
     agent,
     guest,
-  }: Pick<ActorParts, "store" | "agent"> & {
-    readonly owner: Pick<ActorParts["owner"], "channel">;
+  }: {
+    readonly active: ActiveSkillStore;
+    readonly channel: ChannelId;
+    readonly agent: Agent;
     /** Whose skills; default: the channel's own agent's. */
     readonly guest?: AgentId | undefined;
   },
   request: SkillRequest,
 ): Promise<string> {
-  const active = await store.skills.names(owner.channel, guest);
+  const active = await store.names(channel, guest);
   if (request.kind === "deactivate") {
-    const ended = await store.skills.deactivate(owner.channel, request.name, guest);
+    const ended = await store.deactivate(channel, request.name, guest);
     if (ended.length === 0)
       throw new ToolFailure(`"${request.name}" is not active. ${listed("Active", active)}`);
     return `Laid down: ${ended.join(", ")}.`;
@@ -62,13 +65,13 @@ export async function useSkill(
         `${MOST_ACTIVE} skills are active already, and no more may be. ${listed("Lay one down first", active)}`,
       );
     refuseTooLong(agent, skill);
-    await store.skills.activate(owner.channel, skill.name, guest);
+    await store.activate(channel, skill.name, guest);
   }
   const files = await agent.folder.skillFiles(skill);
   return `Active: ${skill.name}. Its instructions stand in your folder's part of the prompt now. ${listed("Its files", files)}`;
 }
 
-function refuseTooLong(agent: ActorParts["agent"], skill: AgentFile): void {
+function refuseTooLong(agent: Agent, skill: AgentFile): void {
   const tokens = estimateTokens(skill.text);
   const room = sectionLimits(usableTokens(budgetOf(agent, agent.config.model))).tokens / 2;
   if (tokens > room)
@@ -77,7 +80,7 @@ function refuseTooLong(agent: ActorParts["agent"], skill: AgentFile): void {
     );
 }
 
-async function fileOf({ folder }: ActorParts["agent"], skill: AgentFile, file: string): Promise<string> {
+async function fileOf({ folder }: Agent, skill: AgentFile, file: string): Promise<string> {
   try {
     return await folder.readSkillFile(skill, file);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { AgentId, ChannelId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../../store/database/database.ts";
 
 /** Rows of `active_skills`. Left out, `agent` is the channel's own. */
 export class ActiveSkillStore {

@@ -1,8 +1,14 @@
-import { useSkill } from "../../channel/turns/turn-skills.ts";
+import { SKILLS } from "./key.ts";
+import { useSkill } from "./use-skill.ts";
 import { skillsOf } from "../../context/sections/section.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { ToolFailure } from "../../tools/tool.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+} from "../../admin/commands/command.ts";
 
 export const skillCommand: Command = {
   name: "skill",
@@ -19,25 +25,24 @@ async function skill(parts: CommandParts, command: AskedCommand): Promise<string
   const [word = "", name = "", ...more] = argument.split(/\s+/);
   if (word === "") return list(parts, command);
   if (word === "off" && name === "") {
-    const ended = await parts.store.skills.deactivate(channel.id, null);
+    const ended = await parts.serviceOf(SKILLS).deactivate(channel.id, null);
     return ended.length === 0 ? "No skill was active here." : `Laid down: ${ended.join(", ")}.`;
   }
   if ((word !== "on" && word !== "off") || name === "" || more.length > 0)
     return `This is ${typed("skill")}, ${typed("skill on NAME")} or ${typed("skill off [NAME]")}.`;
   const kind = word === "on" ? "activate" : "deactivate";
   try {
-    const { store, agentOf } = parts;
-    return displayableLine(
-      await useSkill({ store, agent: agentOf(channel), owner: { channel: channel.id } }, { kind, name }),
-    );
+    const { serviceOf, agentOf } = parts;
+    const where = { active: serviceOf(SKILLS), agent: agentOf(channel), channel: channel.id };
+    return displayableLine(await useSkill(where, { kind, name }));
   } catch (error) {
     if (error instanceof ToolFailure) return displayableLine(error.message);
     throw error;
   }
 }
 
-async function list({ store, agentOf }: CommandParts, { channel, typed }: AskedCommand): Promise<string> {
-  const active = await store.skills.names(channel.id);
+async function list({ serviceOf, agentOf }: CommandParts, { channel, typed }: AskedCommand): Promise<string> {
+  const active = await serviceOf(SKILLS).names(channel.id);
   const skills = skillsOf(agentOf(channel).folder.current);
   const gone = active.filter((name) => !skills.some((one) => one.name === name));
   if (skills.length + gone.length === 0)
