@@ -151,11 +151,13 @@ class TurnRun {
     return null;
   }
 
-  /** The next request shows the active skills already. */
-  async #useSkill(request: SkillRequest): Promise<string> {
-    const told = await this.#channel.toolKit.useSkill(request);
-    await this.#contexts.lookUpSkills();
-    return told;
+  /** Appends calls with their results. Texts that they have activated stand in the next request already. */
+  async #append(...[drafts, news]: Parameters<TurnChannel["append"]>): Promise<void> {
+    await this.#channel.append(drafts, news);
+    const called = drafts.flatMap((draft) => (draft.kind === "tool_call" ? draft.calls : []));
+    const changing = this.#toolParts.tools.filter(({ changesTexts = false }) => changesTexts);
+    if (changing.some(({ spec }) => called.some(({ name }) => name === spec.name)))
+      await this.#contexts.lookUpActiveTexts();
   }
 
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
