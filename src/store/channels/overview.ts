@@ -48,12 +48,12 @@ export interface Waiting {
 }
 
 type RawOverview = RawChannel & {
-  heard_at: Date | null;
+  heardAt: Date | null;
   due: number;
-  due_since: Date | null;
+  dueSince: Date | null;
   model: string | null;
   tokens: number | null;
-  asked_at: Date | null;
+  askedAt: Date | null;
 };
 
 /** All channels at a glance, for an operator. It writes nothing. */
@@ -98,15 +98,13 @@ export class OverviewStore {
       },
       [OWN_IDS, before, limit],
     );
-    return rows.map(
-      ({ heard_at: heardAt, due, due_since: dueSince, model, tokens, asked_at: at, ...row }) => ({
-        channel: toChannel(row),
-        heardAt,
-        due,
-        dueSince,
-        lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
-      }),
-    );
+    return rows.map(({ heardAt, due, dueSince, model, tokens, askedAt: at, ...row }) => ({
+      channel: toChannel(row),
+      heardAt,
+      due,
+      dueSince,
+      lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
+    }));
   }
 
   /** How many messages of people the log has of each of these channels, deleted ones included. */
@@ -157,11 +155,11 @@ export class OverviewStore {
       ahead: number;
       redo: number;
       reminders: number;
-      next_at: Date | null;
+      nextAt: Date | null;
       approvals: number;
-      asked_at: Date | null;
+      askedAt: Date | null;
       subagents: number;
-      begun_at: Date | null;
+      begunAt: Date | null;
     }>({
       name: "overview_waiting",
       text: `select
@@ -180,9 +178,9 @@ export class OverviewStore {
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      reminders: { count: row.reminders, nextAt: row.next_at },
-      approvals: { count: row.approvals, since: row.asked_at },
-      subagents: { count: row.subagents, since: row.begun_at },
+      reminders: { count: row.reminders, nextAt: row.nextAt },
+      approvals: { count: row.approvals, since: row.askedAt },
+      subagents: { count: row.subagents, since: row.begunAt },
     };
   }
 }
