@@ -84,7 +84,7 @@ async function hold(
     next += MESSAGE_MS;
     await delay(Math.max(0, next - performance.now()));
   }
-  const live = await weir.database.query<{ tokens: number; to_seq: number }>(LIVE, []);
+  const live = await weir.database.query<{ tokens: number; toSeq: number }>(LIVE, []);
   const served = (await model.served()).filter((one) => one.model === REPLY);
   return {
     jobs,
@@ -93,7 +93,7 @@ async function hold(
     requests: isOffline ? 0 : served.length,
     holes: served.filter(({ prefix }) => prefix?.hasHole === true).length,
     told: sum(live.map(({ tokens }) => tokens)),
-    covered: Math.max(0, ...live.map(({ to_seq: toSeq }) => toSeq)),
+    covered: Math.max(0, ...live.map(({ toSeq }) => toSeq)),
   };
 }
 

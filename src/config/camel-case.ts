@@ -9,7 +9,7 @@ export type CamelCased<Value> = Value extends string | number | boolean | null |
     ? readonly CamelCased<Item>[]
     : { readonly [Key in keyof Value as CamelKey<Key>]: CamelCased<Value[Key]> };
 
-/** `first_token_timeout_ms` becomes `firstTokenTimeoutMs`. */
+/** The same for keys at any depth. */
 export function camelCased<Value>(value: Value): CamelCased<Value>;
 export function camelCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => camelCased(item));
@@ -18,7 +18,8 @@ export function camelCased(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-function camelKey(key: string): string {
+/** `first_token_timeout_ms` becomes `firstTokenTimeoutMs`. */
+export function camelKey(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 

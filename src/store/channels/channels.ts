@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { camelKey } from "../../config/camel-case.ts";
 import {
   type AgentId,
   type ChannelAddress,
@@ -51,16 +52,16 @@ export interface RawChannel {
   kind: ChannelKind;
   workspace: string;
   place: Place | null;
-  is_private: boolean | null;
-  shares_memory: boolean;
+  isPrivate: boolean | null;
+  sharesMemory: boolean;
   agent: string;
-  chosen_model: string | null;
-  chosen_by: string | null;
-  chosen_at: Date | null;
-  last_seq: number;
-  settled_to: number;
-  covered_to: number;
-  omitted_to: number;
+  chosenModel: string | null;
+  chosenBy: string | null;
+  chosenAt: Date | null;
+  lastSeq: number;
+  settledTo: number;
+  coveredTo: number;
+  omittedTo: number;
   epoch: number;
 }
 
@@ -76,7 +77,8 @@ const TAKE_IN_PARTITION = {
 const COLUMNS =
   "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, chosen_model, chosen_by, chosen_at, last_seq, settled_to, covered_to, omitted_to, epoch";
 
-export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
+/** Under the names of {@link RawChannel}, since one statement returns them as JSON. */
+export const COLUMNS_OF_C = COLUMNS.replaceAll(/\w+/g, (column) => `c.${column} as "${camelKey(column)}"`);
 
 /** Patterns of ids that no platform has given. */
 export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);
@@ -88,19 +90,19 @@ export function toChannel(row: RawChannel): ChannelRow {
     kind: row.kind,
     workspace: row.workspace,
     place: row.place,
-    isPrivate: row.is_private,
-    sharesMemory: row.shares_memory,
+    isPrivate: row.isPrivate,
+    sharesMemory: row.sharesMemory,
     agent: agentId(row.agent),
     model: toModel(row),
-    lastSeq: row.last_seq,
-    settledTo: row.settled_to,
-    coveredTo: row.covered_to,
-    omittedTo: row.omitted_to,
+    lastSeq: row.lastSeq,
+    settledTo: row.settledTo,
+    coveredTo: row.coveredTo,
+    omittedTo: row.omittedTo,
     epoch: row.epoch,
   };
 }
 
-function toModel({ chosen_model: name, chosen_by: by, chosen_at: at }: RawChannel): ChosenModel | null {
+function toModel({ chosenModel: name, chosenBy: by, chosenAt: at }: RawChannel): ChosenModel | null {
   return name === null || at === null ? null : { name, by, at };
 }
 
@@ -290,7 +292,7 @@ export class ChannelStore {
 
   /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ message_id: string }>(
+    const rows = await this.#db.query<{ messageId: string }>(
       {
         name: "channel_held",
         text: `select e.message_id from channels c join entries e on e.channel_id = c.id
@@ -300,7 +302,7 @@ export class ChannelStore {
       },
       [address.platform, address.name, limit, OWN_IDS],
     );
-    return rows.map((row) => row.message_id);
+    return rows.map((row) => row.messageId);
   }
 
   /**
@@ -372,12 +374,12 @@ export class ChannelStore {
 
   /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
   async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
-    const [row] = await this.#db.query<{ turn_id: number | null; message_ids: string[] | null }>(
+    const [row] = await this.#db.query<{ turnId: number | null; messageIds: string[] | null }>(
       { name: "channel_reset", text: "select turn_id, message_ids from reset_channel($1, $2, $3)" },
       [id, epoch, toSeq],
     );
-    if (row === undefined || row.turn_id === null) return null;
-    return { id: turnId(row.turn_id), messageIds: row.message_ids ?? [] };
+    if (row === undefined || row.turnId === null) return null;
+    return { id: turnId(row.turnId), messageIds: row.messageIds ?? [] };
   }
 }
 

@@ -23,7 +23,7 @@ export class NameStore {
       kind: ConfirmedName["kind"];
       name: string;
       servers: Server[];
-      confirmed_at: Date;
+      confirmedAt: Date;
     }>(
       {
         name: "names_read",
@@ -31,7 +31,7 @@ export class NameStore {
       },
       [platform],
     );
-    return rows.map(({ confirmed_at: confirmedAt, ...row }) => ({ ...row, confirmedAt }));
+    return rows.map(({ confirmedAt, ...row }) => ({ ...row, confirmedAt }));
   }
 
   /** Settles where a name holds; one that is settled stays as it is. */

@@ -12,7 +12,7 @@ export class GatewaySessionStore {
   /** @returns undefined: none was kept. `ageMs`: since it was known to live, by the clock of the database */
   async read(platform: string, shard: number): Promise<KeptSession | undefined> {
     const [row] = await this.#db.query<
-      Omit<GatewayPlace, "resumeUrl"> & { readonly resume_url: string; readonly age_ms: number }
+      Omit<GatewayPlace, "resumeUrl"> & { readonly resumeUrl: string; readonly ageMs: number }
     >(
       {
         name: "gateway_session",
@@ -23,7 +23,7 @@ export class GatewaySessionStore {
       [platform, shard],
     );
     if (row === undefined) return undefined;
-    const { resume_url: resumeUrl, age_ms: ageMs, ...rest } = row;
+    const { resumeUrl, ageMs, ...rest } = row;
     return { ...rest, resumeUrl, ageMs };
   }
 

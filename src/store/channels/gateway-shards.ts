@@ -91,7 +91,7 @@ export class GatewayShardStore {
       [platform, bucket, everyMs],
     );
     if (taken !== undefined) return 0;
-    const [row] = await this.#db.query<{ wait_ms: number }>(
+    const [row] = await this.#db.query<{ waitMs: number }>(
       {
         name: "gateway_login_wait",
         text: `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
@@ -99,7 +99,7 @@ export class GatewayShardStore {
       },
       [platform, bucket],
     );
-    return row?.wait_ms ?? 1;
+    return row?.waitMs ?? 1;
   }
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
@@ -110,14 +110,14 @@ export class GatewayShardStore {
       of: number;
       epoch: number;
       owner: string;
-      taken_at: Date;
+      takenAt: Date;
     }>({
       name: "gateway_shards_all",
       text: `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
                from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
               order by s.platform, s.shard`,
     });
-    return rows.map(({ taken_at: takenAt, ...row }) => {
+    return rows.map(({ takenAt, ...row }) => {
       return { ...row, takenAt };
     });
   }

@@ -59,7 +59,7 @@ export class MemberStore {
 
   /** Tells that a daemon is there. @returns whether it is to hand on its partitions */
   async tell({ id, name, version, host, pid, startedAt, held, keyId, vitals }: Presence): Promise<boolean> {
-    const [row] = await this.#db.query<{ is_drained: boolean }>(
+    const [row] = await this.#db.query<{ isDrained: boolean }>(
       {
         name: "member_tell",
         text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
@@ -71,7 +71,7 @@ export class MemberStore {
       },
       [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals), keyId],
     );
-    return row?.is_drained === true;
+    return row?.isDrained === true;
   }
 
   /** A daemon has ended in order. */
@@ -87,11 +87,11 @@ export class MemberStore {
       version: string;
       host: string;
       pid: number;
-      started_at: Date;
-      silent_ms: number;
-      is_drained: boolean;
+      startedAt: Date;
+      silentMs: number;
+      isDrained: boolean;
       held: number[];
-      key_id: string | null;
+      keyId: string | null;
       vitals: unknown;
     }>({
       name: "members_all",
@@ -99,17 +99,9 @@ export class MemberStore {
                     greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
                from members order by name, started_at desc`,
     });
-    return rows.map(
-      ({
-        started_at: startedAt,
-        silent_ms: silentMs,
-        is_drained: isDrained,
-        key_id: keyId,
-        ...row
-      }): Member => {
-        return { ...row, startedAt, silentMs, isDrained, keyId };
-      },
-    );
+    return rows.map(({ startedAt, silentMs, isDrained, keyId, ...row }): Member => {
+      return { ...row, startedAt, silentMs, isDrained, keyId };
+    });
   }
 
   /** Present members with another signing key or none: they cannot compare fingerprints made with this key. */
@@ -144,10 +136,10 @@ export class MemberStore {
       id: number;
       epoch: number;
       owner: string | null;
-      taken_at: Date | null;
+      takenAt: Date | null;
       channels: number;
       due: number;
-      longest_ms: number;
+      longestMs: number;
     }>({
       name: "members_partitions",
       text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
@@ -162,7 +154,7 @@ export class MemberStore {
                        group by c.partition) c on c.partition = p.id
               order by p.id`,
     });
-    return rows.map(({ id, epoch, owner, taken_at: takenAt, channels, due, longest_ms: longestMs }) => {
+    return rows.map(({ id, epoch, owner, takenAt, channels, due, longestMs }) => {
       return { id, epoch, owner, takenAt, channels, due: { channels: due, longestMs } };
     });
   }

@@ -47,12 +47,12 @@ export interface Waiting {
 }
 
 type RawOverview = RawChannel & {
-  heard_at: Date | null;
+  heardAt: Date | null;
   due: number;
-  due_since: Date | null;
+  dueSince: Date | null;
   model: string | null;
   tokens: number | null;
-  asked_at: Date | null;
+  askedAt: Date | null;
 };
 
 /** All channels at a glance, for an operator. It writes nothing. */
@@ -97,15 +97,13 @@ export class OverviewStore {
       },
       [OWN_IDS, before, limit],
     );
-    return rows.map(
-      ({ heard_at: heardAt, due, due_since: dueSince, model, tokens, asked_at: at, ...row }) => ({
-        channel: toChannel(row),
-        heardAt,
-        due,
-        dueSince,
-        lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
-      }),
-    );
+    return rows.map(({ heardAt, due, dueSince, model, tokens, askedAt: at, ...row }) => ({
+      channel: toChannel(row),
+      heardAt,
+      due,
+      dueSince,
+      lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
+    }));
   }
 
   /** How many messages of people the log has of each of these channels, deleted ones included. */
@@ -156,9 +154,9 @@ export class OverviewStore {
       ahead: number;
       redo: number;
       approvals: number;
-      asked_at: Date | null;
+      askedAt: Date | null;
       subagents: number;
-      begun_at: Date | null;
+      begunAt: Date | null;
     }>({
       name: "overview_waiting",
       text: `select
@@ -175,8 +173,8 @@ export class OverviewStore {
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      approvals: { count: row.approvals, since: row.asked_at },
-      subagents: { count: row.subagents, since: row.begun_at },
+      approvals: { count: row.approvals, since: row.askedAt },
+      subagents: { count: row.subagents, since: row.begunAt },
     };
   }
 }

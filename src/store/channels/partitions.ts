@@ -81,7 +81,7 @@ export class PartitionStore {
 
   /** What runs in a channel, and how many messages wait for an answer there, whichever daemon is its home. */
   async status(id: ChannelId): Promise<{ readonly turnRunningForMs: number | null; readonly due: number }> {
-    const [row] = await this.#db.query<{ running_ms: number | null; due: number }>(
+    const [row] = await this.#db.query<{ runningMs: number | null; due: number }>(
       {
         name: "partition_channel_status",
         text: `select (select extract(epoch from clock_timestamp() - t.started_at)::float8 * 1000 from turns t
@@ -91,7 +91,7 @@ export class PartitionStore {
       },
       [id],
     );
-    return { turnRunningForMs: row?.running_ms ?? null, due: row?.due ?? 0 };
+    return { turnRunningForMs: row?.runningMs ?? null, due: row?.due ?? 0 };
   }
 
   /**
@@ -104,7 +104,7 @@ export class PartitionStore {
     platforms: readonly string[],
     forMs: number,
   ): Promise<DueChannel[]> {
-    const rows = await this.#db.query<{ id: number; platform: string; name: string; due_to: number }>(
+    const rows = await this.#db.query<{ id: number; platform: string; name: string; dueTo: number }>(
       {
         name: "partitions_due",
         text: `select c.id, c.platform, c.name, c.due_to from channels c cross join lateral (${OLDEST_DUE}) d
@@ -114,7 +114,7 @@ export class PartitionStore {
       },
       [partitions, platforms, forMs],
     );
-    return rows.map(({ id, platform, name, due_to: seq }) => {
+    return rows.map(({ id, platform, name, dueTo: seq }) => {
       return { id: channelId(id), address: { platform, name }, seq };
     });
   }

@@ -162,16 +162,16 @@ export class RequestStore {
   async waiting(): Promise<WaitingRequest[]> {
     const rows = await this.#db.query<{
       id: number;
-      channel_id: number | null;
+      channelId: number | null;
       platform: string;
       name: string;
-      age_ms: number;
+      ageMs: number;
       kind: Kind;
-      job_id: number | null;
+      jobId: number | null;
       person: string | null;
       focus: string | null;
-      for_daemon: string | null;
-      for_host: string | null;
+      forDaemon: string | null;
+      forHost: string | null;
     }>(
       {
         name: "requests_waiting",
@@ -183,13 +183,13 @@ export class RequestStore {
       },
       [KNOWN_KINDS],
     );
-    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
+    return rows.map(({ id, channelId: channel, platform, name, ageMs, ...row }) => {
       if (channel === null)
         return {
           id,
           channel,
           ageMs,
-          of: { name: row.for_daemon, host: row.for_host },
+          of: { name: row.forDaemon, host: row.forHost },
           wish: { kind: toDaemonWish(row) },
         };
       return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
@@ -249,11 +249,11 @@ function toDaemonWish({ kind, focus }: { readonly kind: Kind; readonly focus: st
 /** The constraints of the table say which kind has what. */
 function toWish(row: {
   readonly kind: Kind;
-  readonly job_id: number | null;
+  readonly jobId: number | null;
   readonly person: string | null;
   readonly focus: string | null;
 }): RequestedWork {
-  const { kind, job_id: job, person, focus } = row;
+  const { kind, jobId: job, person, focus } = row;
   if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
   if (kind === "forget" && person !== null) return { kind, person };
   if (kind === "stop" || kind === "reset") return { kind };

@@ -64,21 +64,21 @@ interface RawCompaction {
   tier: Tier;
   state: CompactionRecord["state"];
   attempt: number;
-  from_seq: number;
-  to_seq: number;
+  fromSeq: number;
+  toSeq: number;
   messages: number;
   level: number;
-  source_tokens: number;
+  sourceTokens: number;
   memories: number;
-  created_at: Date;
-  ended_at: Date | null;
+  createdAt: Date;
+  endedAt: Date | null;
   reason: string | null;
-  summary_kind: "model" | "digest" | null;
-  summary_model: string | null;
-  summary_tokens: number;
-  summary_live: boolean;
-  summary_needs_redo: boolean;
-  summary_text: string;
+  summaryKind: "model" | "digest" | null;
+  summaryModel: string | null;
+  summaryTokens: number;
+  summaryLive: boolean;
+  summaryNeedsRedo: boolean;
+  summaryText: string;
 }
 
 interface RawTotals {
@@ -118,7 +118,7 @@ export class CompactionStore {
   }
 
   async totals(channel: ChannelId): Promise<CompactionTotals> {
-    const rows = await this.#db.query<RawTotals & Record<string, unknown>>(
+    const rows = await this.#db.query<RawTotals>(
       {
         name: "compaction_totals",
         text: `select j.tier, count(s.id) as jobs,
@@ -195,25 +195,25 @@ export class CompactionStore {
 }
 
 function toRecord(row: RawCompaction): CompactionRecord {
-  const { created_at: createdAt, ended_at: endedAt } = row;
+  const { createdAt, endedAt } = row;
   return {
     id: jobId(row.id),
     kind: row.kind,
     tier: row.tier,
     state: row.state,
     attempt: row.attempt,
-    fromSeq: row.from_seq,
-    toSeq: row.to_seq,
+    fromSeq: row.fromSeq,
+    toSeq: row.toSeq,
     messages: row.messages,
     level: row.level,
-    sourceTokens: row.source_tokens,
-    summary: row.summary_kind && {
-      kind: row.summary_kind,
-      model: row.summary_model,
-      tokens: row.summary_tokens,
-      live: row.summary_live,
-      needsRedo: row.summary_needs_redo,
-      text: row.summary_text,
+    sourceTokens: row.sourceTokens,
+    summary: row.summaryKind && {
+      kind: row.summaryKind,
+      model: row.summaryModel,
+      tokens: row.summaryTokens,
+      live: row.summaryLive,
+      needsRedo: row.summaryNeedsRedo,
+      text: row.summaryText,
     },
     memories: row.memories,
     createdAt,

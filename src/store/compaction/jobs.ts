@@ -18,17 +18,17 @@ import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
 interface RawJob {
   id: number;
-  channel_id: number;
+  channelId: number;
   kind: JobKind;
   tier: Tier;
-  from_seq: number;
-  to_seq: number;
+  fromSeq: number;
+  toSeq: number;
   level: number;
-  source_tokens: number;
+  sourceTokens: number;
   attempt: number;
   state: Job["state"];
   result: JobResult | null;
-  is_ahead: boolean;
+  isAhead: boolean;
 }
 
 const NOTHING: JobResult = { parts: [], memories: [], summary: null };
@@ -36,17 +36,17 @@ const NOTHING: JobResult = { parts: [], memories: [], summary: null };
 function toJob(row: RawJob): Job {
   return {
     id: jobId(row.id),
-    channel: channelId(row.channel_id),
+    channel: channelId(row.channelId),
     kind: row.kind,
     tier: row.tier,
-    fromSeq: row.from_seq,
-    toSeq: row.to_seq,
+    fromSeq: row.fromSeq,
+    toSeq: row.toSeq,
     level: row.level,
-    sourceTokens: row.source_tokens,
+    sourceTokens: row.sourceTokens,
     attempt: row.attempt,
     state: row.state,
     result: row.result ?? NOTHING,
-    isAhead: row.is_ahead,
+    isAhead: row.isAhead,
   };
 }
 
@@ -283,8 +283,8 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
   const [row] = await client.query<{
     job: boolean;
     subagents: boolean;
-    taken_back: number;
-    last_deletion: string | null;
+    takenBack: number;
+    lastDeletion: string | null;
   }>(
     {
       name: "under_way",
@@ -298,7 +298,7 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
   return {
     hasLiveJob: row?.job === true,
     hasSubagents: row?.subagents === true,
-    takenBack: row?.taken_back ?? 0,
-    lastDeletion: row?.last_deletion ?? null,
+    takenBack: row?.takenBack ?? 0,
+    lastDeletion: row?.lastDeletion ?? null,
   };
 }

@@ -33,29 +33,21 @@ export async function readCoverage(
 }
 
 interface RawSummary {
-  from_seq: number;
-  to_seq: number;
+  fromSeq: number;
+  toSeq: number;
   level: number;
   kind: Summary["kind"];
   text: string;
   tokens: number;
-  needs_redo: boolean;
+  needsRedo: boolean;
   messages: number | null;
-  first_at: Date | null;
-  last_at: Date | null;
+  firstAt: Date | null;
+  lastAt: Date | null;
 }
 
 const COLUMNS = "from_seq, to_seq, level, kind, text, tokens, needs_redo, messages, first_at, last_at";
 
-function toSummary({
-  from_seq: fromSeq,
-  to_seq: toSeq,
-  needs_redo: needsRedo,
-  messages,
-  first_at: firstAt,
-  last_at: lastAt,
-  ...rest
-}: RawSummary): Summary {
+function toSummary({ fromSeq, toSeq, needsRedo, messages, firstAt, lastAt, ...rest }: RawSummary): Summary {
   const span =
     messages === null || firstAt === null || lastAt === null ? null : { messages, firstAt, lastAt };
   return { fromSeq, toSeq, span, needsRedo, ...rest };
@@ -115,8 +107,8 @@ async function readOmission(
   const [row] = await client.query<{
     count: number;
     tokens: number;
-    first_at: Date | null;
-    last_at: Date | null;
+    firstAt: Date | null;
+    lastAt: Date | null;
   }>(
     {
       name: "omission_read",
@@ -126,19 +118,19 @@ async function readOmission(
     },
     [id, coveredTo, toSeq],
   );
-  if (row === undefined || row.first_at === null || row.last_at === null) return null;
-  const { count, tokens, first_at: firstAt, last_at: lastAt } = row;
+  if (row === undefined || row.firstAt === null || row.lastAt === null) return null;
+  const { count, tokens, firstAt, lastAt } = row;
   return { fromSeq: coveredTo + 1, toSeq, count, tokens, firstAt, lastAt };
 }
 
 /** What is written ahead and waits for its commit, by seq. */
 async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
-  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
+  const rows = await client.query<{ kind: Stretch["kind"]; fromSeq: Seq; toSeq: Seq }>(
     {
       name: "jobs_ahead",
       text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
     },
     [channel],
   );
-  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
+  return rows.map(({ kind, fromSeq, toSeq }) => ({ kind, fromSeq, toSeq }));
 }

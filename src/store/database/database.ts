@@ -19,7 +19,7 @@ import {
   READ_ONLY,
   SESSION_SETTINGS,
 } from "./session-settings.ts";
-import type { Connection, Queryable, Statement } from "./queryable.ts";
+import type { CamelRow, Connection, Queryable, Statement } from "./queryable.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
@@ -131,7 +131,7 @@ export class Database implements Queryable, AsyncDisposable {
     return { query: async (statement, values = []) => this.#lookUps.query(statement, values, signal) };
   }
 
-  async query<Row extends pg.QueryResultRow>(
+  async query<Row extends pg.QueryResultRow & CamelRow<Row>>(
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {

@@ -78,7 +78,7 @@ export class AttachmentStore {
 
   /** The pictures of messages, the newest messages first, at most `limit`. */
   async imagesOf(platform: string, messageIds: readonly string[], limit: number): Promise<KeptImage[]> {
-    const rows = await this.#db.query<{ message_id: string; type: string; bytes: Buffer }>(
+    const rows = await this.#db.query<{ messageId: string; type: string; bytes: Buffer }>(
       {
         name: "images_of",
         text: `select i.message_id, i.type, i.bytes from unnest($2::text[]) with ordinality m (id, place)
@@ -87,7 +87,7 @@ export class AttachmentStore {
       },
       [platform, messageIds, limit],
     );
-    return rows.map((row) => ({ messageId: row.message_id, type: row.type, bytes: row.bytes }));
+    return rows.map((row) => ({ messageId: row.messageId, type: row.type, bytes: row.bytes }));
   }
 
   /** Which pictures of messages are kept, those of a message in its order. */
@@ -132,7 +132,7 @@ export class AttachmentStore {
 
   /** What a channel's log has under these ids of the platform: messages of people, and answers. By id. */
   async said(channel: ChannelId, messageIds: readonly string[]): Promise<Map<string, EntryReference>> {
-    const rows = await this.#db.query<{ message_id: string; seq: Seq }>(
+    const rows = await this.#db.query<{ messageId: string; seq: Seq }>(
       {
         name: "entries_of_messages",
         text: `select d.message_id, d.entry_seq as seq
@@ -151,7 +151,7 @@ export class AttachmentStore {
     });
     const bySeq = new Map(found.map((one) => [one.seq, said(one)]));
     return new Map(
-      rows.flatMap(({ message_id: id, seq }) => {
+      rows.flatMap(({ messageId: id, seq }) => {
         const one = bySeq.get(seq);
         return one === undefined ? [] : [[id, one] as const];
       }),

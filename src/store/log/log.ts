@@ -60,7 +60,7 @@ export class LogStore {
     const news = [JSON.stringify((approvals?.asked ?? []).map(toAskedRow)), approvals?.done ?? []];
     const [row] =
       images.length > 0
-        ? await this.#db.query<{ first_seq: number }>(
+        ? await this.#db.query<{ firstSeq: number }>(
             {
               name: "append_turn_images",
               text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -73,21 +73,21 @@ export class LogStore {
             ],
           )
         : approvals === undefined
-          ? await this.#db.query<{ first_seq: number }>(
+          ? await this.#db.query<{ firstSeq: number }>(
               {
                 name: "append_turn_entries",
                 text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
               },
               values,
             )
-          : await this.#db.query<{ first_seq: number }>(
+          : await this.#db.query<{ firstSeq: number }>(
               {
                 name: "append_turn_approvals",
                 text: "select first_seq from append_turn_approvals($1, $2, $3, $4, $5, $6, $7, $8)",
               },
               [...values, ...news],
             );
-    const first = row?.first_seq ?? 0;
+    const first = row?.firstSeq ?? 0;
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
   }
 

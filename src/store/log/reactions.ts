@@ -26,12 +26,12 @@ export class ReactionStore {
   /** All that were ever given under a message, by the person or by anybody; the oldest first. */
   async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {
     const rows = await this.#db.query<{
-      channel_id: number;
+      channelId: number;
       name: string;
-      message_id: string;
-      author_id: string;
+      messageId: string;
+      authorId: string;
       at: Date;
-      is_taken_back: boolean;
+      isTakenBack: boolean;
     }>(
       {
         name: "reactions_under",
@@ -44,12 +44,12 @@ export class ReactionStore {
       [platform, storableText(messageId), person === null ? null : storableText(person)],
     );
     return rows.map((row) => ({
-      channel: channelId(row.channel_id),
+      channel: channelId(row.channelId),
       address: { platform, name: row.name },
-      id: row.message_id,
-      person: row.author_id,
+      id: row.messageId,
+      person: row.authorId,
       at: row.at,
-      isTakenBack: row.is_taken_back,
+      isTakenBack: row.isTakenBack,
     }));
   }
 }

@@ -36,7 +36,7 @@ interface RawCited extends RawMemory {
   kind: ChannelKind;
   workspace: string;
   place: Place | null;
-  is_shared: boolean;
+  isShared: boolean;
   sources: { seq: Seq; quote: string; author: string; at: string; messageId: string | null }[];
 }
 
@@ -67,7 +67,7 @@ export class CitedMemoryStore {
   /** Which of these the asking channel may see, each with what proves it. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited>(
       {
         name: "memories_cited",
         text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
@@ -87,7 +87,7 @@ export class CitedMemoryStore {
     { id, name }: { readonly id: string; readonly name: string },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited>(
       {
         name: "memories_about",
         text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
@@ -111,7 +111,7 @@ export class CitedMemoryStore {
     elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & { own_proofs: number } & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited & { ownProofs: number }>(
       {
         name: "memories_own_words",
         text: `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
@@ -124,7 +124,7 @@ export class CitedMemoryStore {
       },
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
-    return rows.map((row) => toCited({ ...row, otherwise: null, same_as: null, proofs: row.own_proofs }));
+    return rows.map((row) => toCited({ ...row, otherwise: null, sameAs: null, proofs: row.ownProofs }));
   }
 }
 
@@ -135,7 +135,7 @@ function toCited(row: RawCited): CitedMemory {
     agent: agentId(row.agent),
     from: row.from,
     channel: { address: { platform, name }, kind, workspace, place },
-    isShared: row.is_shared,
+    isShared: row.isShared,
     sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
   };
 }

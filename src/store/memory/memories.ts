@@ -186,7 +186,7 @@ export class MemoryStore {
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
     const [row] = await this.#db.query<
-      RawMemory & Pick<Owned, "asserter" | "messages"> & { stands_for: OwnedMemory["standsFor"] }
+      RawMemory & Pick<Owned, "asserter" | "messages"> & { standsFor: OwnedMemory["standsFor"] }
     >(
       {
         name: "memory_find",
@@ -199,7 +199,7 @@ export class MemoryStore {
       [...askedBy(asker), id],
     );
     return (
-      row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages, standsFor: row.stands_for }
+      row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages, standsFor: row.standsFor }
     );
   }
 
@@ -207,11 +207,11 @@ export class MemoryStore {
    * How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back.
    */
   async takenBack(channel: ChannelId): Promise<number> {
-    const [row] = await this.#db.query<{ taken_back: number }>(
+    const [row] = await this.#db.query<{ takenBack: number }>(
       { name: "channel_taken_back_of", text: "select notes_taken_back($1) as taken_back" },
       [channel],
     );
-    return row?.taken_back ?? 0;
+    return row?.takenBack ?? 0;
   }
 
   /** Counts refused memories; what they said is kept nowhere. */
@@ -230,7 +230,7 @@ export class MemoryStore {
       name: string;
       reason: string;
       count: number;
-      last_at: Date;
+      lastAt: Date;
     }>(
       {
         name: "memories_rejections",
@@ -239,7 +239,7 @@ export class MemoryStore {
       },
       [filter.channel ?? null],
     );
-    return rows.map(({ platform, name, reason, count, last_at: lastAt }) => {
+    return rows.map(({ platform, name, reason, count, lastAt }) => {
       return { channel: { platform, name }, reason, count, lastAt };
     });
   }
@@ -348,7 +348,7 @@ export async function readStatements(
   const rows = await client.query<
     Pick<
       RawMemory,
-      "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to" | "otherwise"
+      "id" | "type" | "assertedBy" | "validFrom" | "statement" | "refersFrom" | "refersTo" | "otherwise"
     >
   >(
     {
@@ -363,7 +363,7 @@ export async function readStatements(
   );
   return new Map(
     rows.map((row) => {
-      const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
+      const { id, type, assertedBy, validFrom: at, statement } = row;
       const otherwise = row.otherwise?.filter((other) => ids.includes(other.id)) ?? [];
       const dissent = dissentOf({ otherwise: otherwise.length > 0 ? otherwise : null });
       return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissent }];
@@ -373,5 +373,5 @@ export async function readStatements(
 
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: memoryOf(row), words: row.score, pieces: 0, time: 0, asserter: row.term_by };
+  return { memory: memoryOf(row), words: row.score, pieces: 0, time: 0, asserter: row.termBy };
 }

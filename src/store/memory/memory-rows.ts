@@ -7,15 +7,15 @@ export interface RawMemory {
   type: MemoryType;
   scope: MemoryScope;
   subject: string;
-  asserted_by: string;
+  assertedBy: string;
   statement: string;
   importance: number;
-  valid_from: Date | string;
-  valid_to: Date | string | null;
-  refers_from: string | null;
-  refers_to: string | null;
-  term_by: string | null;
-  same_as: number | null;
+  validFrom: Date | string;
+  validTo: Date | string | null;
+  refersFrom: string | null;
+  refersTo: string | null;
+  termBy: string | null;
+  sameAs: number | null;
   proofs: number;
   otherwise: { id: number; by: string; at: string }[] | null;
 }
@@ -32,10 +32,11 @@ export const OTHERWISE = `(
        and (o.scope = 'workspace' or m.scope <> 'workspace')) as otherwise`;
 /** How many entries say so in its own words. */
 export const OWN_PROOFS = "(select count(*) from memory_sources s where s.memory_id = m.id)";
-export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from, m.valid_to,
-  m.refers_from::text as refers_from, m.refers_to::text as refers_to,
-  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
-  case when m.valid_to is null then m.same_as end as same_as,
+/** Under the names of {@link RawMemory}, since some statements return them as JSON. */
+export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by as "assertedBy", m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from as "validFrom", m.valid_to as "validTo",
+  m.refers_from::text as "refersFrom", m.refers_to::text as "refersTo",
+  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as "termBy",
+  case when m.valid_to is null then m.same_as end as "sameAs",
   case when m.stands_for and m.valid_to is null
        then (select count(distinct s.seq) from memory_sources s where s.memory_id = m.id or s.memory_id in (
                select f.id from memories f where f.same_as = m.id and f.valid_to is null and f.scope = m.scope))
@@ -51,22 +52,19 @@ export function memoryOf(row: RawMemory): Memory {
     type: row.type,
     scope: row.scope,
     subject: row.subject,
-    assertedBy: row.asserted_by,
+    assertedBy: row.assertedBy,
     statement: row.statement,
     importance: row.importance,
-    at: new Date(row.valid_from),
+    at: new Date(row.validFrom),
     proofs: row.proofs,
     ...refersOf(row),
-    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
-    ...(row.same_as !== null && { sameAs: memoryId(row.same_as) }),
+    ...(row.validTo !== null && { until: new Date(row.validTo) }),
+    ...(row.sameAs !== null && { sameAs: memoryId(row.sameAs) }),
     ...dissentOf(row),
   };
 }
 
-export function refersOf({
-  refers_from: from,
-  refers_to: to,
-}: Pick<RawMemory, "refers_from" | "refers_to">): {
+export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "refersFrom" | "refersTo">): {
   refers?: DayRange;
 } {
   return from === null || to === null ? {} : { refers: { from, to } };

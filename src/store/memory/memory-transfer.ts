@@ -50,7 +50,7 @@ export class MemoryTransferStore {
 
   /** The memories behind an id, of all channels or of one; by id, `limit` at most. */
   async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
-    const rows = await this.#db.query<RawPortable & Record<string, unknown>>(
+    const rows = await this.#db.query<RawPortable>(
       {
         name: "memories_page",
         text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,

@@ -44,7 +44,7 @@ export class NoteStore {
 
   /** What a turn has to know before it reads the notes of a channel, and may write there. */
   async look(channel: ChannelId, agent: AgentId, files: readonly string[]): Promise<NotesLook> {
-    const [row] = await this.#db.query<{ taken_back: number; gone: number[] }>(
+    const [row] = await this.#db.query<{ takenBack: number; gone: number[] }>(
       {
         name: "notes_look",
         text: `select notes_taken_back($1) as taken_back,
@@ -53,7 +53,7 @@ export class NoteStore {
       },
       [channel, agent, files],
     );
-    return { takenBack: row?.taken_back ?? 0, gone: new Set(row?.gone) };
+    return { takenBack: row?.takenBack ?? 0, gone: new Set(row?.gone) };
   }
 
   /**
@@ -108,7 +108,7 @@ export class NoteStore {
    * id, by id.
    */
   async gone(agent: AgentId, behind = 0): Promise<GoneNote[]> {
-    const rows = await this.#db.query<{ id: number; file: string; is_old: boolean }>(
+    const rows = await this.#db.query<{ id: number; file: string; isOld: boolean }>(
       {
         name: "notes_gone",
         text: `select id, file, gone_at < clock_timestamp() - interval '30 days' as is_old from notes
@@ -116,7 +116,7 @@ export class NoteStore {
       },
       [agent, behind, PAGE],
     );
-    return rows.map(({ id, file, is_old: isOld }) => ({ id, file, isOld }));
+    return rows.map(({ id, file, isOld }) => ({ id, file, isOld }));
   }
 }
 

@@ -84,14 +84,14 @@ export class SearchStore {
    * @returns how many entries were taken, by channel
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
-    const rows = await this.#db.query<{ channel_id: number; taken: number }>(
+    const rows = await this.#db.query<{ channelId: number; taken: number }>(
       { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
       [channels, limit],
     );
     await this.#merge();
     for (const { taken } of rows) this.#sinceAnalysis += taken;
     if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
-    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+    return new Map(rows.map((row) => [channelId(row.channelId), row.taken]));
   }
 
   /** A search reads what is not merged yet from its beginning to its end. */

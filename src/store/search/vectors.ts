@@ -132,14 +132,14 @@ export class VectorStore {
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
-    const [begun] = await this.#db.query<{ entries_to: number; memories_to: number; last: number }>(
+    const [begun] = await this.#db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
       {
         name: "vectors_begin",
         text: "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
       },
       [channel, model],
     );
-    const from = { entriesTo: begun?.entries_to ?? 0, memoriesTo: begun?.memories_to ?? 0 };
+    const from = { entriesTo: begun?.entriesTo ?? 0, memoriesTo: begun?.memoriesTo ?? 0 };
     const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
       {
         name: "vectors_entries",

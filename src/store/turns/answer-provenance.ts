@@ -53,22 +53,22 @@ interface RawMessageEnd {
   reason: string | null;
   ids: string[] | null;
   delivery: "pending" | "sent" | "failed" | null;
-  message_id: string | null;
+  messageId: string | null;
   text: string | null;
   kind: "assistant" | "notice" | null;
   agent: string | null;
 }
 
 interface RawAnswer {
-  turn_id: number;
-  from_seq: number;
-  to_seq: number;
+  turnId: number;
+  fromSeq: number;
+  toSeq: number;
   seq: number;
   at: Date;
   agent: string | null;
   recalled: { entries: number[]; memories: number[]; arms?: RecallArms } | null;
-  turn_ms: number;
-  model_ms: number | null;
+  turnMs: number;
+  modelMs: number | null;
 }
 
 /** Bills of so many calls are looked through for those of the last answer. */
@@ -84,7 +84,7 @@ export class AnswerProvenanceStore {
 
   /** The people whose messages are being answered, or wait for the next turn where none runs: their ids. */
   async beingAnswered(channel: ChannelId): Promise<string[]> {
-    const rows = await this.#db.query<{ author_id: string }>(
+    const rows = await this.#db.query<{ authorId: string }>(
       {
         name: "answers_asked_by",
         text: `select distinct e.author_id from channels c
@@ -95,7 +95,7 @@ export class AnswerProvenanceStore {
       },
       [channel],
     );
-    return rows.map((row) => row.author_id);
+    return rows.map((row) => row.authorId);
   }
 
   /** The agent that has said a message of ours; null: the channel's own, or it is none of ours. */
@@ -115,7 +115,7 @@ export class AnswerProvenanceStore {
 
   /** Who has said these messages of a direct conversation: ids; empty: it is none, or the log does not have them. */
   async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
-    const rows = await this.#db.query<{ author_id: string }>(
+    const rows = await this.#db.query<{ authorId: string }>(
       {
         name: "answer_dm_authors",
         text: `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
@@ -123,14 +123,14 @@ export class AnswerProvenanceStore {
       },
       [platform, name, messageIds],
     );
-    return rows.map((row) => row.author_id);
+    return rows.map((row) => row.authorId);
   }
 
   /** The newest turn of a channel, if it failed; null: it did not, or there is none. */
   async lastFailure(
     channel: ChannelId,
   ): Promise<{ readonly at: Date; readonly reason: string | null } | null> {
-    const [row] = await this.#db.query<{ state: TurnState; reason: string | null; settled_at: Date }>(
+    const [row] = await this.#db.query<{ state: TurnState; reason: string | null; settledAt: Date }>(
       {
         name: "answer_last_failure",
         text: `select state, reason, settled_at from turns where channel_id = $1 and state <> 'running'
@@ -138,12 +138,12 @@ export class AnswerProvenanceStore {
       },
       [channel],
     );
-    return row?.state === "failed" ? { at: row.settled_at, reason: row.reason } : null;
+    return row?.state === "failed" ? { at: row.settledAt, reason: row.reason } : null;
   }
 
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
-    const [row] = await this.#db.query<RawMessageEnd & Record<string, unknown>>(
+    const [row] = await this.#db.query<RawMessageEnd>(
       {
         name: "answer_end",
         text: `select t.state, t.reason, d.state as delivery, d.message_id, e.text, e.kind, e.data->>'agent' as agent,
@@ -159,7 +159,7 @@ export class AnswerProvenanceStore {
       [platform, name, messageId],
     );
     if (row === undefined) return null;
-    const { state, delivery, text, message_id: shownAs, agent } = row;
+    const { state, delivery, text, messageId: shownAs, agent } = row;
     const isSent = delivery === "sent" && shownAs !== null && text !== null && text !== "";
     return {
       state: state ?? "stopped",
@@ -179,7 +179,7 @@ export class AnswerProvenanceStore {
 
   /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
-    const [answer] = await this.#db.query<RawAnswer & Record<string, unknown>>(
+    const [answer] = await this.#db.query<RawAnswer>(
       {
         name: "answer_last",
         text: `select e.turn_id, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent, t.model_ms,
@@ -197,28 +197,28 @@ export class AnswerProvenanceStore {
           text: `select seq from entries where channel_id = $1 and seq between $2 and $3
                     and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
         },
-        [channel, answer.from_seq, answer.seq, answer.turn_id, answer.to_seq],
+        [channel, answer.fromSeq, answer.seq, answer.turnId, answer.toSeq],
       ),
-      this.#db.query<{ model: string; outcome: string; total_ms: number }>(
+      this.#db.query<{ model: string; outcome: string; totalMs: number }>(
         {
           name: "answer_calls",
           text: `select model, outcome, total_ms
                    from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest
                   where turn_id = $2 order by id`,
         },
-        [channel, answer.turn_id, NEWEST_CALLS],
+        [channel, answer.turnId, NEWEST_CALLS],
       ),
     ]);
     const { entries: found = [], memories = [], arms } = answer.recalled ?? {};
     return {
-      turn: turnId(answer.turn_id),
+      turn: turnId(answer.turnId),
       at: answer.at,
       agent: answer.agent === null ? null : agentId(answer.agent),
       seqs: entries.map(({ seq }) => seq),
       recalled: { entries: found, memories: memories.map(memoryId), ...(arms !== undefined && { arms }) },
-      turnMs: answer.turn_ms,
-      modelMs: answer.model_ms ?? 0,
-      calls: calls.map(({ model, outcome, total_ms: totalMs }) => ({ model, outcome, totalMs })),
+      turnMs: answer.turnMs,
+      modelMs: answer.modelMs ?? 0,
+      calls: calls.map(({ model, outcome, totalMs }) => ({ model, outcome, totalMs })),
     };
   }
 }

@@ -25,7 +25,7 @@ export class ApprovalRuleStore {
 
   /** What is allowed in a channel from now on, the oldest first. */
   async list(channel: ChannelId): Promise<ApprovalRule[]> {
-    return this.#db.query<ApprovalRule & Record<string, unknown>>(
+    return this.#db.query<ApprovalRule>(
       {
         name: "approval_rules",
         text: `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id

@@ -148,7 +148,7 @@ export class ApprovalStore {
       Omit<TakenApproval, "was" | "agent" | "askedFor"> & {
         agent: string;
         state: ApprovalState;
-        asked_for: string | null;
+        askedFor: string | null;
       }
     >(
       {
@@ -163,7 +163,7 @@ export class ApprovalStore {
       },
       [channel, epoch, ids, OWN_IDS],
     );
-    return rows.map(({ state: was, agent, asked_for: askedFor, ...row }) => ({
+    return rows.map(({ state: was, agent, askedFor, ...row }) => ({
       ...row,
       agent: agentId(agent),
       was,
@@ -275,14 +275,14 @@ export class ApprovalStore {
   async untold(): Promise<UntoldApproval[]> {
     const rows = await this.#db.query<{
       id: number;
-      channel_id: number;
+      channelId: number;
       platform: string;
       name: string;
       agent: string | null;
       state: ApprovalState;
       tool: string;
-      decided_by: string | null;
-      decided_name: string;
+      decidedBy: string | null;
+      decidedName: string;
       reason: string;
     }>(
       {
@@ -293,13 +293,13 @@ export class ApprovalStore {
       },
       [MOST],
     );
-    return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
+    return rows.map(({ channelId: channel, platform, name, decidedBy, ...row }) => ({
       id: row.id,
       agent: row.agent === null ? null : agentId(row.agent),
       state: row.state,
       tool: row.tool,
       reason: row.reason,
-      decidedName: row.decided_name,
+      decidedName: row.decidedName,
       decidedBy,
       channel: channelId(channel),
       address: { platform, name },
@@ -329,7 +329,7 @@ export class ApprovalStore {
   /** Questions of a channel that its platform does not show as they are. */
   async toShow(channel: ChannelId): Promise<ApprovalToShow[]> {
     const rows = await this.#db.query<
-      RawApproval & { key: string; message_id: string | null; shown: string | null; to_be_shown: string }
+      RawApproval & { key: string; messageId: string | null; shown: string | null; toBeShown: string }
     >(
       {
         name: "approvals_to_show",
@@ -342,9 +342,9 @@ export class ApprovalStore {
     return rows.map((row) => ({
       ...toApproval(row),
       key: row.key,
-      messageId: row.message_id,
+      messageId: row.messageId,
       mayBeThere: row.shown !== null,
-      toBeShown: row.to_be_shown,
+      toBeShown: row.toBeShown,
     }));
   }
 

@@ -120,7 +120,7 @@ export const KEPT_RECORDS = 20;
 type Content = Omit<ContextRecord, "turn" | "at">;
 
 interface RawRecord {
-  turn_id: number;
+  turnId: number;
   at: Date;
   content: Content;
   jobs: { from: number; to: number; job: number }[];
@@ -155,7 +155,7 @@ export class ContextRecordStore {
 
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
   async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
-    const [row] = await this.#db.query<RawRecord & Record<string, unknown>>(
+    const [row] = await this.#db.query<RawRecord>(
       {
         name: "context_record_find",
         text: `select r.turn_id, r.at, r.content, coalesce((
@@ -167,7 +167,7 @@ export class ContextRecordStore {
       [channel, turn],
     );
     if (row === undefined) return undefined;
-    const { turn_id: id, at, content, jobs } = row;
+    const { turnId: id, at, content, jobs } = row;
     return {
       turn: turnId(id),
       at,
@@ -181,14 +181,14 @@ export class ContextRecordStore {
 
   /** The turns whose records are kept, the newest first. */
   async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
-    const rows = await this.#db.query<{ turn_id: number; at: Date }>(
+    const rows = await this.#db.query<{ turnId: number; at: Date }>(
       {
         name: "context_record_list",
         text: "select turn_id, at from context_records where channel_id = $1 order by turn_id desc",
       },
       [channel],
     );
-    return rows.map(({ turn_id: id, at }) => ({ turn: turnId(id), at }));
+    return rows.map(({ turnId: id, at }) => ({ turn: turnId(id), at }));
   }
 }
 

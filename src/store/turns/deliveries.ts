@@ -50,11 +50,11 @@ export interface Undelivered {
 
 interface RawDelivery {
   id: number;
-  turn_id: number;
+  turnId: number;
   part: number;
-  idempotency_key: string;
+  idempotencyKey: string;
   drafted: boolean;
-  message_id: string | null;
+  messageId: string | null;
 }
 
 /** The outbox: rows of `deliveries`. */
@@ -167,12 +167,12 @@ export class DeliveryStore {
     const orphanedDrafts: OrphanedDraft[] = [];
     for (const row of rows) {
       if (row.text === null) {
-        if (row.message_id !== null) orphanedDrafts.push({ id: row.id, messageId: row.message_id });
+        if (row.messageId !== null) orphanedDrafts.push({ id: row.id, messageId: row.messageId });
         continue;
       }
-      const answer = answers.get(row.turn_id) ?? { ...toAnswer(row), parts: [] };
+      const answer = answers.get(row.turnId) ?? { ...toAnswer(row), parts: [] };
       answer.parts.push(toDelivery(row));
-      answers.set(row.turn_id, answer);
+      answers.set(row.turnId, answer);
     }
     return { answers: [...answers.values()], orphanedDrafts };
   }
@@ -182,7 +182,7 @@ interface RawAnswer {
   text: string;
   kind: "assistant" | "notice";
   agent: string | null;
-  model_ms: number | null;
+  modelMs: number | null;
   ids: string[] | null;
   at: Date | null;
 }
@@ -190,23 +190,23 @@ interface RawAnswer {
 function toDelivery(row: RawDelivery): Delivery {
   return {
     id: row.id,
-    turnId: toTurnId(row.turn_id),
+    turnId: toTurnId(row.turnId),
     part: row.part,
-    idempotencyKey: row.idempotency_key,
+    idempotencyKey: row.idempotencyKey,
     drafted: row.drafted,
-    messageId: row.message_id,
+    messageId: row.messageId,
   };
 }
 
 function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
   return {
-    turnId: toTurnId(row.turn_id),
+    turnId: toTurnId(row.turnId),
     text: row.text,
     kind: row.kind === "assistant" ? "answer" : "notice",
     ...(row.agent !== null && { agent: agentId(row.agent) }),
     // As the turn itself has it: nobody can reply to what Weir gave an id itself.
     inReplyTo: (row.ids ?? []).filter((id) => !isOwnId(id)),
-    modelMs: row.model_ms ?? 0,
+    modelMs: row.modelMs ?? 0,
     acceptedAt: row.at ?? new Date(0),
     mayBeSent: true,
   };

@@ -62,7 +62,7 @@ const LOOKED_THROUGH = 5000;
 
 interface RawFate extends Record<string, unknown> {
   seq: number;
-  message_id: string;
+  messageId: string;
   at: Date;
   addressed: boolean;
   deleted: boolean;
@@ -70,19 +70,19 @@ interface RawFate extends Record<string, unknown> {
   unheard: boolean;
   late: boolean;
   settled: boolean;
-  turn_id: number | null;
+  turnId: number | null;
   state: TurnState;
   reason: string | null;
-  settled_at: Date;
+  settledAt: Date;
   own: boolean | null;
   changed: boolean;
   notice: string | null;
   pending: boolean | null;
   failed: boolean | null;
   approvals: number;
-  handed_seq: number | null;
-  handed_to: string | null;
-  started_at: Date | null;
+  handedSeq: number | null;
+  handedTo: string | null;
+  startedAt: Date | null;
   attempts: number;
   running: boolean;
 }
@@ -99,7 +99,7 @@ export class MessageFateStore {
   async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {
     const [row] = await this.#db.query<{
       seq: number | null;
-      lost_seq: number | null;
+      lostSeq: number | null;
       from: string | null;
       to: string | null;
     }>(
@@ -119,7 +119,7 @@ export class MessageFateStore {
       },
       [channel, platform, storableText(person), `${REACTION_PREFIX}%`, LOOKED_THROUGH, `${COMMAND_PREFIX}%`],
     );
-    const { seq = null, lost_seq: lostSeq = null, from, to } = row ?? {};
+    const { seq = null, lostSeq = null, from, to } = row ?? {};
     return {
       message: seq === null ? null : await this.of(channel, seq),
       lost: lostSeq === null ? null : { seq: lostSeq, from: new Date(from ?? ""), to: new Date(to ?? "") },
@@ -170,7 +170,7 @@ export class MessageFateStore {
 function toFate(row: RawFate): MessageFate {
   return {
     seq: row.seq,
-    messageId: row.message_id,
+    messageId: row.messageId,
     at: row.at,
     isAddressed: row.addressed,
     isDeleted: row.deleted,
@@ -178,11 +178,11 @@ function toFate(row: RawFate): MessageFate {
     isUnheard: row.unheard,
     isLate: row.late,
     isSettled: row.settled,
-    turn: row.turn_id === null ? null : toTurn(row, row.turn_id),
+    turn: row.turnId === null ? null : toTurn(row, row.turnId),
     running:
-      row.started_at === null
+      row.startedAt === null
         ? null
-        : { startedAt: row.started_at, attempts: row.attempts, isOfMessage: row.running },
+        : { startedAt: row.startedAt, attempts: row.attempts, isOfMessage: row.running },
   };
 }
 
@@ -192,15 +192,15 @@ function toTurn(row: RawFate, id: number): SettlingTurn {
     id,
     state: row.state,
     reason: row.reason,
-    settledAt: row.settled_at,
+    settledAt: row.settledAt,
     isAskersOwn: row.own === true,
     isChanged: row.changed,
     notice: row.notice,
     delivery: row.failed === true ? "failed" : row.pending === true ? "pending" : delivered,
     openApprovals: row.approvals,
     handedOver:
-      row.handed_seq === null
+      row.handedSeq === null
         ? null
-        : { seq: row.handed_seq, to: row.handed_to === null ? null : agentId(row.handed_to) },
+        : { seq: row.handedSeq, to: row.handedTo === null ? null : agentId(row.handedTo) },
   };
 }

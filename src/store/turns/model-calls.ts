@@ -154,7 +154,7 @@ export class ModelCallStore {
 
 /** The last request of a channel's own agent that a provider has counted, among its newest calls; null: none of them. */
 export async function readLastUsage(client: Queryable, channel: ChannelId): Promise<ReportedUsage | null> {
-  const [row] = await client.query<{ model: string; estimated_tokens: number; prompt_tokens: number }>(
+  const [row] = await client.query<{ model: string; estimatedTokens: number; promptTokens: number }>(
     {
       // A provider that never reports must not have the whole bill read at every load.
       name: "usage_last",
@@ -167,5 +167,5 @@ export async function readLastUsage(client: Queryable, channel: ChannelId): Prom
     [channel],
   );
   if (row === undefined) return null;
-  return { model: row.model, estimated: row.estimated_tokens, reported: row.prompt_tokens };
+  return { model: row.model, estimated: row.estimatedTokens, reported: row.promptTokens };
 }

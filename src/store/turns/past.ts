@@ -49,11 +49,11 @@ export interface PastCalls {
 
 interface RawPastTurn {
   id: number;
-  from_seq: number;
-  to_seq: number;
+  fromSeq: number;
+  toSeq: number;
   agent: string | null;
   state: TurnState;
-  last_seq: number | null;
+  lastSeq: number | null;
   recalled: { entries: number[]; memories: number[] } | null;
 }
 
@@ -67,7 +67,7 @@ export class PastStore {
 
   /** The settled turns whose last message is among from..to, in the order in which they began. */
   async turns(channel: ChannelId, from: Seq, to: Seq): Promise<PastTurn[]> {
-    const rows = await this.#db.query<RawPastTurn & Record<string, unknown>>(
+    const rows = await this.#db.query<RawPastTurn>(
       {
         name: "past_turns",
         text: `select t.id, t.from_seq, t.to_seq, t.agent, t.state, w.last_seq, w.recalled
@@ -80,7 +80,7 @@ export class PastStore {
       },
       [channel, from, to],
     );
-    return rows.map(({ id, from_seq: fromSeq, to_seq: toSeq, agent, state, last_seq: lastSeq, recalled }) => {
+    return rows.map(({ id, fromSeq, toSeq, agent, state, lastSeq, recalled }) => {
       const { entries = [], memories = [] } = recalled ?? {};
       const found = { entries, memories: memories.map(memoryId) };
       const by = agent === null ? {} : { agent: agentId(agent) };
@@ -102,20 +102,20 @@ export class PastStore {
 
   /** Up to where each `/reset` has covered the channel, in order. */
   async resets(channel: ChannelId): Promise<Seq[]> {
-    const rows = await this.#db.query<{ to_seq: number }>(
+    const rows = await this.#db.query<{ toSeq: number }>(
       {
         name: "past_resets",
         text: "select to_seq from summaries where channel_id = $1 and kind = 'reset' order by to_seq",
       },
       [channel],
     );
-    return rows.map((row) => row.to_seq);
+    return rows.map((row) => row.toSeq);
   }
 
   async summaryLengths(channel: ChannelId): Promise<SummaryLengths[]> {
     const rows = await this.#db.query<
       Pick<SummaryLengths, "kind" | "level" | "count" | "tokens"> & {
-        made_by: "model" | "digest";
+        madeBy: "model" | "digest";
         source: number;
       }
     >(
@@ -129,7 +129,7 @@ export class PastStore {
       },
       [channel],
     );
-    return rows.map(({ made_by: madeBy, source: sourceTokens, ...rest }) => ({
+    return rows.map(({ madeBy, source: sourceTokens, ...rest }) => ({
       ...rest,
       madeBy,
       sourceTokens,

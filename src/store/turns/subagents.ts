@@ -93,10 +93,10 @@ export interface OpenSubagent {
 interface RawSubagent {
   id: number;
   number: number;
-  turn_id: number;
+  turnId: number;
   agent: string;
-  asked_seq: Seq | null;
-  read_to: Seq;
+  askedSeq: Seq | null;
+  readTo: Seq;
   task: string;
   persona: string | null;
   model: string | null;
@@ -104,19 +104,19 @@ interface RawSubagent {
   brief: string | null;
   state: SubagentState;
   told: string | null;
-  told_with: number | null;
+  toldWith: number | null;
   result: string;
   steps: SubagentStep[];
   begun: number;
-  spent_ms: number;
+  spentMs: number;
 }
 
 const COLUMNS =
   "id, number, turn_id, agent, asked_seq, read_to, task, persona, model, tools, brief, state, told, told_with, result, steps, begun, spent_ms";
 
 function toSubagent(row: RawSubagent): Subagent {
-  const { turn_id: turn, asked_seq: askedSeq, read_to: readTo, spent_ms: spentMs, told, ...same } = row;
-  const { told_with: toldWith, ...rest } = same;
+  const { turnId: turn, askedSeq, readTo, spentMs, told, ...same } = row;
+  const { toldWith, ...rest } = same;
   return {
     ...rest,
     agent: agentId(rest.agent),
@@ -177,7 +177,7 @@ export class SubagentStore {
    * channel of which the agent does not know yet how they ended.
    */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
-    const [row] = await this.#db.query<{ taken_back: number; open: RawOpen[] }>(
+    const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
       {
         name: "subagents_look",
         text: `select notes_taken_back($1) as taken_back, coalesce((
@@ -189,7 +189,7 @@ export class SubagentStore {
       },
       [channel],
     );
-    return { takenBack: row?.taken_back ?? 0, open: (row?.open ?? []).map(toOpen) };
+    return { takenBack: row?.takenBack ?? 0, open: (row?.open ?? []).map(toOpen) };
   }
 
   /** @param most so many may be open in a channel at a time */
@@ -214,7 +214,7 @@ export class SubagentStore {
 
   /** Decides who is told of what by now. @returns the runs of the channel that are open */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
-    const rows = await this.#db.query<RawSubagent & Record<string, unknown>>(
+    const rows = await this.#db.query<RawSubagent>(
       { name: "subagents_settle", text: `select ${COLUMNS} from settle_subagents($1, $2)` },
       [channel, epoch],
     );

@@ -27,8 +27,8 @@ export interface TurnClaim {
 /** A running turn, as `turns` has it. */
 export interface RawTurn {
   id: number;
-  from_seq: number;
-  to_seq: number;
+  fromSeq: number;
+  toSeq: number;
   attempts: number;
   deaths: number;
   failures: number;
@@ -37,14 +37,7 @@ export interface RawTurn {
   calls: number;
 }
 
-export function runningTurn({
-  id,
-  from_seq: fromSeq,
-  to_seq: toSeq,
-  agent,
-  question,
-  ...counts
-}: RawTurn): RunningTurn {
+export function runningTurn({ id, fromSeq, toSeq, agent, question, ...counts }: RawTurn): RunningTurn {
   const { attempts, deaths, failures, calls } = counts;
   const turn = { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures, ...questionOf(question, calls) };
   return agent === null ? turn : { ...turn, agent: agentId(agent) };

@@ -67,10 +67,10 @@ const SETTLE_HANDING_OVER = {
 };
 
 interface RawSettled {
-  entry_seq: number | null;
+  entrySeq: number | null;
   parts: RawPart[];
-  handed_seq?: number | null;
-  handed_text?: string;
+  handedSeq?: number | null;
+  handedText?: string;
 }
 
 /** Longest reason, in UTF-16 units. */
@@ -168,7 +168,7 @@ export class TurnStore {
     const [row] = await this.#db.query<{
       state: TurnState | "running";
       reason: string | null;
-      model_ms: number | null;
+      modelMs: number | null;
       ids: string[] | null;
     }>(
       {
@@ -181,7 +181,7 @@ export class TurnStore {
       [id],
     );
     if (row === undefined || row.state === "running") return null;
-    return { state: row.state, reason: row.reason, modelMs: row.model_ms ?? 0, inReplyTo: row.ids ?? [] };
+    return { state: row.state, reason: row.reason, modelMs: row.modelMs ?? 0, inReplyTo: row.ids ?? [] };
   }
 
   /** The one transaction that settles a turn. */
@@ -193,31 +193,28 @@ export class TurnStore {
   ): Promise<Settled> {
     const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
     const handed = handOff === undefined ? null : draftMessage(handOff);
-    const [row] = await this.#db.query<RawSettled & Record<string, unknown>>(
-      handed === null ? SETTLE : SETTLE_HANDING_OVER,
-      [
-        owner.channel,
-        owner.epoch,
-        turn.id,
-        state,
-        reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
-        Math.round(modelMs),
-        at,
-        entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
-        idempotencyKeys,
-        calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
-        ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
-      ],
-    );
+    const [row] = await this.#db.query<RawSettled>(handed === null ? SETTLE : SETTLE_HANDING_OVER, [
+      owner.channel,
+      owner.epoch,
+      turn.id,
+      state,
+      reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
+      Math.round(modelMs),
+      at,
+      entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
+      idempotencyKeys,
+      calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
+      ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
+    ]);
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
-    const seq = row?.handed_seq ?? null;
+    const seq = row?.handedSeq ?? null;
     const handedOver =
-      handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
-    if (entry === null || row?.entry_seq == null) return { entry: null, parts, handedOver };
+      handed === null || seq === null ? null : { ...handed, seq, text: row?.handedText ?? handed.text };
+    if (entry === null || row?.entrySeq == null) return { entry: null, parts, handedOver };
     const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
-    return { entry: entryOfDraft(entry, row.entry_seq, by, at), parts, handedOver };
+    return { entry: entryOfDraft(entry, row.entrySeq, by, at), parts, handedOver };
   }
 }
 

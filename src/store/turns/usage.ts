@@ -90,7 +90,7 @@ export class UsageStore {
         channel: number;
         address: string;
         person: string | null;
-        is_embedding: boolean;
+        isEmbedding: boolean;
       }
     >(
       {
@@ -102,7 +102,7 @@ export class UsageStore {
       },
       [timeZone, now],
     );
-    return rows.map(({ agent, channel, address, person, is_embedding: isEmbedding, ...row }) => {
+    return rows.map(({ agent, channel, address, person, isEmbedding, ...row }) => {
       return { ...toSpending(row), agent, channel: channelId(channel), address, person, isEmbedding };
     });
   }

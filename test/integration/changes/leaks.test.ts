@@ -501,7 +501,7 @@ test("the deletion of a thread takes what was said in it, and leaves its root in
     await untilErased(world);
     const left = await scene.open.sql("select channel_id, kind, text, data from entries");
     const telling = left.filter((row) => holdsSecret(row));
-    assert.ok(telling.length > 0 && telling.every((row) => row["channel_id"] === ids.general));
+    assert.ok(telling.length > 0 && telling.every((row) => row["channelId"] === ids.general));
     assert.equal((await scene.open.sql("select from memories")).length, 1);
   });
 });

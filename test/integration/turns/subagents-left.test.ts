@@ -245,12 +245,12 @@ test("a step shows in what is unfinished, however little time it took", async ()
   await until("answer", async () => (await toldIn(beside, room)).answers.length === 1);
   await until("beginning", async () => (await rowsOf(beside, room))[0]?.["begun"] === 1);
   // As after a crash: what a step does to this number must not make up for the time that it took.
-  const [row] = await beside.sql<{ id: number; channel_id: number; epoch: number }>(
+  const [row] = await beside.sql<{ id: number; channelId: number; epoch: number }>(
     "update subagents set begun = 2 returning id, channel_id, epoch",
   );
   assert.ok(row !== undefined);
   const { channels, subagents } = beside.store;
-  const owner = { channel: channelId(row.channel_id), epoch: row.epoch };
+  const owner = { channel: channelId(row.channelId), epoch: row.epoch };
   const before = await channels.unfinished(owner.channel);
   const { takenBack } = await subagents.look(owner.channel);
   const change = { step: { text: "", calls: [], results: [] }, spentMs: 1 };
@@ -290,7 +290,7 @@ test("however often its daemons are stopped in peace before its first step, it g
     const [row] = await rowsOf(beside, room);
     assert.deepEqual([row?.state, row?.["begun"]], ["running", 1]);
     const before = spent;
-    spent = Number(row?.["spent_ms"]);
+    spent = Number(row?.["spentMs"]);
     assert.ok(spent > before, `${spent} > ${before}`);
   }
   isHeld = false;

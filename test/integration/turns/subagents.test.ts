@@ -70,13 +70,13 @@ test("one that ends in time is told by the result of its call, costs its agent, 
   const closed = await untilClosed(beside, "quay");
   assertBlank(closed);
   assert.deepEqual([closed[0]?.state, closed[0]?.told], ["done", "call"]);
-  assert.ok(Number(closed[0]?.["tokens_in"]) > 0);
+  assert.ok(Number(closed[0]?.["tokensIn"]) > 0);
   const costs = await beside.sql(
     "select purpose, turn_id is not null as of_turn, count(*)::int from model_calls group by 1, 2 order by 1",
   );
   assert.deepEqual(costs, [
-    { purpose: "subagent", of_turn: true, count: 2 },
-    { purpose: "turn", of_turn: true, count: 2 },
+    { purpose: "subagent", ofTurn: true, count: 2 },
+    { purpose: "turn", ofTurn: true, count: 2 },
   ]);
 });
 
@@ -113,7 +113,7 @@ test("those that take longer go on behind their turn, and their agent is told on
   assert.equal(words.match(/> In the shed\./g)?.length, 2);
   assertBlank(await untilClosed(beside, "pier"));
   const entries = await beside.sql("select message_id from entries where message_id like 'subagent/%'");
-  assert.deepEqual(entries, [{ message_id: "subagent/1" }]);
+  assert.deepEqual(entries, [{ messageId: "subagent/1" }]);
   await weir.say("and now?", { room: "pier" });
   await weir.platform.until(() => weir.platform.texts("pier").length === 4);
   assert.doesNotMatch(lastOfAgent(server)?.messages.at(-1)?.content ?? "", /Subagents that you have begun/);
@@ -318,10 +318,10 @@ test("/stop ends those for which the turn waits, and leaves those that go on beh
   await weir.say("begin another", { room: "yard" });
   await until("two subagents", async () => (await rowsOf(beside, "yard")).length === 2);
   await command(weir, "yard", "stop");
-  await until("end of the newer one", async () => (await rowsOf(beside, "yard"))[1]?.closed_at !== null);
+  await until("end of the newer one", async () => (await rowsOf(beside, "yard"))[1]?.closedAt !== null);
   const [older, newer] = await rowsOf(beside, "yard");
   assert.deepEqual([newer?.state, newer?.told], ["stopped", "nobody"]);
-  assert.deepEqual([older?.state, older?.told, older?.closed_at], ["running", "later", null]);
+  assert.deepEqual([older?.state, older?.told, older?.closedAt], ["running", "later", null]);
 });
 
 test("/agents lists those at work, and ends one for whoever asked, or an owner", async () => {
