@@ -94,7 +94,7 @@ export interface TurnSituation extends LookedUp {
 
 /**
  * The sources of the next request, without look-ups: with the running turn's own part, or with the due messages as the
- * next turn's. Pure. @param situation.notes, active skills and subagents of the channel; default: none
+ * next turn's. Pure. @param situation.notes, active texts and subagents of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
