@@ -167,15 +167,15 @@ export class RequestServer implements AsyncDisposable {
   async #answerTo(request: WaitingRequest): Promise<object> {
     if (request.channel === null) {
       const { cluster, reload, status } = this.#parts;
-      if (request.wish.kind === "status") return status();
-      const answer = await reload(request.wish.kind === "forced reload");
+      if (request.work.kind === "status") return status();
+      const answer = await reload(request.work.kind === "forced reload");
       return { ...answer, ...(cluster !== undefined && { daemon: cluster.name }) };
     }
-    const { wish, channel } = request;
+    const { work, channel } = request;
     const { registry } = this.#parts;
-    switch (wish.kind) {
+    switch (work.kind) {
       case "forget":
-        return this.#forget(request, wish.person);
+        return this.#forget(request, work.person);
       case "stop":
         return { kind: "stopped", isStopped: (await registry.inMemory(channel))?.stop() ?? false };
       case "reset":
@@ -183,19 +183,19 @@ export class RequestServer implements AsyncDisposable {
         return { kind: "reset" };
       case "redo":
       case "compact":
-        return storableAnswer(await this.#compact(channel, wish));
+        return storableAnswer(await this.#compact(channel, work));
     }
   }
 
   async #compact(
     channel: ChannelId,
-    wish: Extract<RequestedWork, { kind: "compact" | "redo" }>,
+    work: Extract<RequestedWork, { kind: "compact" | "redo" }>,
   ): Promise<CompactAnswer> {
     const { store, registry } = this.#parts;
     return registry.visit(channel, async ({ compactor }) =>
-      wish.kind === "redo"
-        ? redoCompaction(compactor, store, channel, wish.job)
-        : forceCompaction(compactor, store.compactions, wish.focus),
+      work.kind === "redo"
+        ? redoCompaction(compactor, store, channel, work.job)
+        : forceCompaction(compactor, store.compactions, work.focus),
     );
   }
 

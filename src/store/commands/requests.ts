@@ -19,17 +19,17 @@ export type RequestedWork =
   /** Everything that was said is to be covered without a text. */
   | { readonly kind: "reset" };
 
-/** A wish of a channel before anybody has taken it. */
+/** Work that a channel is asked for, before anybody has taken it. */
 export interface ChannelRequest {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
-  readonly wish: RequestedWork;
+  readonly work: RequestedWork;
 }
 
 /** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew, by force also half of a change. */
-export type DaemonWish = "status" | "reload" | "forced reload";
+export type DaemonWork = "status" | "reload" | "forced reload";
 
 /** Which daemon is asked: the one of a name in the cluster, or first the one of a machine. */
 export interface AskedDaemon {
@@ -41,7 +41,7 @@ export interface AskedDaemon {
 
 /** The same of a daemon itself: whichever takes it does it. */
 export interface DaemonRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
-  readonly wish: { readonly kind: DaemonWish };
+  readonly work: { readonly kind: DaemonWork };
   readonly channel: null;
   readonly of: AskedDaemon;
 }
@@ -64,7 +64,7 @@ const TOPIC = "weir_requests";
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
-type Kind = Exclude<WaitingRequest["wish"]["kind"], "forced reload">;
+type Kind = Exclude<WaitingRequest["work"]["kind"], "forced reload">;
 /** In `focus` of a reload: it is forced. */
 const FORCED = "forced";
 /** Other kinds are left to daemons of a later version. */
@@ -90,18 +90,18 @@ export class RequestStore {
    * Asks; whoever listens is told in the same moment.
    * @returns the request's id
    */
-  async add(channel: ChannelId, wish: RequestedWork): Promise<number> {
-    return this.#add(channel, wish);
+  async add(channel: ChannelId, work: RequestedWork): Promise<number> {
+    return this.#add(channel, work);
   }
 
   /** Asks a daemon; whoever may takes it. @returns the request's id */
-  async addForDaemon(kind: DaemonWish, of: AskedDaemon): Promise<number> {
+  async addForDaemon(kind: DaemonWork, of: AskedDaemon): Promise<number> {
     return this.#add(null, { kind }, of);
   }
 
   async #add(
     channel: ChannelId | null,
-    wish: WaitingRequest["wish"],
+    work: WaitingRequest["work"],
     of: AskedDaemon = { name: null, host: null },
   ): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
@@ -111,10 +111,10 @@ export class RequestStore {
       },
       [
         channel,
-        wish.kind === "forced reload" ? "reload" : wish.kind,
-        wish.kind === "redo" ? wish.job : null,
-        wish.kind === "forget" ? storableText(wish.person) : null,
-        focusOf(wish),
+        work.kind === "forced reload" ? "reload" : work.kind,
+        work.kind === "redo" ? work.job : null,
+        work.kind === "forget" ? storableText(work.person) : null,
+        focusOf(work),
         of.name,
         of.host,
       ],
@@ -190,9 +190,9 @@ export class RequestStore {
           channel,
           ageMs,
           of: { name: row.forDaemon, host: row.forHost },
-          wish: { kind: toDaemonWish(row) },
+          work: { kind: toDaemonWork(row) },
         };
-      return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
+      return { id, channel: channelId(channel), address: { platform, name }, ageMs, work: toWork(row) };
     });
   }
 
@@ -236,18 +236,18 @@ export class RequestStore {
   }
 }
 
-function focusOf(wish: WaitingRequest["wish"]): string | null {
-  if (wish.kind === "forced reload") return FORCED;
-  return wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null;
+function focusOf(work: WaitingRequest["work"]): string | null {
+  if (work.kind === "forced reload") return FORCED;
+  return work.kind === "compact" && work.focus !== undefined ? storableText(work.focus) : null;
 }
 
-function toDaemonWish({ kind, focus }: { readonly kind: Kind; readonly focus: string | null }): DaemonWish {
+function toDaemonWork({ kind, focus }: { readonly kind: Kind; readonly focus: string | null }): DaemonWork {
   if (kind !== "reload") return "status";
   return focus === FORCED ? "forced reload" : "reload";
 }
 
 /** The constraints of the table say which kind has what. */
-function toWish(row: {
+function toWork(row: {
   readonly kind: Kind;
   readonly jobId: number | null;
   readonly person: string | null;
