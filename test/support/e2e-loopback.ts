@@ -20,7 +20,7 @@ const journal = z.object({
 export type ChatMessage = z.output<typeof conversation>["messages"][number];
 export type JournalLine = z.output<typeof journal>["calls"][number];
 
-const POLL_MS = 10;
+const POLL_MS = 25;
 
 /** The world of people, which outlives the daemons that serve it. */
 export class LoopbackWorld implements AsyncDisposable {
