@@ -16,7 +16,7 @@ const ENDS = ["", STRANGE, "\n"];
 const FEW = 30;
 const MANY = 10;
 /** Of one expression. */
-const MOST_TEXTS = 10;
+const MOST_TEXTS = 16;
 
 const parser = new RegExpParser();
 
