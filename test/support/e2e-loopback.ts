@@ -20,7 +20,7 @@ const journal = z.object({
 export type ChatMessage = z.output<typeof conversation>["messages"][number];
 export type JournalLine = z.output<typeof journal>["calls"][number];
 
-const POLL_MS = 10;
+const POLL_MS = 25;
 
 /** The people on the platform, who outlive the daemons that serve them. */
 export class LoopbackWorld implements AsyncDisposable {

@@ -42,13 +42,14 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
   await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}${agent}`);
   const kept = stack.move();
-  const runVersion = (main: string, ...args: readonly string[]): TestProcess =>
-    kept.use(new TestProcess(process.execPath, [main, ...args], { cwd: folder, env: environment(env) }));
-  const run = (...args: readonly string[]): TestProcess => runVersion(MAIN, ...args);
+  const start = (main: string, args: readonly string[], more: NodeJS.ProcessEnv = env): TestProcess =>
+    kept.use(new TestProcess(process.execPath, [main, ...args], { cwd: folder, env: environment(more) }));
+  const run = (...args: readonly string[]): TestProcess => start(MAIN, args);
   return {
     folder,
     run,
-    runVersion,
+    // What it makes of its code stays there.
+    runVersion: (main, ...args) => start(main, args, { ...env, NODE_COMPILE_CACHE: `${main}.cache` }),
     async look(...args) {
       const shared = await runShared({ words: args, cwd: folder, env: environment(env) });
       if (shared !== null) return shared;

@@ -7,36 +7,37 @@ export interface Group {
   readonly files: readonly string[];
 }
 
-/** A larger group saves little more, and would prolong the wait for the last one. */
-const MOST_FILES = 12;
-/** Files that mostly wait for processes which they start: in parallel they finish sooner. */
-const APART = "e2e";
+/** A start, reading the code, and its first, slow calls cost a process a second. With more of them the last group would end later. */
+const MOST_FILES = 24;
+/** Most of what its files take is the work of processes that they start, which goes on side by side. */
+const E2E = "e2e";
+const MOST_E2E_FILES = 3;
 /**
- * Folders with the slowest groups, which start first so that none is left at the end. The first one mostly waits for a
- * broker, which goes well with busy ones.
+ * Folders whose groups take longest, so that none of them runs when all others are over. The first one's mostly waits for a broker, and
+ * does so beside what is busy.
  */
-const FIRST = ["cluster", APART, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
+const FIRST = ["cluster", "fuzz", E2E, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
+/** All other folders share processes. */
+const OTHERS = "others";
 
 /**
- * Divides test files among processes. Files of a folder below `test/` share some, which saves each a start, loading the
- * code, and its first, slow calls.
- * @returns each file once, in starting order; group names are unique
+ * Divides test files among processes.
+ * @returns each file once, in the order in which they are to begin; no two groups of one name
  */
 export function groupsOf(files: readonly string[]): Group[] {
-  return [...Map.groupBy(files, folderOf)]
+  return [...Map.groupBy(files, roomOf)]
     .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
-    .flatMap(([folder, members]) => divided(folder, members, folder === APART ? 1 : MOST_FILES));
+    .flatMap(([room, members]) => divided(room, members, room === E2E ? MOST_E2E_FILES : MOST_FILES));
 }
 
-function rankOf(folder: string): number {
-  const rank = FIRST.indexOf(folder);
-  return rank < 0 ? FIRST.length : rank;
+function rankOf(room: string): number {
+  return room === OTHERS ? FIRST.length : FIRST.indexOf(room);
 }
 
-/** `test/a/b/c.test.ts` belongs to `a`, and `test/c.test.ts` to `test`. */
-function folderOf(file: string): string {
-  const [root = "", folder] = path.posix.dirname(file).split("/");
-  return folder ?? root;
+/** `test/a/b/c.test.ts` is of `a`. */
+function roomOf(file: string): string {
+  const [, folder = ""] = path.posix.dirname(file).split("/");
+  return FIRST.includes(folder) ? folder : OTHERS;
 }
 
 /** As evenly as possible. */
