@@ -1,4 +1,4 @@
-// proves: src/platforms/terminal/attached/shared-terminal.ts, src/platforms/terminal/attached/attached-chat.ts, src/platforms/terminal/attached/wire.ts, src/cli/chat.ts, src/cli/chat/chat-host.ts, src/cli/chat/terminals.ts
+// proves: src/platforms/local/attached/shared-terminal.ts, src/platforms/local/attached/attached-chat.ts, src/platforms/local/attached/wire.ts, src/cli/chat.ts, src/cli/chat/chat-host.ts, src/cli/chat/terminals.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { z } from "zod";
 import { findEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";
 import { findChatSocket } from "../../src/cli/chat/chat-socket.ts";
-import { PROTOCOL } from "../../src/platforms/terminal/attached/wire.ts";
+import { PROTOCOL } from "../../src/platforms/local/attached/wire.ts";
 import { startDiscordServer } from "../support/discord/server.ts";
 import { assertWhole, type Home, openHome, openSeed } from "../support/e2e.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -17,7 +17,7 @@ import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { echo, Gate } from "../support/e2e-model.ts";
 import { status, text } from "../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
-import { attach } from "../platforms/terminal/attached/attached-harness.ts";
+import { attach } from "../platforms/local/attached/attached-harness.ts";
 import { until } from "../support/patience.ts";
 import type { TestProcess } from "../support/process.ts";
 

@@ -3,7 +3,7 @@ import { commandTable } from "../../admin/commands/commands.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { agentId } from "../../core/ids.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
-import type { ChatHost, TurnEnding } from "../../platforms/terminal/attached/attached-chat.ts";
+import type { ChatHost, TurnEnding } from "../../platforms/local/attached/attached-chat.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { type Binding, findBinding } from "../../router/bindings.ts";
 import type { MessageEnd } from "../../store/turns/answer-provenance.ts";

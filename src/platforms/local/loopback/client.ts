@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { errorMessage } from "../../core/errors.ts";
-import { redirectIn } from "../../text/redirect.ts";
-import { PlatformError } from "../platform.ts";
+import { errorMessage } from "../../../core/errors.ts";
+import { redirectIn } from "../../../text/redirect.ts";
+import { PlatformError } from "../../platform.ts";
 
 export const PLATFORM_NAME = "loopback";
 

@@ -1,9 +1,9 @@
-// proves: src/platforms/loopback/event-queue.ts, src/platforms/loopback/events-under-way.ts
+// proves: src/platforms/local/loopback/event-queue.ts, src/platforms/local/loopback/events-under-way.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { EventQueue } from "../../../src/platforms/loopback/event-queue.ts";
-import { EventsUnderWay } from "../../../src/platforms/loopback/events-under-way.ts";
-import { eventRequest, type LoopbackEvent } from "../../../src/platforms/loopback/protocol.ts";
+import { EventQueue } from "../../../../src/platforms/local/loopback/event-queue.ts";
+import { EventsUnderWay } from "../../../../src/platforms/local/loopback/events-under-way.ts";
+import { eventRequest, type LoopbackEvent } from "../../../../src/platforms/local/loopback/protocol.ts";
 
 const AT = "2026-11-24T12:00:00Z";
 

@@ -1,8 +1,8 @@
-import { createLoopback } from "../../../src/platforms/loopback/adapter.ts";
-import type { Fault } from "../../../src/platforms/loopback/protocol.ts";
-import { startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
-import type { PlatformHarness, SendFailure } from "../contract.ts";
-import { RecordingInbox } from "../recording-inbox.ts";
+import { createLoopback } from "../../../../src/platforms/local/loopback/adapter.ts";
+import type { Fault } from "../../../../src/platforms/local/loopback/protocol.ts";
+import { startLoopbackServer } from "../../../../src/platforms/local/loopback/server.ts";
+import type { PlatformHarness, SendFailure } from "../../contract.ts";
+import { RecordingInbox } from "../../recording-inbox.ts";
 
 /** Speaks to the loopback service as people and scripts do. */
 export class Person {

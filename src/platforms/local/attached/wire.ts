@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { PLATFORM_NAME } from "../intake.ts";
-import { settledTurnSchema, TURN_NEWS } from "../turn-news.ts";
+import { PLATFORM_NAME } from "../../terminal/intake.ts";
+import { settledTurnSchema, TURN_NEWS } from "../../terminal/turn-news.ts";
 
 /** The protocol between a chat and the daemon that it is attached to: JSON objects, one a line. Numbers match answers to questions. */
 

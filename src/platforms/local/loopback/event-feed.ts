@@ -1,10 +1,10 @@
-import { type Backoff, backoffMs } from "../../async/backoff.ts";
-import { pause } from "../../async/clock.ts";
-import { KeyedQueue } from "../../async/keyed-queue.ts";
+import { type Backoff, backoffMs } from "../../../async/backoff.ts";
+import { pause } from "../../../async/clock.ts";
+import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { z } from "zod";
-import { answerText, type CommandAnswer } from "../../core/card.ts";
-import { errorMessage, unreachable, UnstorableError } from "../../core/errors.ts";
-import type { InboundEvent } from "../../core/message.ts";
+import { answerText, type CommandAnswer } from "../../../core/card.ts";
+import { errorMessage, unreachable, UnstorableError } from "../../../core/errors.ts";
+import type { InboundEvent } from "../../../core/message.ts";
 import {
   COMMAND_FAILED,
   type ConnectionState,
@@ -12,7 +12,7 @@ import {
   notConnectedYet,
   PlatformError,
   type PlatformInbox,
-} from "../platform.ts";
+} from "../../platform.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventsUnderWay } from "./events-under-way.ts";
 import { type DurablePost, eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";

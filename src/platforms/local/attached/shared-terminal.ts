@@ -11,9 +11,9 @@ import {
   PlatformError,
   type PlatformInbox,
 } from "../../platform.ts";
-import { PLATFORM_NAME } from "../intake.ts";
-import type { TurnFeed } from "../turn-news.ts";
-import type { TerminalPlatform } from "../terminal-platform.ts";
+import { PLATFORM_NAME } from "../../terminal/intake.ts";
+import type { TurnFeed } from "../../terminal/turn-news.ts";
+import type { TerminalPlatform } from "../../terminal/terminal-platform.ts";
 import { AttachedChat, type ChatHost } from "./attached-chat.ts";
 import { ChatListener } from "./chat-listener.ts";
 import type { DaemonLine } from "./wire.ts";

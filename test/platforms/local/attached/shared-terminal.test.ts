@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { pino } from "pino";
-import { SharedTerminal } from "../../../../src/platforms/terminal/attached/shared-terminal.ts";
+import { SharedTerminal } from "../../../../src/platforms/local/attached/shared-terminal.ts";
 import { until } from "../../../support/patience.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
-import { ManualTurns } from "../terminal-harness.ts";
+import { ManualTurns } from "../../terminal/terminal-harness.ts";
 import { HOST, sayHello, serve } from "./attached-harness.ts";
 
 test("a chat is told once that the daemon ends, and then the connection is over", async () => {

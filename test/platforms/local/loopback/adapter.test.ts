@@ -1,18 +1,18 @@
-// proves: src/platforms/loopback/client.ts, src/platforms/loopback/event-feed.ts
+// proves: src/platforms/local/loopback/client.ts, src/platforms/local/loopback/event-feed.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import type { InboundEvent, Receipt } from "../../../src/core/message.ts";
-import { OperatorError, UnstorableError, WeirError } from "../../../src/core/errors.ts";
-import { createLoopback, type LoopbackOptions } from "../../../src/platforms/loopback/adapter.ts";
-import { type LoopbackServer, startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
-import type { Platform } from "../../../src/platforms/platform.ts";
-import { CARD } from "../cards.ts";
-import { outbound } from "../contract.ts";
-import { RecordingInbox } from "../recording-inbox.ts";
+import type { InboundEvent, Receipt } from "../../../../src/core/message.ts";
+import { OperatorError, UnstorableError, WeirError } from "../../../../src/core/errors.ts";
+import { createLoopback, type LoopbackOptions } from "../../../../src/platforms/local/loopback/adapter.ts";
+import { type LoopbackServer, startLoopbackServer } from "../../../../src/platforms/local/loopback/server.ts";
+import type { Platform } from "../../../../src/platforms/platform.ts";
+import { CARD } from "../../cards.ts";
+import { outbound } from "../../contract.ts";
+import { RecordingInbox } from "../../recording-inbox.ts";
 import { BACK_OFF, Person, QUIET_LOG } from "./loopback-harness.ts";
 
 class StorageError extends WeirError {

@@ -3,11 +3,11 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import { botRoutes } from "./bot-routes.ts";
 import { LoopbackChat } from "./chat.ts";
 import { FaultScript } from "./faults.ts";
-import { hostsOf, localOnly, nameInUrl } from "./local-only.ts";
+import { hostsOf, localOnly, nameInUrl } from "../local-only.ts";
 import { peopleRoutes } from "./people-routes.ts";
 import { MAX_BODY_BYTES } from "./protocol.ts";
 

@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { pino } from "pino";
-import type { ChatHost } from "../../../../src/platforms/terminal/attached/attached-chat.ts";
-import { DaemonLink } from "../../../../src/platforms/terminal/attached/daemon-link.ts";
-import { SharedTerminal } from "../../../../src/platforms/terminal/attached/shared-terminal.ts";
-import { PROTOCOL } from "../../../../src/platforms/terminal/attached/wire.ts";
+import type { ChatHost } from "../../../../src/platforms/local/attached/attached-chat.ts";
+import { DaemonLink } from "../../../../src/platforms/local/attached/daemon-link.ts";
+import { SharedTerminal } from "../../../../src/platforms/local/attached/shared-terminal.ts";
+import { PROTOCOL } from "../../../../src/platforms/local/attached/wire.ts";
 import { type TerminalMode, TerminalPlatform } from "../../../../src/platforms/terminal/terminal-platform.ts";
 import type { PlatformHarness, Said } from "../../contract.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
-import { FakeScreen } from "../fake-screen.ts";
-import { jsonLines, ManualTurns } from "../terminal-harness.ts";
+import { FakeScreen } from "../../terminal/fake-screen.ts";
+import { jsonLines, ManualTurns } from "../../terminal/terminal-harness.ts";
 
 /** The daemon's end of the socket, without a daemon behind it. */
 export interface Served extends AsyncDisposable {

@@ -8,8 +8,8 @@ import type { CommandAnswer } from "../../../core/card.ts";
 import { errorCode, OperatorError, unreachable, WeirError } from "../../../core/errors.ts";
 import type { InboundEvent, OutboundMessage, Receipt } from "../../../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../../platform.ts";
-import { PLATFORM_NAME } from "../intake.ts";
-import type { TurnFeed, TurnNews } from "../turn-news.ts";
+import { PLATFORM_NAME } from "../../terminal/intake.ts";
+import type { TurnFeed, TurnNews } from "../../terminal/turn-news.ts";
 import { JsonLines, MAX_LINE_LENGTH } from "./json-lines.ts";
 import {
   commandAnswerSchema,

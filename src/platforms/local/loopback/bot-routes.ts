@@ -1,9 +1,9 @@
-import { pause } from "../../async/clock.ts";
+import { pause } from "../../../async/clock.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { unreachable } from "../../core/errors.ts";
+import { unreachable } from "../../../core/errors.ts";
 import type { JournalLine, LoopbackChat } from "./chat.ts";
 import type { FaultScript } from "./faults.ts";
 import { commandAnswer, durablePost, eventRequest, type Fault, reply } from "./protocol.ts";

@@ -3,8 +3,8 @@ import { errorMessage, unreachable } from "../../../core/errors.ts";
 import type { OutboundMessage } from "../../../core/message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
-import { PLATFORM_NAME } from "../intake.ts";
-import type { SettledTurn } from "../turn-news.ts";
+import { PLATFORM_NAME } from "../../terminal/intake.ts";
+import type { SettledTurn } from "../../terminal/turn-news.ts";
 import { JsonLines } from "./json-lines.ts";
 import {
   type ChatLine,

@@ -1,10 +1,10 @@
-import { unlessAborted } from "../../async/deadline.ts";
-import type { Backoff } from "../../async/backoff.ts";
+import { unlessAborted } from "../../../async/deadline.ts";
+import type { Backoff } from "../../../async/backoff.ts";
 import { z } from "zod";
-import { originOf } from "../../text/displayable.ts";
-import { OperatorError } from "../../core/errors.ts";
-import type { OutboundMessage } from "../../core/message.ts";
-import type { ConnectionState, Platform, PlatformCapabilities, PlatformInbox } from "../platform.ts";
+import { originOf } from "../../../text/displayable.ts";
+import { OperatorError } from "../../../core/errors.ts";
+import type { OutboundMessage } from "../../../core/message.ts";
+import type { ConnectionState, Platform, PlatformCapabilities, PlatformInbox } from "../../platform.ts";
 import { LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventFeed, type FeedLog } from "./event-feed.ts";
 import { MAX_TEXT_LENGTH, type Reply, replyReceipt } from "./protocol.ts";

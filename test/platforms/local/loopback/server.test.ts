@@ -1,8 +1,8 @@
-// proves: src/platforms/loopback/bot-routes.ts, src/platforms/loopback/chat.ts, src/platforms/loopback/protocol.ts
+// proves: src/platforms/local/loopback/bot-routes.ts, src/platforms/local/loopback/chat.ts, src/platforms/local/loopback/protocol.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { OperatorError } from "../../../src/core/errors.ts";
-import { startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
+import { OperatorError } from "../../../../src/core/errors.ts";
+import { startLoopbackServer } from "../../../../src/platforms/local/loopback/server.ts";
 import { Person } from "./loopback-harness.ts";
 
 const REPLY = { text: "ho", final: true, inReplyTo: ["m-1"], kind: "answer" };

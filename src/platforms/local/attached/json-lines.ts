@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { LineReader } from "../typed/line-reader.ts";
+import { LineReader } from "../../terminal/typed/line-reader.ts";
 
 /** Longest line, in UTF-16 units. */
 export const MAX_LINE_LENGTH = 64 * 1024 * 1024;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { hostsOf } from "../../../src/platforms/loopback/local-only.ts";
-import { startLoopbackServer } from "../../../src/platforms/loopback/server.ts";
+import { hostsOf } from "../../../src/platforms/local/local-only.ts";
+import { startLoopbackServer } from "../../../src/platforms/local/loopback/server.ts";
 
 const JSON_BODY = { "content-type": "application/json" };
 const COMMAND = { name: "forget", argument: "me yes", asker: "owner" };
