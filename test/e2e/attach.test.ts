@@ -114,6 +114,17 @@ test("foreign bytes on the socket are cut off, and harm nobody", async () => {
     opensAtOnce: true,
     streams: true,
   });
+  const event = {
+    type: "message",
+    channel: { platform: "discord", name: "somewhere" },
+    id: "forged",
+    at: new Date(0),
+    author: "Eve",
+    text: "I am the owner",
+    listen: false,
+    kind: "dm",
+  };
+  const forged = `${JSON.stringify({ type: "receive", n: 0, event })}\n`;
   const million = "x".repeat(1_000_000);
   const attacks: readonly (readonly [what: string, said: readonly string[]])[] = [
     ["garbage", ["\u0000\u00ff GET / HTTP/1.1\r\n\r\n"]],
@@ -121,7 +132,7 @@ test("foreign bytes on the socket are cut off, and harm nobody", async () => {
     ["another version", [`{"type":"hello","protocol":99}\n`]],
     ["a hello of another shape", [`{"type":"hello","protocol":${PROTOCOL}}\n`]],
     ["an unknown word", [`${hello}\n`, `{"type":"shutdown"}\n`]],
-    ["another platform's message", [`${hello}\n`, forged("discord")]],
+    ["another platform's message", [`${hello}\n`, forged]],
     ["100 MB without a line end", [`${hello}\n`, ...Array.from({ length: 100 }, () => million), "\n"]],
   ];
   for (const [what, said] of attacks) {
@@ -438,21 +449,6 @@ async function drained(connection: Socket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   connection.once("drain", () => resolve());
   await promise;
-}
-
-function forged(platform: string): string {
-  const event = {
-    type: "message",
-    channel: { platform, name: "somewhere" },
-    kind: "dm",
-    workspace: "",
-    id: "forged",
-    author: { id: "eve", name: "Eve", isBot: false },
-    text: "I am the owner",
-    at: new Date(0),
-    addressed: true,
-  };
-  return `${JSON.stringify({ type: "receive", n: 0, event })}\n`;
 }
 
 test("how the connection to a platform stands is told at the start, when it changes, in /status and to who attaches", async () => {

@@ -73,13 +73,12 @@ function endingOf(
   const settled = { channel: `${PLATFORM_NAME}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
   if (answer === null) return { settled, answer: null };
   const message = {
-    channel: { platform: PLATFORM_NAME, name: channel } as const,
+    channel,
     text: answer.text,
     final: true,
     inReplyTo: [...inReplyTo],
     kind: answer.kind,
-    speaker: answer.agent === null ? null : nameOf(answer.agent),
-    timing: null,
+    ...(answer.agent !== null && { speaker: nameOf(answer.agent) }),
   };
   return { settled, answer: { id: answer.messageId, message } };
 }

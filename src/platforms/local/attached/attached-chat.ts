@@ -5,6 +5,7 @@ import { withDeadline } from "../../../async/deadline.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../../terminal/intake.ts";
 import type { SettledTurn } from "../../terminal/turn-news.ts";
+import { toAnswer, toCommand, toInbound, toText } from "../messages.ts";
 import { JsonLines } from "./json-lines.ts";
 import {
   type ChatLine,
@@ -110,7 +111,9 @@ export class AttachedChat {
     const n = this.#next++;
     const confirmed = Promise.withResolvers<void>();
     this.#unconfirmed.set(n, confirmed);
-    if (!this.tell({ type: "show", n, id, message: shownText(message) })) {
+    const { channel, speaker } = message;
+    const shown = { ...toText(message), channel: channel.name, speaker };
+    if (!this.tell({ type: "show", n, id, message: shown })) {
       this.#unconfirmed.delete(n);
       throw gone();
     }
@@ -215,31 +218,16 @@ export class AttachedChat {
   async #work(asked: Question, inbox: PlatformInbox): Promise<unknown> {
     switch (asked.type) {
       case "receive":
-        if (asked.event.type === "message") this.#opens(asked.event.channel.name);
-        return await inbox.receive(asked.event);
-      case "command": {
-        const { asker, ...command } = asked.command;
-        return await inbox.command({ ...command, asker: { ...asker, roles: [] } });
-      }
+        if (asked.event.type === "message") this.#opens(asked.event.channel);
+        return await inbox.receive(toInbound(PLATFORM_NAME, asked.event));
+      case "command":
+        return toAnswer(await inbox.command(toCommand(PLATFORM_NAME, asked.command)));
       case "outcomes":
         return await Promise.all(asked.of.map(async ({ channel, id }) => this.#host.endOf(channel, id)));
       default:
         return unreachable(asked);
     }
   }
-}
-
-function shownText(message: OutboundMessage): ShownText {
-  const { channel, text, final, inReplyTo, kind, speaker = null, timing = null } = message;
-  return {
-    channel: { platform: PLATFORM_NAME, name: channel.name },
-    text,
-    final,
-    inReplyTo: [...inReplyTo],
-    kind,
-    speaker,
-    timing,
-  };
 }
 
 function gone(): PlatformError {

@@ -6,13 +6,14 @@ import { pause, steadyNow } from "../../../async/clock.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import type { CommandAnswer } from "../../../core/card.ts";
 import { errorCode, OperatorError, unreachable, WeirError } from "../../../core/errors.ts";
-import type { InboundEvent, OutboundMessage, Receipt } from "../../../core/message.ts";
+import type { OutboundMessage, Receipt } from "../../../core/message.ts";
 import type { InboundCommand, PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../../terminal/intake.ts";
 import type { TurnFeed, TurnNews } from "../../terminal/turn-news.ts";
-import { JsonLines, MAX_LINE_LENGTH } from "./json-lines.ts";
+import { MAX_LINE_LENGTH } from "../../terminal/typed/line-reader.ts";
+import { answerSchema, fromAnswer, fromCommand, fromInbound, type LocalEvent } from "../messages.ts";
+import { JsonLines } from "./json-lines.ts";
 import {
-  commandAnswerSchema,
   type DaemonLine,
   daemonLineSchema,
   type Hello,
@@ -197,16 +198,17 @@ export class DaemonLink implements PlatformInbox {
     );
   }
 
-  async receive(event: InboundEvent): Promise<Receipt> {
+  async receive(event: LocalEvent): Promise<Receipt> {
     if (event.type === "message") this.#open.add(event.channel.name);
-    const { value, isRepeated } = await this.#ask("receive", { event }, receiptSchema, true);
+    const line = { event: fromInbound(event) };
+    const { value, isRepeated } = await this.#ask("receive", line, receiptSchema, true);
     // The daemon stored it before the cut, and its answer was lost.
     return value.outcome === "duplicate" && isRepeated ? { ...value, outcome: "accepted" } : value;
   }
 
-  async command({ channel, where, name, argument, asker }: InboundCommand): Promise<CommandAnswer> {
-    const command = { channel, where, name, argument, asker: { id: asker.id, name: asker.name } };
-    return (await this.#ask("command", { command }, commandAnswerSchema, false)).value;
+  async command(command: InboundCommand): Promise<CommandAnswer> {
+    const line = { command: fromCommand(command) };
+    return fromAnswer((await this.#ask("command", line, answerSchema, false)).value);
   }
 
   async meetServers(): Promise<void> {
@@ -356,10 +358,10 @@ export class DaemonLink implements PlatformInbox {
 function toOutbound(id: string, { channel, speaker, timing, ...message }: ShownText): OutboundMessage {
   return {
     ...message,
-    channel: { platform: PLATFORM_NAME, name: channel.name },
+    channel: { platform: PLATFORM_NAME, name: channel },
     idempotencyKey: id,
     mayBeThere: false,
-    ...(speaker !== null && { speaker }),
-    ...(timing !== null && { timing }),
+    ...(speaker !== undefined && { speaker }),
+    ...(timing !== undefined && { timing }),
   };
 }

@@ -1,8 +1,6 @@
 import type { Socket } from "node:net";
 import { LineReader } from "../../terminal/typed/line-reader.ts";
 
-/** Longest line, in UTF-16 units. */
-export const MAX_LINE_LENGTH = 64 * 1024 * 1024;
 /** Longest wait for the other side to read the last output before the end, ms. */
 const END_MS = 2000;
 
@@ -18,7 +16,7 @@ export class JsonLines implements Disposable {
   constructor(socket: Socket, maxUnread = Number.POSITIVE_INFINITY) {
     this.#socket = socket;
     this.#maxUnread = maxUnread;
-    this.#reader = new LineReader(socket, MAX_LINE_LENGTH);
+    this.#reader = new LineReader(socket);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     socket.on("close", () => resolve());

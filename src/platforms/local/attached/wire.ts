@@ -1,45 +1,14 @@
 import { z } from "zod";
-import { PLATFORM_NAME } from "../../terminal/intake.ts";
 import { settledTurnSchema, TURN_NEWS } from "../../terminal/turn-news.ts";
+import { commandSchema, personEventSchema, textSchema } from "../messages.ts";
 
 /** The protocol between a chat and the daemon that it is attached to: JSON objects, one a line. Numbers match answers to questions. */
 
 /** Increases with each incompatible change. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 const count = z.number().int().nonnegative();
 const texts = z.array(z.string());
-const date = z.coerce.date();
-const address = z.object({ platform: z.literal(PLATFORM_NAME), name: z.string().min(1) });
-const where = z.object({ channel: address, kind: z.enum(["dm", "channel"]), workspace: z.literal("") });
-const timing = z.object({ turnMs: z.number(), modelMs: z.number() });
-
-const inbound = z.discriminatedUnion("type", [
-  where.extend({
-    type: z.literal("message"),
-    id: z.string().min(1),
-    author: z.object({ id: z.string(), name: z.string(), isBot: z.literal(false) }),
-    text: z.string(),
-    at: date,
-    addressed: z.boolean(),
-  }),
-  z.object({
-    type: z.literal("edit"),
-    platform: z.literal(PLATFORM_NAME),
-    id: z.string(),
-    text: z.string(),
-    at: date,
-  }),
-  z.object({ type: z.literal("deletion"), platform: z.literal(PLATFORM_NAME), id: z.string(), at: date }),
-]);
-
-const command = z.object({
-  channel: address,
-  where,
-  name: z.string(),
-  argument: z.string(),
-  asker: z.object({ id: z.string(), name: z.string() }),
-});
 
 const seq = z.number();
 export const receiptSchema = z.discriminatedUnion("outcome", [
@@ -48,32 +17,7 @@ export const receiptSchema = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.enum(["unknown_message", "unbound", "ignored", "command"]) }),
 ]);
 
-const lines = z.array(z.object({ label: z.string(), value: z.string() }));
-export const commandAnswerSchema = z.union([
-  z.string(),
-  z.object({
-    title: z.string(),
-    summary: z.string(),
-    tone: z.enum(["calm", "warning", "critical"]),
-    bar: z.object({
-      share: z.number(),
-      marks: z.array(z.object({ label: z.string(), share: z.number() })),
-    }),
-    fields: lines,
-    lists: z.array(z.object({ label: z.string(), lines: texts })),
-    text: z.string(),
-  }),
-]);
-
-const shown = z.object({
-  channel: address,
-  text: z.string(),
-  final: z.boolean(),
-  inReplyTo: texts,
-  kind: z.enum(["answer", "notice"]),
-  speaker: z.string().nullable(),
-  timing: timing.nullable(),
-});
+const shown = textSchema.extend({ channel: z.string(), speaker: z.string().optional() });
 /** A text for people, with the parts that a terminal draws. */
 export type ShownText = z.output<typeof shown>;
 
@@ -105,8 +49,8 @@ export type Hello = z.output<typeof helloSchema>;
 
 /** Later lines of a chat. */
 export const chatLineSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("receive"), n: count, event: inbound }),
-  z.object({ type: z.literal("command"), n: count, command }),
+  z.object({ type: z.literal("receive"), n: count, event: personEventSchema }),
+  z.object({ type: z.literal("command"), n: count, command: commandSchema }),
   /** The channels in which it spoke before the connection was cut. */
   z.object({ type: z.literal("open"), channels: texts }),
   z.object({
@@ -123,7 +67,7 @@ const welcome = z.object({
   type: z.literal("welcome"),
   pid: count,
   /** It is the Weir of another chat, and ends with it. */
-  isOfChat: z.boolean().default(false),
+  isOfChat: z.boolean(),
   channel: z.string(),
   agent: z.string(),
   /** Facts for the person at the terminal, one a line. */

@@ -5,9 +5,10 @@ import { originOf } from "../../../text/displayable.ts";
 import { OperatorError } from "../../../core/errors.ts";
 import type { OutboundMessage } from "../../../core/message.ts";
 import type { ConnectionState, Platform, PlatformCapabilities, PlatformInbox } from "../../platform.ts";
+import { toText } from "../messages.ts";
 import { LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventFeed, type FeedLog } from "./event-feed.ts";
-import { MAX_TEXT_LENGTH, type Reply, replyReceipt } from "./protocol.ts";
+import { MAX_TEXT_LENGTH, replyReceipt } from "./protocol.ts";
 
 export interface LoopbackOptions {
   /** Where the loopback service is: `http://127.0.0.1:4321`. */
@@ -82,7 +83,7 @@ class LoopbackPlatform implements Platform {
     const call = {
       method: "POST",
       path: `/channels/${encodeURIComponent(message.channel.name.toWellFormed())}/replies`,
-      body: toReply(message),
+      body: toText(message),
       idempotencyKey: message.idempotencyKey,
       timeoutMs: this.#timeoutMs,
     } as const;
@@ -93,7 +94,7 @@ class LoopbackPlatform implements Platform {
     const channel = encodeURIComponent(message.channel.name.toWellFormed());
     const path = `/channels/${channel}/replies/${encodeURIComponent(messageId)}`;
     await this.#client.call(
-      { method: "PATCH", path, body: toReply(message), timeoutMs: this.#timeoutMs },
+      { method: "PATCH", path, body: toText(message), timeoutMs: this.#timeoutMs },
       z.object({}),
     );
   }
@@ -105,8 +106,4 @@ class LoopbackPlatform implements Platform {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stopIntake(AbortSignal.abort());
   }
-}
-
-function toReply({ text, final, inReplyTo, kind, timing }: OutboundMessage): Reply {
-  return { text, final, inReplyTo: [...inReplyTo], kind, ...(timing === undefined ? {} : { timing }) };
 }

@@ -2,8 +2,8 @@ import { type Backoff, backoffMs } from "../../../async/backoff.ts";
 import { pause } from "../../../async/clock.ts";
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { z } from "zod";
-import { answerText, type CommandAnswer } from "../../../core/card.ts";
-import { errorMessage, unreachable, UnstorableError } from "../../../core/errors.ts";
+import type { CommandAnswer } from "../../../core/card.ts";
+import { errorMessage, UnstorableError } from "../../../core/errors.ts";
 import type { InboundEvent } from "../../../core/message.ts";
 import {
   COMMAND_FAILED,
@@ -13,9 +13,10 @@ import {
   PlatformError,
   type PlatformInbox,
 } from "../../platform.ts";
+import { toAnswer, toCommand, toInbound } from "../messages.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventsUnderWay } from "./events-under-way.ts";
-import { type DurablePost, eventPage, type LoopbackAnswer, type LoopbackEvent } from "./protocol.ts";
+import { type DurablePost, eventPage, type LoopbackEvent } from "./protocol.ts";
 
 /** The part of a logger that the feed needs. */
 export interface FeedLog {
@@ -148,7 +149,7 @@ export class EventFeed {
   /** @returns false if the intake was stopped before the event was durable. Must not throw */
   async #handOver(event: LoopbackEvent, inbox: PlatformInbox): Promise<boolean> {
     if (this.#stopped.signal.aborted) return false;
-    if (event.type !== "command") return await this.#receive(toInbound(event), inbox);
+    if (event.type !== "command") return await this.#receive(toInbound(PLATFORM_NAME, event), inbox);
     this.#command(event, inbox);
     return true;
   }
@@ -218,16 +219,13 @@ export class EventFeed {
   }
 
   async #runCommand(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): Promise<void> {
-    const { id, name, argument, asker } = event;
-    const channel = { platform: PLATFORM_NAME, name: event.channel };
-    const command = { channel, name, argument, asker: { id: asker, name: asker, roles: [] } };
+    const { client, timeoutMs, log } = this.#options;
+    const path = `/commands/${encodeURIComponent(event.id)}/answer`;
     try {
-      await this.#answer(id, await this.#resultOf(command, inbox));
+      const body = toAnswer(await this.#resultOf(toCommand(PLATFORM_NAME, event), inbox));
+      await client.call({ method: "POST", path, body, timeoutMs }, z.object({}));
     } catch (error) {
-      this.#options.log.warn(
-        { command: name, why: errorMessage(error) },
-        "a loopback command was not answered",
-      );
+      log.warn({ command: event.name, why: errorMessage(error) }, "a loopback command was not answered");
     }
   }
 
@@ -235,58 +233,14 @@ export class EventFeed {
     try {
       return await inbox.command(command);
     } catch (error) {
-      this.#options.log.warn(
-        { command: command.name, why: errorMessage(error) },
-        "a loopback command did not work",
-      );
+      const why = errorMessage(error);
+      this.#options.log.warn({ command: command.name, why }, "a loopback command did not work");
       return COMMAND_FAILED;
-    }
-  }
-
-  async #answer(id: string, answer: CommandAnswer): Promise<void> {
-    const { client, timeoutMs } = this.#options;
-    const path = `/commands/${encodeURIComponent(id)}/answer`;
-    const post = async (body: LoopbackAnswer): Promise<unknown> =>
-      client.call({ method: "POST", path, body, timeoutMs }, z.object({}));
-    const text = answerText(answer);
-    if (typeof answer === "string") return void (await post({ text }));
-    const { text: _text, ...card } = answer;
-    try {
-      await post({ text, card });
-    } catch (error) {
-      // A service of an older version knows no cards.
-      if (!(error instanceof PlatformError) || error.kind !== "rejected") throw error;
-      await post({ text });
     }
   }
 
   /** Waits longer with every failure in a row, up to the bound; not at all once the intake is stopped. */
   async #backOff(failures: number): Promise<void> {
     await pause(backoffMs(this.#options.backOff, failures - 1), this.#stopped.signal);
-  }
-}
-
-function toInbound(event: Exclude<LoopbackEvent, { type: "command" }>): InboundEvent {
-  const channel = { platform: PLATFORM_NAME, name: event.channel };
-  const at = new Date(event.at);
-  switch (event.type) {
-    case "message":
-      return {
-        type: "message",
-        channel,
-        kind: event.kind,
-        workspace: "",
-        id: event.id,
-        author: { id: event.author, name: event.author, isBot: false },
-        text: event.text,
-        at,
-        addressed: !event.listen,
-      };
-    case "edit":
-      return { type: "edit", platform: PLATFORM_NAME, channel, id: event.id, text: event.text, at };
-    case "deletion":
-      return { type: "deletion", platform: PLATFORM_NAME, channel, id: event.id, at };
-    default:
-      return unreachable(event);
   }
 }

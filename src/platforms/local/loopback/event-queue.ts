@@ -2,6 +2,7 @@ import {
   type DurablePost,
   type EventPage,
   type EventRequest,
+  lengthOf,
   type LoopbackEvent,
   MAX_PAGE_EVENTS,
   type Position,
@@ -171,10 +172,6 @@ function indexAfter({ events }: Lane, number: number): number {
     else high = middle;
   }
   return low;
-}
-
-function lengthOf(event: LoopbackEvent): number {
-  return "text" in event ? event.text.length : 0;
 }
 
 function inOrder(events: LoopbackEvent[]): LoopbackEvent[] {

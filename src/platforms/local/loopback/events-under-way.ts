@@ -1,4 +1,10 @@
-import { type EventRequest, type LoopbackEvent, MAX_PAGE_EVENTS, type Position } from "./protocol.ts";
+import {
+  type EventRequest,
+  lengthOf,
+  type LoopbackEvent,
+  MAX_PAGE_EVENTS,
+  type Position,
+} from "./protocol.ts";
 
 /** Most events under way, and from how many characters on no more are fetched. */
 const MAX_EVENTS = 2000;
@@ -99,8 +105,4 @@ export class EventsUnderWay {
       if (progress.taken === number) this.#channels.delete(channel);
     }
   }
-}
-
-function lengthOf(event: LoopbackEvent): number {
-  return "text" in event ? event.text.length : 0;
 }

@@ -1,9 +1,16 @@
 import { z } from "zod";
+import {
+  commandSchema,
+  deletionSchema,
+  editSchema,
+  kindSchema,
+  messageSchema,
+  textSchema,
+  timeSchema,
+} from "../messages.ts";
+import { nameSchema } from "../../terminal/presenters/jsonl-grammar.ts";
 
-/**
- * What the loopback service and its clients say to each other. The service reads people's and the bot's requests
- * by these schemas, the adapter reads the service's events by them.
- */
+/** Requests and answers of the loopback service. */
 
 /** Longest text of a message, in UTF-16 units. */
 export const MAX_TEXT_LENGTH = 1_000_000;
@@ -12,26 +19,19 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** Longest time that `POST /events` may be asked to wait. */
 export const MAX_WAIT_MS = 60_000;
 
-const name = z
-  .string()
-  .min(1)
-  .max(200)
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must not hold control characters");
 const text = z.string().max(MAX_TEXT_LENGTH);
-const kind = z.enum(["dm", "channel", "thread"]);
 
 /** `POST /channels/:channel/messages`: a person says something. */
 export const messagePost = z.strictObject({
-  author: name,
+  author: nameSchema,
   text,
   /** Default: one is made. A second post with the same id is delivered again, and said once. */
-  id: name.optional(),
+  id: nameSchema.optional(),
   /** Default: now. */
   at: z.iso.datetime({ offset: true }).optional(),
   /** True: not meant for the bot. */
   listen: z.boolean().default(false),
-  kind: kind.default("channel"),
+  kind: kindSchema.default("channel"),
 });
 export type MessagePost = z.output<typeof messagePost>;
 
@@ -40,19 +40,17 @@ export const messagePatch = z.strictObject({ text });
 
 /** `POST /channels/:channel/replies` and `PATCH /channels/:channel/replies/:id`: the bot speaks. */
 export const reply = z.strictObject({
+  ...textSchema.shape,
   text,
-  final: z.boolean(),
-  inReplyTo: z.array(z.string()).max(100_000),
-  kind: z.enum(["answer", "notice"]),
-  timing: z.strictObject({ turnMs: z.number(), modelMs: z.number() }).optional(),
+  inReplyTo: textSchema.shape.inReplyTo.max(100_000),
 });
 export type Reply = z.output<typeof reply>;
 
 /** `POST /channels/:channel/commands`: a person gives a command. */
 export const commandPost = z.strictObject({
-  name,
+  name: nameSchema,
   argument: z.string().max(10_000).default(""),
-  asker: name.default("someone"),
+  asker: nameSchema.default("someone"),
 });
 export type CommandPost = z.output<typeof commandPost>;
 
@@ -79,31 +77,21 @@ export const faultPost = z.strictObject({
 });
 export type Fault = z.output<typeof faultPost>;
 
-const eventBase = { number: z.int(), channel: z.string(), at: z.string() };
+const delivery = { number: z.int(), channel: z.string() };
 
 /** Something that a person did. Numbers rise by one over all channels. */
 const loopbackEvent = z.discriminatedUnion("type", [
-  z.object({
-    ...eventBase,
-    type: z.literal("message"),
-    id: z.string(),
-    author: z.string(),
-    text: z.string(),
-    listen: z.boolean(),
-    kind,
-  }),
-  z.object({ ...eventBase, type: z.literal("edit"), id: z.string(), text: z.string() }),
-  z.object({ ...eventBase, type: z.literal("deletion"), id: z.string() }),
-  z.object({
-    ...eventBase,
-    type: z.literal("command"),
-    id: z.string(),
-    name: z.string(),
-    argument: z.string(),
-    asker: z.string(),
-  }),
+  messageSchema.extend(delivery),
+  editSchema.extend(delivery),
+  deletionSchema.extend(delivery),
+  commandSchema.extend({ ...delivery, type: z.literal("command"), id: z.string(), at: timeSchema }),
 ]);
 export type LoopbackEvent = z.output<typeof loopbackEvent>;
+
+/** Characters of its text. */
+export function lengthOf(event: LoopbackEvent): number {
+  return "text" in event ? event.text.length : 0;
+}
 
 /** An event, by its number. */
 const position = z.strictObject({ channel: z.string(), number: z.int().min(0) });

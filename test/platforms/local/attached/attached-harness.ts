@@ -69,14 +69,17 @@ async function open(
 }
 
 /** A chat by hand, and what it was told. */
-export function sayHello(socket: string): { readonly chat: Socket; readonly told: () => string } {
+export function sayHello(
+  socket: string,
+  protocol = PROTOCOL,
+): { readonly chat: Socket; readonly told: () => string } {
   const chat = createConnection(socket);
   let told = "";
   chat.setEncoding("utf8");
   chat.on("error", () => undefined);
   chat.on("data", (chunk: string) => (told += chunk));
   const hello = { channel: null, agent: null, kind: "dm", opensAtOnce: true, streams: true };
-  chat.write(`${JSON.stringify({ type: "hello", protocol: PROTOCOL, ...hello })}\n`);
+  chat.write(`${JSON.stringify({ type: "hello", protocol, ...hello })}\n`);
   return { chat, told: () => told };
 }
 

@@ -8,7 +8,7 @@ import { PlatformError } from "../../../../src/platforms/platform.ts";
 import type { TurnEnding } from "../../../../src/platforms/local/attached/attached-chat.ts";
 import { until } from "../../../support/patience.ts";
 import { jsonLines } from "../../terminal/terminal-harness.ts";
-import { attach, type Chat, sayHello, serve } from "./attached-harness.ts";
+import { attach, type Chat, HOST, sayHello, serve } from "./attached-harness.ts";
 
 function answer(text: string, inReplyTo: readonly string[], key = `key of ${text}`): OutboundMessage {
   return {
@@ -67,17 +67,14 @@ test("a turn that ended while the chat was cut off is told with its answer, and 
   await untilWritten(chat, '"id":"open"');
   await first.shared.send(answer("an earlier one", ["open"], "k1"));
   await first.die();
-  const message = { ...answer("told to another chat", ["shown elsewhere"]), speaker: null, timing: null };
+  const message = { ...answer("told to another chat", ["shown elsewhere"]), channel: "main" };
   await using second = await first.revive({
     endOf: async (_channel, id) => {
       if (id === "skipped") return { settled: ended("skipped", [id]), answer: null };
       if (id === "open") return null;
       return {
         settled: ended("answered", [id]),
-        answer: {
-          id: "k2",
-          message: { ...message, channel: { platform: "terminal", name: "main" }, inReplyTo: [id] },
-        },
+        answer: { id: "k2", message: { ...message, inReplyTo: [id] } },
       };
     },
   });
@@ -232,8 +229,9 @@ test("a chat that is left while it connects again is over, whatever the daemon s
   server.listen(first.socket);
   const socket = await connected.promise;
   chat.link.leave();
-  const welcome = { type: "welcome", pid: 1, channel: "main", agent: "weirdo", about: [], commands: [] };
-  socket.write(`${JSON.stringify(welcome)}\n`);
+  const { isOfChat, commands } = HOST;
+  const welcome = { pid: 1, isOfChat, channel: "main", agent: "weirdo", about: [], commands };
+  socket.write(`${JSON.stringify({ type: "welcome", ...welcome })}\n`);
   await chat.running;
   assert.doesNotMatch(chat.remarks.join("\n"), /Attached to Weir again/);
   const closed = once(server, "close");

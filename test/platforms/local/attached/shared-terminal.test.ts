@@ -6,6 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { pino } from "pino";
 import { SharedTerminal } from "../../../../src/platforms/local/attached/shared-terminal.ts";
+import { PROTOCOL } from "../../../../src/platforms/local/attached/wire.ts";
 import { until } from "../../../support/patience.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
 import { ManualTurns } from "../../terminal/terminal-harness.ts";
@@ -19,6 +20,15 @@ test("a chat is told once that the daemon ends, and then the connection is over"
   await served.shared[Symbol.asyncDispose]();
   await until("the end of the connection", () => chat.closed);
   assert.equal(told().split('"draining"').length, 2);
+});
+
+test("a chat of another version is refused in words", async () => {
+  await using served = await serve();
+  const { chat, told } = sayHello(served.socket, PROTOCOL - 1);
+  await until("the end of the connection", () => chat.closed);
+  const why =
+    "The Weir that runs here (process 4711) is of another version than this chat. Restart it, or chat by its version.";
+  assert.deepEqual(JSON.parse(told()), { type: "refused", why });
 });
 
 test("a daemon that ends leaves the socket alone that a newer one has put in its place", async () => {

@@ -1,10 +1,6 @@
 // proves: src/platforms/local/loopback/client.ts, src/platforms/local/loopback/event-feed.ts
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { text as readText } from "node:stream/consumers";
 import { describe, test } from "node:test";
-import { z } from "zod";
 import type { InboundEvent, Receipt } from "../../../../src/core/message.ts";
 import { OperatorError, UnstorableError, WeirError } from "../../../../src/core/errors.ts";
 import { createLoopback, type LoopbackOptions } from "../../../../src/platforms/local/loopback/adapter.ts";
@@ -13,7 +9,7 @@ import type { Platform } from "../../../../src/platforms/platform.ts";
 import { CARD } from "../../cards.ts";
 import { outbound } from "../../contract.ts";
 import { RecordingInbox } from "../../recording-inbox.ts";
-import { BACK_OFF, Person, QUIET_LOG } from "./loopback-harness.ts";
+import { BACK_OFF, Person } from "./loopback-harness.ts";
 
 class StorageError extends WeirError {
   readonly retryable: boolean;
@@ -306,55 +302,13 @@ describe("the loopback adapter", () => {
   });
 });
 
-describe("a card as an answer", () => {
-  test("brings back a card as data beside its text", async () => {
-    await using setup = await open();
-    const { person, platform, inbox } = setup;
-    inbox.onCommand = () => CARD;
-    await platform.start(inbox, inbox);
-    const { id } = await person.ask("POST", "/channels/x/commands", { name: "context" });
-    const { text, ...card } = CARD;
-    assert.deepEqual(await person.ask("GET", `/commands/${String(id)}?waitMs=10000`), { answer: text, card });
-    await platform.stopIntake(AbortSignal.abort());
-  });
-
-  test("is its text to a service that knows no cards", async () => {
-    const { promise: answered, resolve } = Promise.withResolvers<unknown>();
-    const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      const { status, body, answer } = await replyTo(request);
-      if (answer !== undefined) resolve(answer);
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    };
-    const service = createServer((request, response) => void serve(request, response));
-    service.listen(0, "127.0.0.1");
-    await once(service, "listening");
-    const address = service.address();
-    assert.ok(typeof address === "object" && address !== null);
-    const inbox = new RecordingInbox();
-    inbox.onCommand = () => CARD;
-    const url = `http://127.0.0.1:${address.port}`;
-    const platform = createLoopback({ url, log: QUIET_LOG, backOff: BACK_OFF });
-    await platform.start(inbox, inbox);
-    assert.deepEqual(await answered, { text: CARD.text });
-    await platform[Symbol.asyncDispose]();
-    service.closeAllConnections();
-    service.close();
-  });
+test("the loopback adapter brings back a card as data beside its text", async () => {
+  await using setup = await open();
+  const { person, platform, inbox } = setup;
+  inbox.onCommand = () => CARD;
+  await platform.start(inbox, inbox);
+  const { id } = await person.ask("POST", "/channels/x/commands", { name: "context" });
+  const { text, ...card } = CARD;
+  assert.deepEqual(await person.ask("GET", `/commands/${String(id)}?waitMs=10000`), { answer: text, card });
+  await platform.stopIntake(AbortSignal.abort());
 });
-
-/** A service of the version before: it has one command, and takes answers that are texts alone. */
-async function replyTo(
-  request: IncomingMessage,
-): Promise<{ readonly status: number; readonly body: object; readonly answer?: unknown }> {
-  const path = request.url ?? "";
-  if (path.startsWith("/commands/")) {
-    const answer = z.record(z.string(), z.unknown()).parse(JSON.parse(await readText(request)));
-    const isKnown = Object.keys(answer).join() === "text";
-    return isKnown ? { status: 200, body: {}, answer } : { status: 400, body: { error: "unrecognized key" } };
-  }
-  const isFirst = path === "/events" && !(await readText(request)).includes("underWay");
-  const at = "2026-11-24T12:00:00Z";
-  const command = { type: "command", id: "c1", name: "context", argument: "", asker: "ana" };
-  const events = isFirst ? [{ number: 1, channel: "x", at, ...command }] : [];
-  return { status: 200, body: { server: "old", events } };
-}
