@@ -2,22 +2,41 @@ import { pause } from "../../../async/clock.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
-import type { z } from "zod";
 import { unreachable } from "../../../core/errors.ts";
 import type { JournalLine, LoopbackChat } from "./chat.ts";
 import type { FaultScript } from "./faults.ts";
-import { commandAnswer, durablePost, eventRequest, type Fault, reply } from "./protocol.ts";
+import { commandAnswer, durablePost, eventRequest, type Fault, type Reply, reply } from "./protocol.ts";
 import { readBody } from "./request-body.ts";
 
 const MAX_KEY_LENGTH = 500;
 
 type Env = { Bindings: HttpBindings };
-/** What a call of the bot's did, for the journal. */
-type Done = Pick<JournalLine, "id" | "outcome">;
+/** What a call of the bot's did. */
+type Spoken = Pick<JournalLine, "id" | "outcome"> & { readonly status: 200 | 201 | 404 };
 
 /** What the bot does: fetch events, send, revise, answer commands. Faults happen here. */
 export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSignal): Hono<Env> {
   const app = new Hono<Env>();
+  /** Says something, unless a fault keeps it from that, and writes a line of the journal. */
+  const speak = async (
+    c: Context<Env>,
+    operation: JournalLine["operation"],
+    idempotencyKey: string | null,
+    work: (channel: string, body: Reply) => Spoken,
+  ): Promise<Response> => {
+    const channel = c.req.param("channel") ?? "";
+    const body = await readBody(c, reply);
+    const fault = faults.take(operation);
+    const { text, final, inReplyTo } = body;
+    const record = (id: string | null, outcome: string): void =>
+      chat.record({ operation, channel, idempotencyKey, text, final, inReplyTo, id, outcome });
+    if (fault !== null && isRefusal(fault)) record(null, fault.fault);
+    return await withFault(c, fault, shutdown, () => {
+      const { id, outcome, status } = work(channel, body);
+      record(id, id === null ? outcome : (fault?.fault ?? outcome));
+      return id === null ? c.json({ error: outcome }, status) : c.json({ id }, status);
+    });
+  };
   app.post("/events", async (c) => {
     const request = await readBody(c, eventRequest);
     return await withFault(c, faults.take("events"), shutdown, async () =>
@@ -29,47 +48,28 @@ export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: Abo
     return c.json({});
   });
   app.post("/channels/:channel/replies", async (c) => {
-    const channel = c.req.param("channel");
     const key = c.req.header("Idempotency-Key");
     if (key === undefined || key.length > MAX_KEY_LENGTH)
       return c.json({ error: "an Idempotency-Key is needed" }, 400);
-    const body = await readBody(c, reply);
-    const fault = faults.take("send");
-    const record = (done: Done): void =>
-      chat.record({ operation: "send", channel, idempotencyKey: key, ...summary(body), ...done });
-    if (fault !== null && isRefusal(fault)) record({ id: null, outcome: fault.fault });
-    return await withFault(c, fault, shutdown, () => {
+    return await speak(c, "send", key, (channel, body) => {
       const { id, isRepeated } = chat.send(channel, key, body);
-      record({ id, outcome: fault?.fault ?? (isRepeated ? "repeated" : "sent") });
-      return c.json({ id }, isRepeated ? 200 : 201);
+      return isRepeated ? { id, outcome: "repeated", status: 200 } : { id, outcome: "sent", status: 201 };
     });
   });
-  app.patch("/channels/:channel/replies/:id", async (c) => {
-    const { channel, id } = c.req.param();
-    const body = await readBody(c, reply);
-    const fault = faults.take("edit");
-    const record = (done: Done): void =>
-      chat.record({ operation: "edit", channel, idempotencyKey: null, ...summary(body), ...done });
-    if (fault !== null && isRefusal(fault)) record({ id: null, outcome: fault.fault });
-    return await withFault(c, fault, shutdown, () => {
-      const said = chat.revise(channel, id, body);
-      record({
-        id: said?.id ?? null,
-        outcome: said === null ? "no such message" : (fault?.fault ?? "edited"),
-      });
-      return said === null ? c.json({ error: "no such message" }, 404) : c.json({ id });
-    });
-  });
+  app.patch("/channels/:channel/replies/:id", async (c) =>
+    speak(c, "edit", null, (channel, body) => {
+      const id = chat.revise(channel, c.req.param("id"), body)?.id ?? null;
+      return id === null
+        ? { id, outcome: "no such message", status: 404 }
+        : { id, outcome: "edited", status: 200 };
+    }),
+  );
   app.post("/commands/:id/answer", async (c) => {
     return chat.answerCommand(c.req.param("id"), await readBody(c, commandAnswer))
       ? c.json({})
       : c.json({ error: "no such command" }, 404);
   });
   return app;
-}
-
-function summary(body: z.output<typeof reply>): Pick<JournalLine, "text" | "final" | "inReplyTo"> {
-  return { text: body.text, final: body.final, inReplyTo: body.inReplyTo };
 }
 
 /** Does the fault keep the call from having any effect? */

@@ -63,15 +63,7 @@ export class LoopbackChat {
     const known = messages.get(id);
     const { author, listen, kind } = post;
     const at = post.at ?? this.#now().toISOString();
-    const said: ChatMessage = known ?? {
-      id,
-      from: "person",
-      author,
-      at,
-      text: post.text,
-      texts: [post.text],
-      isDeleted: false,
-    };
+    const said = known ?? newMessage({ id, from: "person", author, at, text: post.text });
     messages.set(id, said);
     this.#emit({ type: "message", channel, id, author: said.author, text: said.text, listen, kind }, said.at);
     return said;
@@ -126,17 +118,8 @@ export class LoopbackChat {
     const id = randomUUID();
     this.#replyIdOfKey.set(key, id);
     const at = this.#now().toISOString();
-    const said: ChatMessage = {
-      id,
-      from: "bot",
-      author: "bot",
-      at,
-      text,
-      texts: [text],
-      isDeleted: false,
-      reply,
-    };
-    this.#messages(channel).set(id, said);
+    const said = newMessage({ id, from: "bot", author: "bot", at, text });
+    this.#messages(channel).set(id, { ...said, reply });
     return { id, isRepeated: false };
   }
 
@@ -180,4 +163,8 @@ export class LoopbackChat {
   #emit(body: EventBody, at: string = this.#now().toISOString()): void {
     this.events.emit(body, at);
   }
+}
+
+function newMessage(said: Pick<ChatMessage, "id" | "from" | "author" | "at" | "text">): ChatMessage {
+  return { ...said, texts: [said.text], isDeleted: false };
 }

@@ -1,10 +1,10 @@
 import { type Backoff, backoffMs } from "../../../async/backoff.ts";
 import { pause } from "../../../async/clock.ts";
+import { retry } from "../../../async/retry.ts";
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { z } from "zod";
 import type { CommandAnswer } from "../../../core/card.ts";
 import { errorMessage, UnstorableError } from "../../../core/errors.ts";
-import type { InboundEvent } from "../../../core/message.ts";
 import {
   COMMAND_FAILED,
   type ConnectionState,
@@ -13,7 +13,7 @@ import {
   PlatformError,
   type PlatformInbox,
 } from "../../platform.ts";
-import { toAnswer, toCommand, toInbound } from "../messages.ts";
+import { type LocalEvent, toAnswer, toCommand, toInbound } from "../messages.ts";
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventsUnderWay } from "./events-under-way.ts";
 import { type DurablePost, eventPage, type LoopbackEvent } from "./protocol.ts";
@@ -187,29 +187,28 @@ export class EventFeed {
    * Hands one event over until it is durable.
    * @returns false if the intake was stopped before that
    */
-  async #receive(event: InboundEvent, inbox: PlatformInbox): Promise<boolean> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const receipt = await inbox.receive(event);
-        if (receipt.outcome === "unbound" || receipt.outcome === "unknown_message") {
-          this.#options.log.info(
-            { id: event.id, outcome: receipt.outcome },
-            "a loopback event was not taken",
-          );
-        }
-        return true;
-      } catch (error) {
-        const why = errorMessage(error);
-        if (error instanceof UnstorableError) {
-          // It would hold up everything behind it for ever.
-          this.#options.log.error({ id: event.id, why }, "a loopback event can't be stored: it is left out");
-          return true;
-        }
-        this.#options.log.warn({ id: event.id, why, attempt }, "a loopback event could not be stored yet");
-        await this.#backOff(attempt);
-        if (this.#stopped.signal.aborted) return false;
-      }
+  async #receive(event: LocalEvent, inbox: PlatformInbox): Promise<boolean> {
+    const { log, backOff } = this.#options;
+    const { id } = event;
+    try {
+      const { outcome } = await retry(
+        async () => inbox.receive(event),
+        (error, failures) => {
+          if (error instanceof UnstorableError) return null;
+          const fields = { id, why: errorMessage(error), attempt: failures + 1 };
+          log.warn(fields, "a loopback event could not be stored yet");
+          return backoffMs(backOff, failures);
+        },
+        this.#stopped.signal,
+      );
+      if (outcome === "unbound" || outcome === "unknown_message")
+        log.info({ id, outcome }, "a loopback event was not taken");
+    } catch (error) {
+      if (!(error instanceof UnstorableError)) return false;
+      // It would hold up the later events of its channel for ever.
+      log.error({ id, why: errorMessage(error) }, "a loopback event can't be stored: it is left out");
     }
+    return true;
   }
 
   /** A command may take its time: what is said after it does not wait. */

@@ -1,6 +1,6 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { z } from "zod";
-import type { LoopbackChat } from "./chat.ts";
+import type { ChatMessage, LoopbackChat } from "./chat.ts";
 import type { FaultScript } from "./faults.ts";
 import { commandPost, faultPost, MAX_WAIT_MS, messagePatch, messagePost } from "./protocol.ts";
 import { readBody } from "./request-body.ts";
@@ -14,13 +14,11 @@ export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: 
   });
   app.patch("/channels/:channel/messages/:id", async (c) => {
     const { text } = await readBody(c, messagePatch);
-    const said = chat.edit(c.req.param("channel"), c.req.param("id"), text);
-    return said === null ? c.json({ error: "no such message" }, 404) : c.json({ id: said.id });
+    return changed(c, chat.edit(c.req.param("channel"), c.req.param("id"), text));
   });
-  app.delete("/channels/:channel/messages/:id", (c) => {
-    const said = chat.delete(c.req.param("channel"), c.req.param("id"));
-    return said === null ? c.json({ error: "no such message" }, 404) : c.json({ id: said.id });
-  });
+  app.delete("/channels/:channel/messages/:id", (c) =>
+    changed(c, chat.delete(c.req.param("channel"), c.req.param("id"))),
+  );
   app.get("/channels/:channel", (c) => c.json({ messages: chat.conversation(c.req.param("channel")) }));
 
   app.post("/channels/:channel/commands", async (c) => {
@@ -51,6 +49,10 @@ export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: 
     return c.json({});
   });
   return app;
+}
+
+function changed(c: Context, message: ChatMessage | null): Response {
+  return message === null ? c.json({ error: "no such message" }, 404) : c.json({ id: message.id });
 }
 
 /** Milliseconds of `?waitMs=`; 0 where it is missing or no number. */
