@@ -1,10 +1,10 @@
 import type { Context, MiddlewareHandler } from "hono";
 
-/** Names under which a machine knows itself. */
+/** Names of the machine itself. */
 const OWN_NAMES = ["127.0.0.1", "[::1]", "localhost"];
 const HTTP_PORT = 80;
 
-/** What `Host` may be where a service listens on `host`, an address or a name, and `port`. */
+/** The accepted values of `Host` for a service that listens on `host`, an address or a name, and `port`. */
 export function hostsOf(host: string, port: number): string[] {
   const names = [...new Set([...OWN_NAMES, nameInUrl(host).toLowerCase()])];
   return names.flatMap((name) => (port === HTTP_PORT ? [`${name}:${port}`, name] : [`${name}:${port}`]));
@@ -16,8 +16,8 @@ export function nameInUrl(host: string): string {
 }
 
 /**
- * Refuses what comes from a web page: the browsers of this machine reach the service, and everybody is an owner here.
- * A page that has its name point at this machine (DNS rebinding) is told by the `Host` that its requests have.
+ * Refuses requests of web pages: browsers of this machine reach the service, and everybody is an owner here. A page whose name
+ * points at this machine (DNS rebinding) is recognised by the `Host` of its requests.
  * @param hosts small letters
  */
 export function localOnly(hosts: () => readonly string[]): MiddlewareHandler {
@@ -34,7 +34,7 @@ export function localOnly(hosts: () => readonly string[]): MiddlewareHandler {
   };
 }
 
-/** The header by which a request shows that it comes from a web page; null: it shows no such thing. */
+/** The header that shows that a request comes from a web page; null: there is none. */
 export function pageOf({ req }: Context): string | null {
   const origin = req.header("origin");
   if (origin !== undefined) return `Origin: ${origin}`;

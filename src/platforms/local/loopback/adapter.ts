@@ -18,7 +18,7 @@ export interface LoopbackOptions {
   readonly streaming?: PlatformCapabilities["streaming"];
   /** Default: 1,000,000 UTF-16 units. */
   readonly maxTextLength?: number;
-  /** After which a send without an answer has failed. Default: 10 s. */
+  /** A send without an answer fails after this time. Default: 10 s. */
   readonly sendTimeoutMs?: number;
   /** How long one request for events stays open. Default: 25 s. */
   readonly pollMs?: number;
@@ -55,7 +55,7 @@ class LoopbackPlatform implements Platform {
     this.#feed = new EventFeed({
       client: this.#client,
       log: options.log,
-      // Without a user and a password, should it have them.
+      // Without a user and a password.
       url: originOf(options.url),
       pollMs: options.pollMs ?? DEFAULT_POLL_MS,
       timeoutMs: this.#timeoutMs,
@@ -69,7 +69,7 @@ class LoopbackPlatform implements Platform {
     };
   }
 
-  /** Resolves after the first attempt to reach the service: where it fails, that is logged and tried again. */
+  /** Resolves after the first attempt to reach the service. If it fails, that is logged and retried. */
   async start(inbox: PlatformInbox): Promise<void> {
     await this.#feed.start(inbox);
   }

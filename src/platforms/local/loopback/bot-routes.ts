@@ -11,13 +11,13 @@ import { readBody } from "./request-body.ts";
 const MAX_KEY_LENGTH = 500;
 
 type Env = { Bindings: HttpBindings };
-/** What a call of the bot's did. */
+/** The effect of a call of the bot's. */
 type Spoken = Pick<JournalLine, "id" | "outcome"> & { readonly status: 200 | 201 | 404 };
 
-/** What the bot does: fetch events, send, revise, answer commands. Faults happen here. */
+/** Routes for the bot: fetch events, send, revise, answer commands. Faults happen here. */
 export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSignal): Hono<Env> {
   const app = new Hono<Env>();
-  /** Says something, unless a fault keeps it from that, and writes a line of the journal. */
+  /** Sends or revises a text, unless a fault prevents it, and writes a line of the journal. */
   const speak = async (
     c: Context<Env>,
     operation: JournalLine["operation"],
@@ -72,12 +72,12 @@ export function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: Abo
   return app;
 }
 
-/** Does the fault keep the call from having any effect? */
+/** The call has no effect. */
 function isRefusal(fault: Fault): boolean {
   return fault.fault !== "slow" && fault.fault !== "reset_after";
 }
 
-/** Does the work, and lets go wrong what is to go wrong. */
+/** Does the work with the fault. */
 async function withFault(
   c: Context<Env>,
   fault: Fault | null,

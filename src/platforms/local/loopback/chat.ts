@@ -3,7 +3,7 @@ import { type EventBody, EventQueue } from "./event-queue.ts";
 import type { CommandPost, LoopbackAnswer, MessagePost, Reply } from "./protocol.ts";
 import { Waiters } from "./waiters.ts";
 
-/** The service keeps everything in memory, so there is an end to it. */
+/** The service keeps everything in memory. */
 const MAX_EVENTS = 1_000_000;
 const MAX_JOURNAL = 1_000_000;
 
@@ -14,7 +14,7 @@ export interface ChatMessage {
   readonly author: string;
   readonly at: string;
   text: string;
-  /** Every text that it had, the present one last. */
+  /** All its texts, the present one last. */
   readonly texts: string[];
   isDeleted: boolean;
   /** Of the bot's messages only. */
@@ -27,12 +27,12 @@ export interface JournalLine {
   readonly operation: "send" | "edit";
   readonly channel: string;
   readonly idempotencyKey: string | null;
-  /** Of the message; null if nothing was done. */
+  /** Of the message; null: the call had no effect. */
   readonly id: string | null;
   readonly text: string;
   readonly final: boolean;
   readonly inReplyTo: readonly string[];
-  /** `repeated`: the key was known, nothing was done. Otherwise the name of a fault, or why it was refused. */
+  /** `repeated`: the key was known, and the call had no effect. Otherwise the name of a fault, or the reason of a refusal. */
   readonly outcome: string;
 }
 
@@ -111,7 +111,7 @@ export class LoopbackChat {
     return this.#answers.get(id);
   }
 
-  /** The bot sends a message: once a key. */
+  /** The bot sends a message, once for each key. */
   send(channel: string, key: string, { text, ...reply }: Reply): { id: string; isRepeated: boolean } {
     const known = this.#replyIdOfKey.get(key);
     if (known !== undefined) return { id: known, isRepeated: true };

@@ -15,7 +15,7 @@ export interface Call {
   readonly signal?: AbortSignal;
 }
 
-/** Speaks HTTP to the loopback service, and classifies what goes wrong, once, by status. */
+/** Speaks HTTP to the loopback service, and classifies failures by status. */
 export class LoopbackClient {
   readonly #url: string;
 
@@ -59,7 +59,7 @@ export class LoopbackClient {
     }
     if (response.ok) return text;
     const redirect = redirectIn(this.#url, response, "platforms.loopback.url");
-    // What is to be sent waits until the address is mended.
+    // The text waits until the address is corrected.
     if (redirect !== undefined) throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
     throw refused(response, text);
   }
@@ -107,12 +107,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // No JSON matches no schema either.
+    // Undefined matches no schema.
     return undefined;
   }
 }
 
-/** `fetch failed` says nothing: what failed is in its cause. */
+/** The message `fetch failed` has the reason in its cause. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code =

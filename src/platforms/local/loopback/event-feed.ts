@@ -37,7 +37,7 @@ export interface EventFeedOptions {
 
 /**
  * Brings the service's events to the inbox, in order within each channel. It fetches on while channels are at work: the
- * service keeps the rest of a channel that has its share under way, and delivers those of the others.
+ * service keeps the rest of a channel that has its share under way, and delivers the events of others.
  *
  * An event is acknowledged once it and all before it of its channel are durable. After a restart the service delivers
  * again what was not acknowledged, which is harmless, since inbound is idempotent by message id.
@@ -48,7 +48,7 @@ export class EventFeed {
   readonly #channels = new KeyedQueue();
   readonly #commands = new Set<Promise<void>>();
   #loop: Promise<void> = Promise.resolve();
-  /** Of the service that answered last; null: none has. */
+  /** Of the service that answered last; null: no service has answered. */
   #underWay: EventsUnderWay | null = null;
   #acknowledging: Promise<void> = Promise.resolve();
   #isAcknowledging = false;
@@ -86,7 +86,7 @@ export class EventFeed {
     const { signal } = this.#stopped;
     let failures = 0;
     while (!signal.aborted) {
-      // The first request only finds out whether somebody is there.
+      // The first request only finds out whether the service answers.
       const events = await this.#poll(this.#state.kind === "connected" ? this.#options.pollMs : 0);
       onAttempt();
       failures = events === null ? failures + 1 : 0;
@@ -96,7 +96,7 @@ export class EventFeed {
     }
   }
 
-  /** The next events; null if they could not be had. */
+  /** @returns null: the service did not answer */
   async #poll(waitMs: number): Promise<readonly LoopbackEvent[] | null> {
     const { client, timeoutMs, url, log } = this.#options;
     try {
@@ -130,7 +130,7 @@ export class EventFeed {
     this.#state = { kind, since: new Date(), why, isOperators: false };
   }
 
-  /** A service that has started again numbers its events from one, and knows of none that was taken. */
+  /** A service that was started again numbers its events from one. */
   #meet(server: string): void {
     if (this.#underWay?.server !== server) this.#underWay = new EventsUnderWay(server);
   }
@@ -154,7 +154,7 @@ export class EventFeed {
     return true;
   }
 
-  /** One request at a time: what becomes durable meanwhile goes with the next one. Must not throw. */
+  /** Sends one request at a time; later events go with the next one. Must not throw. */
   async #acknowledge(): Promise<void> {
     const { signal } = this.#stopped;
     this.#isAcknowledging = true;
@@ -164,7 +164,7 @@ export class EventFeed {
       if (await this.#sendDurable(underWay)) failures = 0;
       else await this.#backOff((failures += 1));
     }
-    // Right after the look: what becomes due from now on begins anew.
+    // Without a wait since the last check, so that no later event is missed.
     this.#isAcknowledging = false;
   }
 
@@ -211,7 +211,7 @@ export class EventFeed {
     return true;
   }
 
-  /** A command may take its time: what is said after it does not wait. */
+  /** Later events do not wait for a command. */
   #command(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): void {
     const work = this.#runCommand(event, inbox).finally(() => this.#commands.delete(work));
     this.#commands.add(work);
@@ -238,7 +238,7 @@ export class EventFeed {
     }
   }
 
-  /** Waits longer with every failure in a row, up to the bound; not at all once the intake is stopped. */
+  /** Waits, unless the intake is stopped. */
   async #backOff(failures: number): Promise<void> {
     await pause(backoffMs(this.#options.backOff, failures - 1), this.#stopped.signal);
   }

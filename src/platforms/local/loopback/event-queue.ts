@@ -27,7 +27,7 @@ interface Lane {
   acknowledged: number;
 }
 
-/** What a lane has for a page. */
+/** The events of a lane that may go into a page. */
 interface Share {
   readonly lane: Lane;
   readonly underWay: number;
@@ -39,9 +39,9 @@ interface Share {
 }
 
 /**
- * The events of the loopback service, in memory. A channel has its share of what is under way: of one whose events the
- * client takes slowly, the rest waits here, and the others' are delivered. Where a page has no room for all, the channels
- * with the fewest events under way come first, each with one event in turn.
+ * The events of the loopback service, in memory. At most a fixed share of a channel's events is under way, so that a channel
+ * whose events the client stores slowly holds up no other. If a page has no room for all, the channels with the fewest events
+ * under way come first, each with one event in turn.
  */
 export class EventQueue {
   readonly server: string;
@@ -147,7 +147,7 @@ export class EventQueue {
   }
 }
 
-/** A channel that has more than half of its share under way gets nothing: events go in groups, not one by one. */
+/** A channel with more than half of its share under way gets no more: events are delivered in groups, not one by one. */
 function shareOf(lane: Lane, taken: number): Share {
   const at = Math.max(lane.acknowledged, indexAfter(lane, taken));
   const events = lane.events.slice(lane.acknowledged, at);

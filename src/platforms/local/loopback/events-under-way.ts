@@ -9,7 +9,7 @@ import {
 /** Most events under way, and from how many characters on no more are fetched. */
 const MAX_EVENTS = 2000;
 const MAX_LENGTH = 8 * 1024 * 1024;
-/** A channel that is never at rest has its events acknowledged in groups of so many. */
+/** Size of a group of events that is acknowledged while later ones of the channel are under way. */
 const GROUP = 50;
 
 interface Progress {
@@ -72,7 +72,7 @@ export class EventsUnderWay {
       await this.#room.promise;
   }
 
-  /** What to ask the service for. */
+  /** The next request for events. */
   request(): Omit<EventRequest, "waitMs"> {
     const underWay = [...this.#channels].map(([channel, { taken }]) => ({ channel, number: taken }));
     const room = Math.min(MAX_PAGE_EVENTS, Math.max(1, MAX_EVENTS - this.#count));
@@ -87,7 +87,7 @@ export class EventsUnderWay {
       );
   }
 
-  /** Up to where each channel's events are durable, where the service does not know it. */
+  /** The last durable event of each channel for which the service has no acknowledgement. */
   unacknowledged(): Position[] {
     const news = [...this.#channels].filter(([, { unacknowledged }]) => unacknowledged > 0);
     return news.map(([channel, progress]) => {
@@ -96,7 +96,7 @@ export class EventsUnderWay {
     });
   }
 
-  /** The service has these, which {@link unacknowledged} named last. */
+  /** The service received these positions, the last result of {@link unacknowledged}. */
   acknowledged(positions: readonly Position[]): void {
     for (const { channel, number } of positions) {
       const progress = this.#channels.get(channel);

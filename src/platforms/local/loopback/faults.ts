@@ -1,6 +1,6 @@
 import type { Fault } from "./protocol.ts";
 
-/** What is to go wrong, in the order in which it was asked for. */
+/** The faults that were asked for, in that order. */
 export class FaultScript {
   readonly #faults: { readonly fault: Fault; left: number }[] = [];
 
@@ -12,7 +12,7 @@ export class FaultScript {
     this.#faults.length = 0;
   }
 
-  /** The fault of this call, which thereby is used up once; null: all goes well. */
+  /** Uses up one occurrence of the first fault of this operation. @returns null: there is none */
   take(operation: Fault["operation"]): Fault | null {
     const index = this.#faults.findIndex(({ fault }) => fault.operation === operation);
     const next = this.#faults[index];

@@ -5,7 +5,7 @@ import type { FaultScript } from "./faults.ts";
 import { commandPost, faultPost, MAX_WAIT_MS, messagePatch, messagePost } from "./protocol.ts";
 import { readBody } from "./request-body.ts";
 
-/** What people, scripts and tests do: say, edit, delete, give commands, read, and arrange for faults. */
+/** Routes for people, scripts and tests: say, edit, delete, give commands, read, and arrange faults. */
 export function peopleRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSignal): Hono {
   const app = new Hono();
   app.post("/channels/:channel/messages", async (c) => {

@@ -62,7 +62,7 @@ export const commandAnswer = z.strictObject({
 });
 export type LoopbackAnswer = z.output<typeof commandAnswer>;
 
-/** `POST /faults`: how the next `times` calls of an operation go wrong. */
+/** `POST /faults`: how the next `times` calls of an operation fail. */
 export const faultPost = z.strictObject({
   operation: z.enum(["send", "edit", "events"]),
   /**
@@ -100,11 +100,11 @@ export type Position = z.output<typeof position>;
 /** Most events of one answer of `POST /events`. */
 export const MAX_PAGE_EVENTS = 500;
 
-/** `POST /events`: the bot asks for events that it has not taken yet. */
+/** `POST /events`: the bot asks for events that it has not received yet. */
 export const eventRequest = z.strictObject({
-  /** The service whose events `underWay` names. Those of an earlier service count for nothing. */
+  /** The service whose events `underWay` names. Events of an earlier service are ignored. */
   server: z.string().optional(),
-  /** The last event taken of each channel; unnecessary where that event was acknowledged. */
+  /** The last received event of each channel; unnecessary if that event was acknowledged. */
   underWay: z.array(position).default([]),
   /** At most so many events. */
   room: z.int().min(1).max(MAX_PAGE_EVENTS).default(MAX_PAGE_EVENTS),
@@ -119,7 +119,7 @@ export type DurablePost = z.output<typeof durablePost>;
 
 /** Answer of `POST /events`. */
 export const eventPage = z.object({
-  /** Changes when the service starts anew, and with it the numbers. */
+  /** Changes when the service is started again, and numbers its events from one. */
   server: z.string(),
   events: z.array(loopbackEvent),
 });

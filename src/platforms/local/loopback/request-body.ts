@@ -10,7 +10,7 @@ export async function readBody<Schema extends z.ZodType>(
   c: Context,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  // Anything else a browser would send for any page without asking first.
+  // A browser sends other types for any page without a preflight request.
   if (!/^application\/json[ \t]*(?:;|$)/i.test(c.req.header("content-type") ?? "")) {
     throw new HTTPException(415, { message: "a body needs the header content-type: application/json" });
   }

@@ -14,7 +14,7 @@ import { MAX_BODY_BYTES } from "./protocol.ts";
 export interface LoopbackServerOptions {
   /** Default: 0, a free one. */
   readonly port?: number;
-  /** Default: 127.0.0.1. Whoever reaches the service may do everything, but for web pages: it is for one machine. */
+  /** Default: 127.0.0.1. Every program that reaches the service may do everything, so it is for one machine. */
   readonly host?: string;
   readonly now?: () => Date;
 }
@@ -25,8 +25,8 @@ export interface LoopbackServer extends AsyncDisposable {
 }
 
 /**
- * Starts a chat service for tests and scripts: HTTP, in memory, one machine. It is a world of its own, like the
- * servers of a real platform, and is best run in another process than the daemon that it serves.
+ * Starts a chat service for tests and scripts: HTTP, in memory, one machine. Like the servers of a real platform it outlives
+ * the daemon, so it is best run in a process of its own.
  * @throws OperatorError if it can't listen there
  */
 export async function startLoopbackServer(options: LoopbackServerOptions = {}): Promise<LoopbackServer> {
@@ -68,7 +68,7 @@ function createApp(chat: LoopbackChat, hosts: () => readonly string[], shutdown:
     bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => c.json({ error: "the body is too large" }, 413) }),
   );
   app.use(async (c, next) => {
-    // What is in it already can be taken.
+    // A bot can still fetch the events that are in it.
     if (c.req.method === "POST" && !c.req.path.startsWith("/events") && chat.isFull)
       return c.json({ error: "the service is full: start it anew" }, 507);
     await next();

@@ -21,13 +21,13 @@ export interface Served extends AsyncDisposable {
   readonly inbox: RecordingInbox;
   readonly turns: ManualTurns;
   readonly socket: string;
-  /** Ends as a daemon does that is killed: without a word. */
+  /** Ends as a killed daemon does: without a message. */
   die(): Promise<void>;
   /** Another daemon in the place of the first. */
   revive(host?: Partial<ChatHost>): Promise<Served>;
 }
 
-/** A daemon that knows nothing, and answers everywhere. */
+/** A daemon without a log, which answers in every channel. */
 export const HOST: ChatHost = {
   pid: 4711,
   isOfChat: false,
@@ -68,7 +68,7 @@ async function open(
   };
 }
 
-/** A chat by hand, and what it was told. */
+/** A chat without code of Weir, and the lines that it received. */
 export function sayHello(
   socket: string,
   protocol = PROTOCOL,
@@ -154,7 +154,7 @@ export async function attach(
       terminal.remark(`(${remark})`, isUrgent);
     },
   });
-  // Whoever waits for its end is told; a test that does not may go on.
+  // Avoids an unhandled rejection; awaiters still get the error.
   running.catch(() => undefined);
   return {
     link,

@@ -35,7 +35,7 @@ async function untilWritten(chat: Chat, wanted: string): Promise<void> {
   await until(`"${wanted}"`, () => chat.written().includes(wanted));
 }
 
-test("a message whose receipt was lost with the daemon is sent again under its id, and counts as taken", async () => {
+test("a message whose receipt was lost with the daemon is sent again under its id, and counts as accepted", async () => {
   await using first = await serve();
   // The log has it, and the daemon dies before it can say so.
   const { promise: never } = Promise.withResolvers<never>();
@@ -58,7 +58,7 @@ test("a message whose receipt was lost with the daemon is sent again under its i
   assert.deepEqual([accepted?.["id"], accepted?.["duplicate"]], ["m1", undefined]);
 });
 
-test("a turn that ended while the chat was cut off is told with its answer, and a text that is there already is not shown again", async () => {
+test("a turn that ended while the chat was cut off is reported with its answer, and a text that was shown is not shown again", async () => {
   await using first = await serve();
   await using chat = await attach(first.socket, "jsonl");
   say(chat, "skipped");
@@ -89,7 +89,7 @@ test("a turn that ended while the chat was cut off is told with its answer, and 
   assert.equal(chat.written().split("an earlier one").length, 2);
 });
 
-test("a command is not asked again: what was lost with it is said", async () => {
+test("a command is not repeated after a cut: the chat says that its answer was lost", async () => {
   await using first = await serve();
   first.inbox.onCommand = async () => new Promise(() => undefined);
   await using chat = await attach(first.socket, "lines");
@@ -102,7 +102,7 @@ test("a command is not asked again: what was lost with it is said", async () => 
   assert.equal(second.inbox.commands.length, 1);
 });
 
-test("a daemon that does not come back ends the chat in words, and so does what was said into the void", async () => {
+test("a daemon that does not come back ends the chat with a sentence, and messages that were not stored are reported", async () => {
   await using served = await serve();
   await using chat = await attach(served.socket, "jsonl", { patienceMs: 300 });
   await served.die();
@@ -117,7 +117,7 @@ test("a daemon that does not come back ends the chat in words, and so does what 
   assert.match(chat.written(), /"id":"lost".*Weir cannot be reached/);
 });
 
-test("what is failing to be stored is told to the chat, and nothing is retried behind its back", async () => {
+test("a failure to store a message is reported to the chat, and the message is not retried", async () => {
   await using served = await serve();
   served.inbox.failures.push(new Error("the disk is full"));
   await using chat = await attach(served.socket, "lines");
@@ -126,7 +126,7 @@ test("what is failing to be stored is told to the chat, and nothing is retried b
   assert.deepEqual(served.inbox.events, []);
 });
 
-test("a text counts as delivered when one chat of its channel has confirmed it, and is refused where none is there", async () => {
+test("a text counts as delivered when one chat of its channel has confirmed it, and is refused if there is none", async () => {
   await using served = await serve();
   const { shared } = served;
   assert.equal(shared.capabilities.serves({ platform: "terminal", name: "main" }), false);
@@ -169,7 +169,7 @@ test("a chat that reads nothing for long is cut off before it fills the memory",
   frozen.destroy();
 });
 
-test("a turn that answered several messages while the chat was cut off is told once", async () => {
+test("a turn that answered several messages while the chat was cut off is reported once", async () => {
   await using first = await serve();
   await using chat = await attach(first.socket, "jsonl");
   say(chat, "m1");
@@ -217,7 +217,7 @@ test("a text that is longer than what is kept for a chat reaches one that reads"
   assert.deepEqual(chat.remarks, []);
 });
 
-test("a chat that is left while it connects again is over, whatever the daemon says then", async () => {
+test("a chat that is left while it connects again ends, even if a daemon welcomes it", async () => {
   const first = await serve();
   await using chat = await attach(first.socket, "lines");
   await first.shared[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ import { RecordingInbox } from "../../recording-inbox.ts";
 import { ManualTurns } from "../../terminal/terminal-harness.ts";
 import { HOST, sayHello, serve } from "./attached-harness.ts";
 
-test("a chat is told once that the daemon ends, and then the connection is over", async () => {
+test("a chat is notified once that the daemon ends, and then the connection is closed", async () => {
   await using served = await serve();
   const { chat, told } = sayHello(served.socket);
   await until("the welcome", () => told().includes("welcome"));
@@ -31,7 +31,7 @@ test("a chat of another version is refused in words", async () => {
   assert.deepEqual(JSON.parse(told()), { type: "refused", why });
 });
 
-test("a daemon that ends leaves the socket alone that a newer one has put in its place", async () => {
+test("a daemon that ends leaves the socket of a newer one in its place", async () => {
   await using first = await serve();
   await first.shared.stopIntake(new AbortController().signal);
   assert.equal(existsSync(first.socket), false);
@@ -42,7 +42,7 @@ test("a daemon that ends leaves the socket alone that a newer one has put in its
   chat.destroy();
 });
 
-test("one that ends while it opens its socket leaves none", async () => {
+test("a daemon that ends while it opens its socket leaves none", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-shared-"));
   const found = Promise.withResolvers<string>();
   const log = pino({ level: "silent" });

@@ -19,7 +19,7 @@ class StorageError extends WeirError {
   }
 }
 
-/** A log that tells when a line came. */
+/** A log whose lines can be awaited. */
 class Lines {
   readonly texts: string[] = [];
   readonly #waiters = new Set<() => void>();
@@ -67,7 +67,7 @@ async function open(options: Partial<LoopbackOptions> = {}): Promise<Setup> {
   };
 }
 
-/** An inbox in which things take their time. */
+/** An inbox that waits before it stores an event. */
 class SlowInbox extends RecordingInbox {
   readonly #takes: (event: InboundEvent) => Promise<void>;
 
@@ -85,7 +85,7 @@ class SlowInbox extends RecordingInbox {
 const say = (text: string): object => ({ author: "ana", text, id: `id of ${text}` });
 
 describe("the loopback adapter's intake", () => {
-  test("brings what was said before it came, and what is said while it waits", async () => {
+  test("delivers messages from before its start, and those that come while it waits", async () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     await person.ask("POST", "/channels/x/messages", say("before"));
@@ -95,7 +95,7 @@ describe("the loopback adapter's intake", () => {
     assert.deepEqual(inbox.said, ["ana: before", "ana: after"]);
   });
 
-  test("hands an event over again until it is durable, and what is behind it after it", async () => {
+  test("retries an event until it is durable, and delivers later ones after it", async () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     inbox.failures.push(new StorageError(true), new StorageError(true));
@@ -106,7 +106,7 @@ describe("the loopback adapter's intake", () => {
     assert.deepEqual(inbox.said, ["ana: a", "ana: b"]);
   });
 
-  test("leaves out what can never be stored, and says so", async () => {
+  test("leaves out an event that can never be stored, and logs it", async () => {
     await using setup = await open();
     const { person, platform, inbox, log } = setup;
     inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
@@ -117,7 +117,7 @@ describe("the loopback adapter's intake", () => {
     await log.has(/can't be stored/);
   });
 
-  test("acknowledges nothing that is not durable: another adapter gets it again", async () => {
+  test("acknowledges no event before it is durable: another adapter receives it again", async () => {
     await using setup = await open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
     const { server, person, platform, inbox, log } = setup;
     inbox.failures.push(null, new StorageError(true));
@@ -143,7 +143,7 @@ describe("a channel that floods the loopback adapter", () => {
   const editsOf = ({ events }: RecordingInbox): number[] =>
     events.flatMap((event) => (event.type === "edit" ? [Number(event.text)] : []));
 
-  test("holds up no other channel, and brings each of its events once, in order", async () => {
+  test("holds up no other channel, and each of its events is delivered once, in order", async () => {
     await using setup = await open();
     const { person, platform } = setup;
     const released = Promise.withResolvers<void>();
@@ -160,7 +160,7 @@ describe("a channel that floods the loopback adapter", () => {
     assert.deepEqual(editsOf(inbox), [1, 2, 3, 4, 5]);
   });
 
-  test("loses nothing to a crash, and brings nothing again that was acknowledged", async () => {
+  test("loses no event in a crash, and no acknowledged one is delivered again", async () => {
     await using setup = await open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
     const { server, person, platform, log } = setup;
     await flood(person, 5);
@@ -185,7 +185,7 @@ describe("a channel that floods the loopback adapter", () => {
 });
 
 describe("the loopback adapter before a troubled service", () => {
-  test("goes through faults of the service, and loses nothing", async () => {
+  test("survives faults of the service, and loses no event", async () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     for (const fault of ["status", "reset_before", "reset_after", "gone", "retry_after"] as const) {
@@ -197,7 +197,7 @@ describe("the loopback adapter before a troubled service", () => {
     assert.deepEqual(inbox.said, ["ana: a"]);
   });
 
-  test("says in plain words that nobody is there, and goes on by itself once somebody is", async () => {
+  test("logs that no service answers, and continues once one does", async () => {
     const gone = await startLoopbackServer();
     const port = Number(new URL(gone.url).port);
     await gone[Symbol.asyncDispose]();
@@ -217,7 +217,7 @@ describe("the loopback adapter before a troubled service", () => {
     assert.partialDeepStrictEqual(platform.connection?.(), { kind: "connected", why: null });
   });
 
-  test("starts over with a service that was started anew", async () => {
+  test("starts over with a restarted service", async () => {
     const first = await startLoopbackServer();
     const port = Number(new URL(first.url).port);
     const log = new Lines();
@@ -259,7 +259,7 @@ describe("the loopback adapter", () => {
     assert.deepEqual(events, []);
   });
 
-  test("lets what is said after a slow command pass", async () => {
+  test("delivers messages during a slow command", async () => {
     await using setup = await open();
     const { person, platform, inbox } = setup;
     const slow = Promise.withResolvers<string>();
@@ -272,7 +272,7 @@ describe("the loopback adapter", () => {
     slow.resolve("done");
   });
 
-  test("tells when to try again, and that a message is gone", async () => {
+  test("reports when to retry, and that a message was deleted", async () => {
     await using setup = await open();
     const { person, platform } = setup;
     const message = outbound({ platform, channel: "x" }, { text: "hi" });
