@@ -14,8 +14,8 @@ import {
   type Hello,
   helloSchema,
   PROTOCOL,
-  protocolOf,
   type ShownText,
+  versionSchema,
 } from "./wire.ts";
 
 /** The daemon's side for an attached chat, apart from messages and commands. */
@@ -142,16 +142,14 @@ export class AttachedChat {
       if (this.#socket.bytesRead > MAX_HELLO_BYTES) this.#lines[Symbol.dispose]();
     };
     this.#socket.on("data", tooMuch);
-    const line = await withDeadline(this.#lines.next(), HELLO_MS);
+    const line = await withDeadline(this.#lines.next(versionSchema), HELLO_MS);
     this.#socket.off("data", tooMuch);
-    if (line === null || line === "broken") return null;
-    const protocol = protocolOf(line.value);
-    if (protocol === undefined) return null;
-    if (protocol !== PROTOCOL)
+    if (line === null || line === undefined) return null;
+    if (line.protocol !== PROTOCOL)
       return this.#refuse(
         `The Weir that runs here (process ${this.#host.pid}) is of another version than this chat. Restart it, or chat by its version.`,
       );
-    const hello = helloSchema.safeParse(line.value).data;
+    const hello = helloSchema.safeParse(line).data;
     if (hello === undefined) return null;
     const place = this.#host.placeOf(hello);
     if (typeof place === "string") return this.#refuse(place);
@@ -177,10 +175,8 @@ export class AttachedChat {
   /** @returns false: the connection is over, or the line was malformed */
   async #takeLine(inbox: PlatformInbox): Promise<boolean> {
     while (this.#asked.size >= MAX_ASKED) await Promise.race(this.#asked);
-    const line = await this.#lines.next();
-    if (line === null || line === "broken") return false;
-    const said = chatLineSchema.safeParse(line.value).data;
-    if (said === undefined) return false;
+    const said = await this.#lines.next(chatLineSchema);
+    if (said === null || said === undefined) return false;
     if (said.type === "shown") this.#confirm(said.n, said.failed);
     else if (said.type === "open") said.channels.forEach((channel) => this.#opens(channel));
     // It asks the next daemon.

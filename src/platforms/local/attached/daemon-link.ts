@@ -111,14 +111,13 @@ async function connect(
   }
   const lines = new JsonLines(socket);
   lines.send({ type: "hello", protocol: PROTOCOL, ...hello });
-  const line = await withDeadline(lines.next(), WELCOME_MS, signal);
-  const said = line === null || line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
+  const said = await withDeadline(lines.next(daemonLineSchema), WELCOME_MS, signal);
   if (said?.type === "welcome" && signal?.aborted !== true) return { lines, welcome: said };
   lines[Symbol.dispose]();
   if (signal?.aborted === true) return null;
   if (said?.type === "refused") throw new OperatorError(said.why);
   // The daemon has closed the connection.
-  if (line === null) return null;
+  if (said === null) return null;
   throw new OperatorError(`What listens at ${path} does not speak as this version of Weir does.`);
 }
 
@@ -302,10 +301,10 @@ export class DaemonLink implements PlatformInbox {
   /** Resolves when the connection is over. */
   async #read(connected: Connected, chat: LinkedChat): Promise<void> {
     const { lines } = connected;
-    for (let line = await lines.next(); line !== null; line = await lines.next()) {
-      const said = line === "broken" ? undefined : daemonLineSchema.safeParse(line.value).data;
-      // It is of another version, or no Weir at all.
-      if (said === undefined) break;
+    for (;;) {
+      const said = await lines.next(daemonLineSchema);
+      // Undefined: it is of another version, or no Weir at all.
+      if (said === null || said === undefined) break;
       this.#take(said, connected, chat);
     }
     lines[Symbol.dispose]();

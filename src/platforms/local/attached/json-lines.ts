@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { z } from "zod";
 import { LineReader } from "../../terminal/typed/line-reader.ts";
 
 /** Longest wait for the other side to read the last output before the end, ms. */
@@ -24,15 +25,15 @@ export class JsonLines implements Disposable {
     socket.on("error", () => undefined);
   }
 
-  /** @returns `broken`: the next line is no JSON, or too long; null: the connection is over */
-  async next(): Promise<{ readonly value: unknown } | "broken" | null> {
+  /** @returns undefined: the next line is no JSON of this schema, or too long; null: the connection is over */
+  async next<Schema extends z.ZodType>(schema: Schema): Promise<z.output<Schema> | undefined | null> {
     const line = await this.#reader.next();
     if (line === null) return null;
-    if (line.type === "too_long") return "broken";
+    if (line.type === "too_long") return undefined;
     try {
-      return { value: JSON.parse(line.text) };
+      return schema.safeParse(JSON.parse(line.text)).data;
     } catch {
-      return "broken";
+      return undefined;
     }
   }
 

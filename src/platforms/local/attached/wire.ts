@@ -101,9 +101,5 @@ export const daemonLineSchema = z.discriminatedUnion("type", [
 ]);
 export type DaemonLine = z.output<typeof daemonLineSchema>;
 
-const version = z.object({ type: z.string(), protocol: z.number() });
-
-/** @returns the version of the protocol that a first line speaks; undefined: it is no such line */
-export function protocolOf(line: unknown): number | undefined {
-  return version.safeParse(line).data?.protocol;
-}
+/** A first line of any version. */
+export const versionSchema = z.looseObject({ type: z.string(), protocol: z.number() });

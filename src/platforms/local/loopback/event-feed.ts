@@ -3,12 +3,10 @@ import { pause } from "../../../async/clock.ts";
 import { retry } from "../../../async/retry.ts";
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { z } from "zod";
-import type { CommandAnswer } from "../../../core/card.ts";
 import { errorMessage, UnstorableError } from "../../../core/errors.ts";
 import {
   COMMAND_FAILED,
   type ConnectionState,
-  type InboundCommand,
   notConnectedYet,
   PlatformError,
   type PlatformInbox,
@@ -219,22 +217,16 @@ export class EventFeed {
 
   async #runCommand(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): Promise<void> {
     const { client, timeoutMs, log } = this.#options;
-    const path = `/commands/${encodeURIComponent(event.id)}/answer`;
-    try {
-      const body = toAnswer(await this.#resultOf(toCommand(PLATFORM_NAME, event), inbox));
-      await client.call({ method: "POST", path, body, timeoutMs }, z.object({}));
-    } catch (error) {
-      log.warn({ command: event.name, why: errorMessage(error) }, "a loopback command was not answered");
-    }
-  }
-
-  async #resultOf(command: InboundCommand, inbox: PlatformInbox): Promise<CommandAnswer> {
-    try {
-      return await inbox.command(command);
-    } catch (error) {
-      const why = errorMessage(error);
-      this.#options.log.warn({ command: command.name, why }, "a loopback command did not work");
+    const { id, name: command } = event;
+    const answer = await inbox.command(toCommand(PLATFORM_NAME, event)).catch((error: unknown) => {
+      log.warn({ command, why: errorMessage(error) }, "a loopback command did not work");
       return COMMAND_FAILED;
+    });
+    try {
+      const path = `/commands/${encodeURIComponent(id)}/answer`;
+      await client.call({ method: "POST", path, body: toAnswer(answer), timeoutMs }, z.object({}));
+    } catch (error) {
+      log.warn({ command, why: errorMessage(error) }, "a loopback command was not answered");
     }
   }
 
