@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { openHome } from "../support/e2e.ts";
-import { startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 
 // None of these commands opens the database; nothing listens there, and none of them asks.
 const modelUrl = "http://127.0.0.1:9/v1";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { Patience } from "./patience.ts";
-import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 
 const conversation = z.object({
   messages: z.array(
