@@ -202,8 +202,7 @@ export class Intake {
     }
     this.#waiting.add(lane);
     try {
-      const heardFrom = this.#heardFrom;
-      const { storing } = await this.#lanes.add(lane, async () => this.#read(arrival, heardFrom));
+      const { storing } = await this.#lanes.add(lane, async () => this.#read(arrival));
       const receipts = await Promise.all(storing);
       return receipts.every((receipt) => receipt !== undefined) ? receipts : undefined;
     } finally {
@@ -249,14 +248,16 @@ export class Intake {
     await this.#channels.settled();
   }
 
-  /** The lane continues without waiting for the storing. @param heardFrom as of the arrival */
-  async #read(
-    { read, name, where, isFetchedIfUnread }: Arrival,
-    heardFrom: Date | null,
-  ): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
+  /** The lane continues without waiting for the storing. */
+  async #read({
+    read,
+    name,
+    where,
+    isFetchedIfUnread,
+  }: Arrival): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
     try {
       const heard = await read();
-      return { storing: heard.map(async (one) => this.#store(one, heardFrom)) };
+      return { storing: heard.map(async (one) => this.#store(one)) };
     } catch (error) {
       // Before a later event is stored, after which this one would never be fetched. A fetch would meet an
       // unknown failure again, and never end.
@@ -265,8 +266,8 @@ export class Intake {
     }
   }
 
-  async #store({ event, home }: Heard, heardFrom: Date | null): Promise<Receipt | undefined> {
-    const heard = heardFrom !== null && event.at < heardFrom ? asLate(event) : event;
+  async #store({ event, home }: Heard): Promise<Receipt | undefined> {
+    const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
     const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
     return receipt;
   }

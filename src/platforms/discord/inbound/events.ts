@@ -135,7 +135,7 @@ export class DiscordEvents {
     await this.#hand(place, read);
   }
 
-  /** Must not throw. A message that is not read is fetched later; a change is told once, and read again. */
+  /** Must not throw. An unread message is fetched later; Discord sends a change once, so it is read again. */
   async #hand(
     place: Place,
     read: () => Promise<readonly Heard[]>,
