@@ -1,10 +1,3 @@
-/**
- * Compaction: decides when a channel's older messages become summaries, and has them written and committed. The room
- * reads and writes the log through its target and the job store, and calls models only within a job; it knows no
- * platform.
- */
-
-import { setTimeout as delay } from "node:timers/promises";
 import type { Job, Landed, Tier, SummaryDraft } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
@@ -13,18 +6,32 @@ import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
 import { AskedWork } from "./asked.ts";
+import { LookTimer } from "./look-timer.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 import type { Events, WeirEvent } from "../telemetry/events.ts";
 
+/** Of a slot in the queue of all channels. */
+type State = { readonly kind: "idle" } | { readonly kind: "queued" } | Working;
+
+interface Working {
+  readonly kind: "working";
+  /** The running job; null: it is being chosen, or its end is being recorded. */
+  job: Job | null;
+  /** Aborts the attempt. */
+  readonly abandon: AbortController;
+}
+
+const IDLE: State = { kind: "idle" };
+
 /**
  * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and
  * no answer waits for it.
  *
- *   idle → (something is due) waiting for a slot → job → committed | written ahead | stale | failed → checks again
- *   (room is needed) summaries written ahead are committed, all together, also while a job runs
- *   failed → backing off → checks again
+ *   idle → (something is due) queued → working: committed | written ahead | stale | failed → idle, looks again
+ *   (room is wanted) what was written ahead is committed, all together, also while a job runs
+ *   failed → resting (backing off) → looks again
  */
 export class ChannelCompactor {
   readonly #parts: CompactorParts;
@@ -33,34 +40,30 @@ export class ChannelCompactor {
   readonly #databaseBackoff: BackoffTimer;
   /** The log may have a live job that nobody works on: an earlier owner's, or one that a database failure interrupted. */
   #isLeftOver: boolean;
-  #isQueued = false;
+  #state: State = IDLE;
+  /** Resolves when no job is under way. */
+  #worked: Promise<void> = Promise.resolve();
   #isFinishing = false;
-  #running: Promise<void> | null = null;
-  /** The running job, and the controller that aborts its attempt. */
-  #job: { readonly job: Job; readonly abandon: AbortController } | null = null;
-  #looking: Promise<void> | null = null;
-  #lookTimer: NodeJS.Timeout | undefined;
-  #lookedAt = 0;
   #blocked: string | null = null;
   /** Duration of the last job whose summary a model wrote, ms. */
   #lastJobMs = 0;
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
   readonly #asked = new AskedWork();
+  readonly #looks: LookTimer;
 
   /** @param isLeftOver the log has a live job of this channel */
   constructor(parts: CompactorParts, isLeftOver: boolean) {
     this.#parts = parts;
     this.#isLeftOver = isLeftOver;
+    this.#looks = new LookTimer(parts.timing.lookEveryMs, async () => this.#look());
     this.#modelBackoff = new BackoffTimer(parts.timing.modelBackoff);
     this.#databaseBackoff = new BackoffTimer(parts.timing.databaseBackoff);
   }
 
   /** Nothing is queued, running or being checked. A back-off does not count: the channel may be unloaded meanwhile. */
   get isIdle(): boolean {
-    return (
-      !this.#isQueued && this.#running === null && this.#looking === null && this.#lookTimer === undefined
-    );
+    return this.#state.kind === "idle" && this.#looks.isIdle;
   }
 
   /** The view is nearly full, and a compaction is under way: optional work should wait. */
@@ -70,23 +73,15 @@ export class ChannelCompactor {
   }
 
   get isRunning(): boolean {
-    return this.#running !== null;
+    return this.#state.kind === "working";
   }
 
   /** Call it after a change. Checks soon, outside the caller's path, whether a compaction is due. */
   consider(): void {
-    if (this.#isEnding || this.#lookTimer !== undefined) return;
+    if (this.#isEnding || this.#looks.isWaiting) return;
     const { target } = this.#parts;
     const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null;
-    if (!isAsked && !target.mayBeFull(target.history.current)) return;
-    const waitMs = Math.max(0, this.#parts.timing.lookEveryMs - (performance.now() - this.#lookedAt));
-    this.#lookTimer = setTimeout(() => {
-      this.#lookTimer = undefined;
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
-        this.#lookedAt = performance.now();
-      });
-    }, waitMs);
+    if (isAsked || target.mayBeFull(target.history.current)) this.#looks.start();
   }
 
   /**
@@ -110,27 +105,29 @@ export class ChannelCompactor {
 
   /** Aborts the attempt if a reset or a deletion has ended its job in the log. Never rejects. */
   async recheck(): Promise<void> {
-    const current = this.#job;
-    if (current === null) return;
-    // If the log does not answer, the attempt continues: the commit refuses an ended job.
-    const isLive = await this.#parts.jobs.isLive(current.job).catch(() => true);
-    if (!isLive) current.abandon.abort();
+    const state = this.#state;
+    if (state.kind !== "working" || state.job === null) return;
+    // If the log cannot be asked, the attempt goes on: the commit refuses what has ended.
+    const isLive = await this.#parts.jobs.isLive(state.job).catch(() => true);
+    if (!isLive) state.abandon.abort();
   }
 
   /** Resolves when no job is due, running or waiting for a slot. */
   async idle(): Promise<void> {
     while (!this.isIdle) {
-      await (this.#running ?? this.#looking ?? delay(this.#parts.timing.lookEveryMs));
+      await (this.isRunning ? this.#worked : this.#looks.looked());
     }
   }
 
   /** Begins no further job. Resolves when the running one has ended. */
   async finish(): Promise<void> {
     this.#isFinishing = true;
-    clearTimeout(this.#lookTimer);
-    this.#lookTimer = undefined;
-    await this.#looking;
-    await this.#running;
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    await this.#looks.stop();
+    await this.#worked;
   }
 
   get #isEnding(): boolean {
@@ -140,13 +137,10 @@ export class ChannelCompactor {
   /** Aborts the running attempt. Its row stays: the channel's next owner resumes it. */
   async close(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#lookTimer);
-    this.#lookTimer = undefined;
     this.#modelBackoff.cancel();
     this.#databaseBackoff.cancel();
     this.#asked.fail("the channel is being closed");
-    await this.#looking;
-    await this.#running;
+    await this.#stop();
   }
 
   async #look(): Promise<void> {
@@ -154,7 +148,7 @@ export class ChannelCompactor {
       // Summaries written ahead land first. Neither this nor an emergency omission waits for a job.
       await this.#landInNeed();
       await this.#parts.target.relieve();
-      if (this.#isQueued || this.#running !== null || this.#databaseBackoff.isWaiting) return;
+      if (this.#state.kind !== "idle" || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
       if (decision.kind === "land") await this.#commitAhead();
@@ -167,8 +161,8 @@ export class ChannelCompactor {
 
   async #landInNeed(): Promise<void> {
     const { ahead } = this.#parts.target.history.current;
-    const isWriting = this.#job?.job.isAhead === true;
-    if (ahead.length > 0 && mustLand(await this.#state(), isWriting)) await this.#commitAhead();
+    const isWriting = this.#state.kind === "working" && this.#state.job?.isAhead === true;
+    if (ahead.length > 0 && mustLand(await this.#compactionState(), isWriting)) await this.#commitAhead();
   }
 
   /** Commits the summaries written ahead, and checks again, since more may be due. */
@@ -217,7 +211,7 @@ export class ChannelCompactor {
   /** Decides by the current state. If a forced compaction is impossible, its caller is answered. */
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
     const { target, events } = this.#parts;
-    const state = await this.#state();
+    const state = await this.#compactionState();
     const decision = (this.#parts.decide ?? decide)(state);
     if (decision.kind === "idle" && !state.isResting) this.#cutShort = null;
     if (state.redoOf !== null) {
@@ -240,7 +234,7 @@ export class ChannelCompactor {
     return { ...decision, history: state.history, liveSummaries: countLive(state.history) };
   }
 
-  async #state(): Promise<CompactionState> {
+  async #compactionState(): Promise<CompactionState> {
     const { target } = this.#parts;
     const history = await target.history.snapshot();
     const measured = target.measure(history);
@@ -256,24 +250,26 @@ export class ChannelCompactor {
   }
 
   #enqueue(priority: number): void {
-    this.#isQueued = true;
+    this.#state = { kind: "queued" };
     this.#parts.queue.add({
       owner: this,
       priority,
       run: async () => {
-        this.#isQueued = false;
+        this.#state = IDLE;
         if (this.#isEnding) return;
-        this.#running = this.#work();
-        await this.#running;
-        this.#running = null;
+        const working: Working = { kind: "working", job: null, abandon: new AbortController() };
+        this.#state = working;
+        this.#worked = this.#work(working);
+        await this.#worked;
+        this.#state = IDLE;
         // A threshold may have been crossed meanwhile.
         this.consider();
       },
     });
   }
 
-  /** Runs one job to its end. Decides again, since the state may have changed while the job waited for its slot. Does not throw. */
-  async #work(): Promise<void> {
+  /** Runs one job to its end. The decision is made anew: it may have changed while the job waited for its slot. Does not throw. */
+  async #work(working: Working): Promise<void> {
     try {
       const { jobs, target } = this.#parts;
       let job: Job | null = null;
@@ -290,7 +286,7 @@ export class ChannelCompactor {
         job = await jobs.begin(target.owner, decision.plan);
         this.#isLeftOver = false;
       }
-      await this.#run(job);
+      await this.#run(job, working);
       this.#databaseBackoff.succeeded();
       this.#databaseBackoff.cancel();
     } catch (error) {
@@ -298,14 +294,14 @@ export class ChannelCompactor {
     }
   }
 
-  async #run(job: Job): Promise<void> {
+  async #run(job: Job, working: Working): Promise<void> {
     const { target, runner } = this.#parts;
     const startedAt = performance.now();
     const history = await target.history.snapshot();
     const { kind, tier } = job;
     this.#tell(job, { phase: "started" });
-    const abandon = new AbortController();
-    this.#job = { job, abandon };
+    const { abandon } = working;
+    working.job = job;
     const end = await runner
       .run(job, {
         history,
@@ -316,7 +312,7 @@ export class ChannelCompactor {
         commit: async (staged, maker) => target.history.commit(staged, maker),
         stageAhead: async (written, result) => target.history.stageAhead(written, result),
       })
-      .finally(() => (this.#job = null));
+      .finally(() => (working.job = null));
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;

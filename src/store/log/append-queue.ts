@@ -27,8 +27,9 @@ interface Waiting {
 }
 
 /**
- * Appends messages, of each channel in the order in which they are handed in. What arrives while an append of the same
- * channel is under way goes into the next transaction together: a burst or a page of a backfill costs a few commits.
+ * Appends messages in batches. Messages that are handed in during an append of their channel share the next transaction:
+ * a burst or a page of a backfill costs a few commits. A channel has one append at a time, since a page is handed in at
+ * once and keeps its order; the order of events that a platform delivers is the intake's.
  */
 export class AppendQueue {
   readonly #db: Database;
