@@ -1,3 +1,9 @@
+/**
+ * Compaction: decides when a channel's older messages become summaries, and has them written and committed. The room
+ * reads and writes the log through its target and the job store, and calls models only within a job; it knows no
+ * platform.
+ */
+
 import type { Job, Landed, Tier, SummaryDraft } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
