@@ -69,7 +69,7 @@ interface Counter {
 }
 
 const REFRESH_MS = 60_000;
-/** Turns whose asker is remembered: their subagents may outlive them. */
+/** Turns whose asker is remembered: work that they have begun may outlive them. */
 const MOST_TURNS = 10_000;
 const NOTHING: Amount = { tokens: 0, dollars: 0 };
 

@@ -1,11 +1,11 @@
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { TurnId } from "../core/ids.ts";
 
-/** Questions that are remembered: subagents may outlive their turns for long. */
+/** Questions that are remembered: work that a turn has begun may outlive it for long. */
 const MOST_QUESTIONS = 10_000;
 
 /**
- * The model calls that each question has taken: of the turn that answers it, of its subagents, and of the turns that follow from both.
+ * The model calls that each question has taken: of the turn that answers it, of the work that it begins, and of the turns that follow from both.
  * In memory; the log knows those that are stored.
  */
 export class CallCounts {

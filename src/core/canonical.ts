@@ -3,7 +3,7 @@ import type { ModelImage, ModelMessage } from "./context.ts";
 /*
  * The one form in which requests are sent, since chat templates of many models refuse every other: the system text first and
  * once, then user and assistant strictly in turns, from a user's message to a user's message or results. It stands in `core`, for
- * turns, subagents and summarisers all send it, and what speaks to servers writes it in the way that each of them takes.
+ * turns, summarisers and features all send it, and what speaks to servers writes it in the way that each of them takes.
  */
 
 /** A position in a canonical request: the message, and the number of UTF-16 units of its text before the position. */

@@ -48,9 +48,9 @@ export interface Daemon
   extends
     AsyncDisposable,
     Omit<LiveChannels, "drain">,
-    Pick<Channels, "subagents">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
+  readonly features: Pick<OpenFeatures, "readWaitedFor" | "serviceOf">;
   /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;

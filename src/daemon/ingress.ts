@@ -100,7 +100,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    subagents,
     approvals,
     contexts,
     now,
@@ -117,7 +116,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    subagents,
     approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
@@ -131,6 +129,7 @@ function commandsOf(
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     serviceOf: features.serviceOf,
+    readWaitedFor: features.readWaitedFor,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

@@ -5,17 +5,22 @@
 
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
+import type { BackgroundWork, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
+import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
-import type { ToolMaker } from "../tools/tool.ts";
+import type { TimeFormat } from "../text/time.ts";
+import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
+import { subagents } from "./subagents/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing];
+const FEATURES: readonly Feature[] = [reminders, pairing, subagents];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -26,6 +31,25 @@ export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] })
 /** Tools of all features for an agent. */
 export function featureToolsOf(agent: AgentConfig): ToolMaker[] {
   return FEATURES.flatMap((feature) => feature.toolsOf?.(agent) ?? []);
+}
+
+/** The same, of tools whose descriptions name others. */
+export function describedToolsOf(agent: AgentConfig): DescribedToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.describedToolsOf?.(agent) ?? []);
+}
+
+/** What of the features an agent waits for in a channel, for a report of its next request. */
+export async function readWaitedFor(
+  database: Database,
+  channel: ChannelId,
+  time: TimeFormat,
+): Promise<readonly WaitedFor[]> {
+  const all = FEATURES.map(async ({ section }) =>
+    section === undefined
+      ? []
+      : [{ kind: section.kind, lines: await section.ofChannel(database, channel, time) }],
+  );
+  return (await Promise.all(all)).flat();
 }
 
 /** What waits of each feature. */
@@ -40,10 +64,17 @@ export async function readFeatureWork(
 
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
+  readonly #database: Database;
+  readonly #features: readonly Feature[];
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+  readonly background: BackgroundWork;
 
-  constructor(parts: OpenParts) {
-    this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
+  /** @param features those that the fuzz replaces */
+  constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
+    this.#database = parts.database;
+    this.#features = features;
+    this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
+    this.background = together([...this.#open.values()].flatMap(({ background = [] }) => background));
   }
 
   readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
@@ -65,6 +96,24 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
+  readonly readWaitedFor: ReadWaitedFor = async (channel, time) =>
+    readWaitedFor(this.#database, channel, time);
+
+  async waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]> {
+    const all = this.#features.map(async ({ key, section }) =>
+      section === undefined ? [] : [{ kind: section.kind, lines: await section.ofTurn(kitOf(key)) }],
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  async begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null> {
+    for (const { begunBy } of this.#open.values()) {
+      const turn = await begunBy?.(channel, messageId);
+      if (turn != null) return turn;
+    }
+    return null;
+  }
+
   work(parts: WorkParts): FeatureWorker {
     const workers = [...this.#open.values()].flatMap((feature) => feature.work?.(parts) ?? []);
     return {
@@ -82,4 +131,19 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     if (opened === undefined) throw new Error(`there is no feature ${key.name}`);
     return opened;
   }
+}
+
+/** The background work of all features as one. */
+function together(all: readonly BackgroundWork[]): BackgroundWork {
+  const each = async (act: (one: BackgroundWork) => Promise<void>): Promise<void> => {
+    await Promise.all(all.map(act));
+  };
+  return {
+    takeUp: (site, history) => all.forEach((one) => one.takeUp(site, history)),
+    turnEnded: (channel) => all.forEach((one) => one.turnEnded(channel)),
+    changed: () => all.forEach((one) => one.changed()),
+    drop: async (channel) => each(async (one) => one.drop(channel)),
+    leave: async (isLeft) => each(async (one) => one.leave(isLeft)),
+    idle: async () => each(async (one) => one.idle()),
+  };
 }

@@ -98,7 +98,7 @@ export class ServerTools implements AsyncDisposable {
     const fitting: Tool[] = [];
     const leftOut: string[] = [];
     for (const tool of served) {
-      // Its name stands among those that a subagent may have, too.
+      // Descriptions of other tools may name it, too.
       const tokens = tokensOf(tool.spec) + estimateTokens(tool.spec.name);
       if (tokens > left || fitting.length >= most) leftOut.push(tool.spec.name);
       else {
@@ -120,8 +120,7 @@ export class ServerTools implements AsyncDisposable {
       spec,
       server: config.name,
       identity: identityOf(config, name, spec),
-      // Those that nobody has to be asked for.
-      forSubagents: true,
+      isStandalone: true,
       approve: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { FeatureCallPurpose } from "../features/declarations.ts";
 
 /** What happens in Weir that a person or a program may want to know of. One word, one meaning. */
 export type WeirEvent =
@@ -86,7 +87,7 @@ export type WeirEvent =
   | {
       type: "model_call";
       channel: string;
-      purpose: "turn" | "compaction" | "subagent";
+      purpose: "turn" | "compaction" | FeatureCallPurpose;
       /** What it was for. */
       turn?: number | null;
       job?: number | null;

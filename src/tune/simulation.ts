@@ -233,7 +233,7 @@ export class Simulation {
       extract: this.#extract(),
       notes: [],
       skills: [],
-      subagents: [],
+      waitedFor: [],
       isUnfound: false,
       now: new Date(this.#now),
       scene,

@@ -13,7 +13,7 @@ import type { KnownWindow } from "../llm/catalog/known-windows.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
-import type { FailureKind } from "../prompts/load.ts";
+import type { FailureKind, Prompts } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** The models that agents may use, and what is known of their windows. */
@@ -62,10 +62,8 @@ export interface AgentTexts extends EntryTexts {
   /** What is said where nothing was found. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
-  /** @param values.persona what it is, in the operator's words; "": nothing */
-  subagent(values: { date: string; persona: string; tools: readonly string[] }): string;
-  /** @param values.brief "": it is told nothing of the conversation */
-  subagentTask(values: { task: string; brief: string }): string;
+  /** Renders a template of a feature. */
+  readonly render: Prompts["render"];
 }
 
 /** A piece of the agent's folder, as a template is given it. */

@@ -55,14 +55,14 @@ export class TurnContexts {
       seesElsewhere: this.#channel.seesElsewhere(),
     });
     const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
+    const [recalled, remembered, attached, extract, notes, skills, waitedFor] = await Promise.all([
       entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
       this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
       history.omission === null ? null : this.#extract(),
       this.#orElse([], this.#channel.notes()),
       this.#orElse([], this.#channel.activeSkills()),
-      this.#orElse([], this.#channel.subagents()),
+      this.#orElse([], this.#channel.waitedFor()),
     ]);
     if (entries + memories > 0) {
       const found = { entries: recalled.length, memories: remembered.length };
@@ -71,7 +71,7 @@ export class TurnContexts {
     // Where entries were not looked up, the view may hold what is asked for.
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    this.#found = { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
+    this.#found = { recalled, remembered, attached, extract, notes, skills, waitedFor, isUnfound };
   }
 
   async lookUpSkills(): Promise<void> {

@@ -50,7 +50,6 @@ async function run(
       writeNote: async () => "Noted.",
       useSkill: async () => "Active.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
-      spawnAgent: async () => "At work.",
       kitOf: () => assert.fail("no feature is there"),
     },
     onFailure: (name, why) => failures.push([name, why]),

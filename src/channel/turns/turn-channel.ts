@@ -24,7 +24,6 @@ import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
-import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
@@ -98,8 +97,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const scene = sceneOf(parts);
   const keeper = parts.agent.notes;
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
-  const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
-  const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
+  const kitOf = parts.features.kitsOf({ ...parts, recall: parts.allRecall });
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
@@ -109,7 +107,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     notes: async () => notes?.read() ?? [],
     activeSkills: async () =>
       hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
-    subagents: async () => subagents?.lines() ?? [],
+    waitedFor: async () => parts.features.waitedFor(kitOf),
     toolKit: {
       react: reactor(parts),
       async writeNote(request) {
@@ -117,12 +115,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         return notes.write(request);
       },
       useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
-      kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
+      kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
-      async spawnAgent(request, call) {
-        if (subagents === null) throw new ToolFailure("You have no subagents.");
-        return subagents.spawn(request, call);
-      },
     },
     attached: async () => attachedTo(parts, history.current, turn),
     resultImages: async () => images.read(),

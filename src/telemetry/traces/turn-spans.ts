@@ -34,7 +34,7 @@ type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
 
 /**
  * Makes spans of events, by OpenTelemetry's conventions for generative AI (gen-ai 0.1, in development): `invoke_agent` for a turn, and in
- * it `retrieval`, `chat` and `execute_tool`. A call for a summary or by a subagent is a trace of its own. Nothing that people or models
+ * it `retrieval`, `chat` and `execute_tool`. A call that no turn makes itself, as for a summary, is a trace of its own. Nothing that people or models
  * have said is in them. What is told after it has happened gets its beginning by its duration.
  */
 export class TurnSpans {
