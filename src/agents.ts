@@ -11,11 +11,9 @@ import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts"
 import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
-import { spawnAgent } from "./tools/spawn-agent.ts";
-import { featureToolsOf } from "./features/features.ts";
+import { describedToolsOf, featureToolsOf } from "./features/features.ts";
 import type { ToolMaker } from "./tools/tool.ts";
-import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
-import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
+import { createTools } from "./tools/tools.ts";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { NoteKeeper } from "./agent-files/note-keeper.ts";
@@ -196,13 +194,11 @@ export class Agents implements AsyncDisposable {
   /** The same agent, which answers with another model. Its folder, notes and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
-    // What a subagent may use are its agent's models.
-    const withOwnModels: MoreTools = (tools) =>
-      tools.map((tool) => {
-        if (tool.spec.name !== "spawn_agent") return tool;
-        const names = toolsOfSubagents(tools, config.approvals.tools).map(({ spec }) => spec.name);
-        return spawnAgent({ ...subagentChoices(config), tools: names })(this.#prompts);
-      });
+    // Descriptions may name the agent's models.
+    const withOwnModels: MoreTools = (tools) => {
+      const described = describedToolsOf(config).map((make) => make(this.#prompts, tools));
+      return tools.map((tool) => described.find(({ spec }) => spec.name === tool.spec.name) ?? tool);
+    };
     const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
     const compactorAgent = summariserOf(agent, this.#models, this.#prompts, own.guests.nameOf);
     return { ...own, agent, compactorAgent };
@@ -308,7 +304,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
     keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
     ofFeatures: there.tools,
-    subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
+    described: describedToolsOf(one),
     approvals: one.approvals.tools,
   };
   const tools = createTools(prompts, needs);
@@ -369,10 +365,6 @@ function modelsOf(
     priceOf: (name) => models.priceOf(name),
     cacheRule: (name) => models.cacheRule(name),
   };
-}
-
-function subagentChoices(agent: AgentConfig): NonNullable<ToolNeeds["subagents"]> {
-  return { personas: Object.keys(agent.subagents.personas), models: modelsOfSubagents(agent) };
 }
 
 function createFolder(

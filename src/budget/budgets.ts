@@ -66,7 +66,7 @@ interface Counter {
 }
 
 const REFRESH_MS = 60_000;
-/** Turns with a remembered asker, since subagents may outlive their turns. */
+/** Turns with a remembered asker, since work that they have begun may outlive them. */
 const MOST_TURNS = 10_000;
 const NOTHING: Amount = { tokens: 0, dollars: 0 };
 

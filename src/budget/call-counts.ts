@@ -1,11 +1,11 @@
 import { BoundedMap } from "../async/bounded-map.ts";
 import type { TurnId } from "../core/ids.ts";
 
-/** Remembered questions: subagents may long outlive their turns. */
+/** Remembered questions: work that a turn has begun may long outlive it. */
 const MOST_QUESTIONS = 10_000;
 
 /**
- * The model calls of each question: of the turn that answers it, of its subagents, and of the turns that follow from
+ * The model calls of each question: of the turn that answers it, of the work that it begins, and of the turns that follow from
  * both. In memory; the log has the stored ones.
  */
 export class CallCounts {

@@ -75,7 +75,7 @@ export class ChannelActor {
     this.compactor = rooms.compactor;
     this.changes = new TextChanges({
       ...rooms,
-      onChange: () => parts.subagents?.changed(),
+      onChange: () => parts.features.background.changed(),
       channel: formatAddress(parts.address),
       log: parts.log,
       guard: async (work) => this.#guard(work),
@@ -228,7 +228,7 @@ export class ChannelActor {
       if (this.#isInDoubt) await this.#readAgain();
       this.#runner.expectNothing();
       const ended = await this.history.reset(askedAt);
-      await this.#parts.subagents?.drop(this.#parts.owner.channel);
+      await this.#parts.features.background.drop(this.#parts.owner.channel);
       await this.compactor.recheck();
       this.#leftBehind = null;
       await this.recover();

@@ -12,9 +12,9 @@ import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Store } from "../store/store.ts";
-import type { SubagentDraft } from "../store/turns/subagents.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
@@ -32,8 +32,6 @@ export interface SharedParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly compaction: Compaction;
-  /** Default: there are none. */
-  readonly subagents?: Subagents;
   /** Default: no budget is configured. */
   readonly budgets?: Budgets;
   readonly callCounts: CallCounts;
@@ -87,8 +85,8 @@ export interface ActorStatus {
   readonly delivering: boolean;
 }
 
-/** A channel with subagents; `agent`: its own. */
-export type SubagentSite = Pick<
+/** A channel with work that outlives its turns; `agent`: its own. */
+export type WorkSite = Pick<
   ActorParts,
   | "store"
   | "owner"
@@ -107,33 +105,28 @@ export type SubagentSite = Pick<
   | "callCounts"
 >;
 
-/** The actors' access to a daemon's subagents. */
-export interface Subagents {
-  /** The subagents of a channel. @throws if the daemon is ending */
-  of(site: SubagentSite, history: History): SubagentStarter;
-  /** Resumes the subagents that an earlier actor of the channel left open. Must not throw. */
-  takeUp(site: SubagentSite, history: History): void;
+/** Work of features, in all channels of a daemon, that turns have begun and that outlives them. */
+export interface BackgroundWork {
+  /** Resumes the work that an earlier actor of the channel left open. Must not throw. */
+  takeUp(site: WorkSite, history: History): void;
   /** A turn of the channel has ended. */
-  settled(channel: ChannelId): void;
+  turnEnded(channel: ChannelId): void;
   /** A text was edited or deleted. Returns at once. */
   changed(): void;
-  /** For `/reset`: drops the open subagents of a channel. */
+  /** For `/reset`: drops the open work of a channel. */
   drop(channel: ChannelId): Promise<void>;
-}
-
-export interface SubagentStarter {
-  /**
-   * @param takenBack number of edits and deletions of the channel as of the turn's last read
-   * @returns the tool result for the turn's model
-   * @throws ToolFailure if none is begun
-   */
-  spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string>;
+  /** Ends the work of some channels here; the channels' next home resumes it. */
+  leave(isLeft: (channel: ChannelId) => boolean): Promise<void>;
+  /** Resolves when the work that runs or waits now has ended. */
+  idle(): Promise<void>;
 }
 
 /** A turn of a channel, for the kits of features. */
 export interface TurnSite extends ActorParts {
   readonly turn: TurnRange;
   readonly history: GuardedHistory;
+  /** The channel's own agent, whoever answers the turn. */
+  readonly own: Agent;
 }
 
 /** The actors' access to a daemon's features. */
@@ -145,4 +138,9 @@ export interface TurnFeatures {
   activeTexts(channel: ChannelId, agent: Pick<Agent, "folder">, guest?: AgentId): Promise<readonly string[]>;
   /** @returns the kits of one run of a turn, each made when it is first asked for */
   kitsOf(site: TurnSite): KitOf;
+  /** @param kitOf the kits of the turn's run */
+  waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]>;
+  /** The turn that has begun the work whose end a message reports; null: the message reports none. */
+  begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null>;
+  readonly background: BackgroundWork;
 }

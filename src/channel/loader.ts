@@ -74,7 +74,7 @@ export class ActorLoader {
    * @throws NotHomeError if another daemon is home of the channel, NotServedError, WeirError if the log could not be read
    */
   async load(id: ChannelId, absent: Platform | undefined): Promise<LoadedActor> {
-    const { homes, subagents, events } = this.#parts;
+    const { homes, features, events } = this.#parts;
     const startedAt = steadyNow();
     const { epoch, snapshot } = await this.#read(id);
     const { channel } = snapshot;
@@ -111,7 +111,7 @@ export class ActorLoader {
       const ms = Math.round(steadyNow() - startedAt);
       events.emit({ type: "channel_loaded", channel: formatAddress(address), entries: entries.length, ms });
       if (!isServed) return;
-      if (snapshot.hasSubagents) subagents?.takeUp(parts, snapshot.history);
+      if (snapshot.hasOpenWork) features.background.takeUp(parts, snapshot.history);
       actor.wake();
     };
     return { actor, made: isServed ? { channel, staffed, streams } : null, begin };

@@ -1,5 +1,3 @@
-import { activeTexts } from "../features/features.ts";
-import type { Database } from "../store/database/database.ts";
 import { formatChannelReport } from "../admin/reports/channel-format.ts";
 import { reportChannel } from "../admin/reports/channel-report.ts";
 import { contextCard } from "../admin/reports/context-card.ts";
@@ -7,9 +5,11 @@ import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { Card } from "../core/card.ts";
 import { OperatorError } from "../core/errors.ts";
+import { activeTexts, readWaitedFor } from "../features/features.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { drawCard } from "../platforms/terminal/card.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, onlyLooking, timeFormatOf, withStore } from "./shared/open.ts";
@@ -64,6 +64,7 @@ async function showNext(
       agent,
       guests,
       digester,
+      readWaitedFor: async (id, time) => readWaitedFor(database, id, time),
       now: new Date(),
       isFresh: true,
       activeTexts: async (...asked) => activeTexts(database, ...asked),

@@ -2,7 +2,7 @@ import type { ModelImage, ModelMessage } from "./context.ts";
 
 /*
  * The one form of requests, since chat templates of many models refuse every other: the system text first and once,
- * then user and assistant strictly in turns, from a user's message to a user's message or results. Turns, subagents and
+ * then user and assistant strictly in turns, from a user's message to a user's message or results. Turns, features and
  * summarisers all send it, and each wire converts it for its servers.
  */
 

@@ -8,7 +8,6 @@ import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
-import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import type { HomesVitals } from "../cluster/rabbit-homes.ts";
@@ -73,7 +72,6 @@ export interface Cluster {
 
 /** The parts that act in channels, and those that notify them. */
 export interface Channels extends LiveChannels {
-  readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
   readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
@@ -122,7 +120,6 @@ export function createChannels(
   stack: AsyncDisposableStack,
 ): Channels {
   const { store, log } = base;
-  const subagents = new SubagentDesk(store);
   const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
   const priceOf: Models["priceOf"] = (model) => models.priceOf(model);
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
@@ -131,7 +128,6 @@ export function createChannels(
   const live = createLiveChannels({
     ...base,
     homes,
-    subagents,
     budgets,
     callCounts: new CallCounts(),
     ...config.daemon,
@@ -152,7 +148,6 @@ export function createChannels(
     onApprovals: (channel, what) => (what === "asked" ? approvals.asked(channel) : approvals.takenBack()),
   });
   const dueWork = new DueWorkDesk(store, live.waker);
-  subagents.tellBy(dueWork);
   const approvals = new ApprovalDesk({
     approvals: store.approvals,
     ...live,
@@ -163,5 +158,5 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
+  return { ...live, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
 }

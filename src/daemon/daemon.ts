@@ -48,10 +48,9 @@ export interface Daemon
   extends
     AsyncDisposable,
     Omit<LiveChannels, "drain">,
-    Pick<Channels, "subagents">,
-    Pick<OpenFeatures, "activeTexts">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
+  readonly features: Pick<OpenFeatures, "activeTexts" | "readWaitedFor" | "serviceOf">;
   /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
@@ -124,7 +123,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ...base,
     ...channels,
     inbox: router,
-    activeTexts: features.activeTexts,
     readSchema: async () => readSchemaState(opened.database),
     sweepNotes,
     retention,

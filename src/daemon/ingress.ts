@@ -100,7 +100,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    subagents,
     approvals,
     contexts,
     now,
@@ -117,7 +116,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    subagents,
     approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
@@ -133,6 +131,7 @@ function commandsOf(
     serviceOf: features.serviceOf,
     activeTexts: features.activeTexts,
     resetFeatures: async (channel) => features.reset(channel),
+    readWaitedFor: features.readWaitedFor,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

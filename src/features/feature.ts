@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { BackgroundWork, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { FeatureKey } from "../core/feature-key.ts";
@@ -11,8 +11,9 @@ import type { Platform } from "../platforms/platform.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeFormat } from "../text/time.ts";
-import type { ToolMaker } from "../tools/tool.ts";
+import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 
 /** Something that an agent can do, beside conversations: its tools, commands, rows and work in one folder. */
 export interface Feature<Service = unknown, Kit = unknown> {
@@ -29,6 +30,23 @@ export interface Feature<Service = unknown, Kit = unknown> {
   ) => Promise<readonly string[]>;
   /** Opens it for a daemon. Reads and writes nothing yet. */
   open(parts: OpenParts): OpenFeature<Service, Kit>;
+  /** The same as `toolsOf`, of tools whose descriptions name others of the agent. */
+  readonly describedToolsOf?: (agent: AgentConfig) => readonly DescribedToolMaker[];
+  /** What of it the agent waits for, as a section of its contexts. */
+  readonly section?: FeatureSection<Kit>;
+}
+
+/** Lines of a context. None: the context has no such section. */
+export interface FeatureSection<Kit> {
+  readonly kind: WaitedFor["kind"];
+  /** Called once a run of a turn, before its tools. */
+  ofTurn(kit: Kit): Promise<readonly string[]>;
+  /** The same for a report of the channel's next request. */
+  ofChannel(
+    database: Database,
+    channel: ChannelId,
+    time: Pick<TimeFormat, "minute">,
+  ): Promise<readonly string[]>;
 }
 
 export interface FeatureCommand {
@@ -41,8 +59,11 @@ export interface FeatureCommand {
 export interface FeatureWork {
   /** For `--json`, under the feature's name. */
   readonly json: object;
-  /** For a person, without the feature's name. */
-  line(time: TimeFormat): string;
+  /**
+   * For a person, without the feature's name.
+   * @param oldest adds since when it waits: `, the oldest since 2026-11-21 14:05 (3 minutes ago)`
+   */
+  line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
 /** The parts of a daemon that there are when its features open. */
@@ -65,12 +86,16 @@ export interface OpenFeature<Service, Kit> extends AsyncDisposable {
   readonly service: Service;
   /** Makes what its tools work with in one turn. Default: they need nothing. */
   readonly kitOf?: (site: TurnSite) => Kit;
-  /** Makes its work beside turns. Nothing of it runs before `start`. Default: it has none. */
-  readonly work?: (parts: WorkParts) => FeatureWorker;
+  /** Makes its work beside turns. Nothing of it runs before `start`. Null, the default: it has none to start. */
+  readonly work?: (parts: WorkParts) => FeatureWorker | null;
   /** Who may send direct messages beside those whom the configuration names. Default: nobody. */
   readonly strangers?: Strangers;
   /** Forgets what it keeps of a conversation that starts afresh. Default: it keeps nothing of one. */
   readonly reset?: (channel: ChannelId) => Promise<void>;
+  /** Work in channels that outlives its turns. Default: it has none. */
+  readonly background?: BackgroundWork;
+  /** See `TurnFeatures`. Default: its messages answer no turn. */
+  readonly begunBy?: TurnFeatures["begunBy"];
 }
 
 /** The parts of a daemon that there are when its channels can be written to. */

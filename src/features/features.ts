@@ -5,23 +5,31 @@
 
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
+import type { BackgroundWork, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
+import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
-import type { ChannelId } from "../core/ids.ts";
 import type { Database } from "../store/database/database.ts";
-import type { ToolMaker } from "../tools/tool.ts";
+import type { TimeFormat } from "../text/time.ts";
+import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
+import { subagents } from "./subagents/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing, skills];
+const FEATURES: readonly Feature[] = [reminders, pairing, subagents, skills];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
-  (all, { command, after }) => all.toSpliced(all.findIndex(({ name }) => name === after) + 1, 0, command),
+  (all, { command, after }) => {
+    const place = all.findIndex(({ name }) => name === after);
+    if (place < 0) throw new Error(`no command ${after} stands before ${command.name}`);
+    return all.toSpliced(place + 1, 0, command);
+  },
   BUILT_IN_COMMANDS,
 );
 
@@ -42,6 +50,25 @@ export async function activeTexts(
   return (await Promise.all(names)).flat();
 }
 
+/** The same, of tools whose descriptions name others. */
+export function describedToolsOf(agent: AgentConfig): DescribedToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.describedToolsOf?.(agent) ?? []);
+}
+
+/** What of the features an agent waits for in a channel, for a report of its next request. */
+export async function readWaitedFor(
+  database: Database,
+  channel: ChannelId,
+  time: TimeFormat,
+): Promise<readonly WaitedFor[]> {
+  const all = FEATURES.map(async ({ section }) =>
+    section === undefined
+      ? []
+      : [{ kind: section.kind, lines: await section.ofChannel(database, channel, time) }],
+  );
+  return (await Promise.all(all)).flat();
+}
+
 /** What waits of each feature. */
 export async function readFeatureWork(
   database: Database,
@@ -54,12 +81,17 @@ export async function readFeatureWork(
 
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
+  readonly #database: Database;
+  readonly #features: readonly Feature[];
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
-  readonly activeTexts: TurnFeatures["activeTexts"];
+  readonly background: BackgroundWork;
 
-  constructor(parts: OpenParts) {
-    this.activeTexts = async (...asked) => activeTexts(parts.database, ...asked);
-    this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
+  /** @param features those that the fuzz replaces */
+  constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
+    this.#database = parts.database;
+    this.#features = features;
+    this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
+    this.background = together([...this.#open.values()].flatMap(({ background = [] }) => background));
   }
 
   readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
@@ -86,6 +118,27 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
+  readonly activeTexts: TurnFeatures["activeTexts"] = async (...asked) =>
+    activeTexts(this.#database, ...asked);
+
+  readonly readWaitedFor: ReadWaitedFor = async (channel, time) =>
+    readWaitedFor(this.#database, channel, time);
+
+  async waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]> {
+    const all = this.#features.map(async ({ key, section }) =>
+      section === undefined ? [] : [{ kind: section.kind, lines: await section.ofTurn(kitOf(key)) }],
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  async begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null> {
+    for (const { begunBy } of this.#open.values()) {
+      const turn = await begunBy?.(channel, messageId);
+      if (turn != null) return turn;
+    }
+    return null;
+  }
+
   work(parts: WorkParts): FeatureWorker {
     const workers = [...this.#open.values()].flatMap((feature) => feature.work?.(parts) ?? []);
     return {
@@ -103,4 +156,19 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     if (opened === undefined) throw new Error(`there is no feature ${key.name}`);
     return opened;
   }
+}
+
+/** The background work of all features as one. */
+function together(all: readonly BackgroundWork[]): BackgroundWork {
+  const each = async (act: (one: BackgroundWork) => Promise<void>): Promise<void> => {
+    await Promise.all(all.map(act));
+  };
+  return {
+    takeUp: (site, history) => all.forEach((one) => one.takeUp(site, history)),
+    turnEnded: (channel) => all.forEach((one) => one.turnEnded(channel)),
+    changed: () => all.forEach((one) => one.changed()),
+    drop: async (channel) => each(async (one) => one.drop(channel)),
+    leave: async (isLeft) => each(async (one) => one.leave(isLeft)),
+    idle: async () => each(async (one) => one.idle()),
+  };
 }

@@ -103,7 +103,7 @@ export class ServerTools implements AsyncDisposable {
     const fitting: Tool[] = [];
     const leftOut: string[] = [];
     for (const tool of served) {
-      // Its name is also in the list of tools that a subagent may have.
+      // Descriptions of other tools may name it, too.
       const tokens = tokensOf(tool.spec) + estimateTokens(tool.spec.name);
       if (tokens > left || fitting.length >= most) leftOut.push(tool.spec.name);
       else {
@@ -126,7 +126,7 @@ export class ServerTools implements AsyncDisposable {
       server: config.name,
       identity: identityOf(config, name, spec),
       // Except calls that need an approval.
-      forSubagents: true,
+      isStandalone: true,
       approve: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),

@@ -41,7 +41,6 @@ import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
-import { SubagentStore } from "./turns/subagents.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
@@ -53,7 +52,6 @@ export interface Store {
   readonly members: MemberStore;
   readonly log: LogStore;
   readonly turns: TurnStore;
-  readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
   readonly approvals: ApprovalStore;
   readonly approvalRules: ApprovalRuleStore;
@@ -122,7 +120,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     members: new MemberStore(db),
     log: new LogStore(db, keys),
     turns: new TurnStore(db),
-    subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
     approvals: new ApprovalStore(db),
     approvalRules: new ApprovalRuleStore(db),

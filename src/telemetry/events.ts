@@ -4,6 +4,7 @@
  */
 
 import type { Logger } from "pino";
+import type { FeatureCallPurpose } from "../features/declarations.ts";
 
 /** Events in Weir for people and programs. One word, one meaning. */
 export type WeirEvent =
@@ -91,7 +92,7 @@ export type WeirEvent =
   | {
       type: "model_call";
       channel: string;
-      purpose: "turn" | "compaction" | "subagent";
+      purpose: "turn" | "compaction" | FeatureCallPurpose;
       /** The call's purpose. */
       turn?: number | null;
       job?: number | null;

@@ -16,8 +16,8 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** Longest wait of the turn for it, ms. Default: the general limit. `own`: it has a limit of its own, which may be longer. */
   readonly timeoutMs?: number | "own";
-  /** A subagent may have it, if its calls need no approval: it needs nothing of the conversation. Default: false. */
-  readonly forSubagents?: boolean;
+  /** It needs nothing of a turn: where its calls need no approval, other work may have it, too. Default: false. */
+  readonly isStandalone?: boolean;
   /** Whether a person must allow each call first; the configuration takes precedence. Default: "never". */
   readonly approve?: ApprovalMode;
   /** It changes nothing. Default: it may. */
@@ -112,27 +112,8 @@ export interface ToolKit {
    * @throws ToolFailure if that is not possible
    */
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
-  /**
-   * Starts a subagent, and waits a while for its result.
-   * @returns the result for the model
-   * @throws ToolFailure if it was not started
-   */
-  spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
   /** The kit of a feature. @throws if the feature is not part of this Weir */
   readonly kitOf: KitOf;
-}
-
-/** A subagent's task and settings. */
-export interface SpawnRequest {
-  readonly task: string;
-  /** A name of the configuration; null: without a persona. */
-  readonly persona: string | null;
-  /** Null: the agent's own. */
-  readonly model: string | null;
-  /** Names; null: all that a subagent may have. */
-  readonly tools: readonly string[] | null;
-  /** `brief`: it gets a summary of the conversation. */
-  readonly context: "none" | "brief";
 }
 
 /** A line that an agent wants in its notes of a channel. */
@@ -154,7 +135,7 @@ export interface ToolDefinition<Input> {
   readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: Tool["timeoutMs"];
-  readonly forSubagents?: boolean;
+  readonly isStandalone?: boolean;
   readonly isReadOnly?: boolean;
   readonly needs?: ToolNeed;
   readonly changesTexts?: true;
@@ -169,6 +150,9 @@ export interface ToolMaker {
   readonly tool: PlainTool;
 }
 
+/** Makes a tool whose description names those that its agent has beside it. */
+export type DescribedToolMaker = (prompts: Prompts, beside: readonly Tool[]) => Tool;
+
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker {
   const template = templateOfTool(definition.name);
@@ -182,7 +166,7 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker 
 export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
-  const { name, description, input, timeoutMs, forSubagents = false, isReadOnly, needs } = definition;
+  const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
   const { changesTexts, source } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
@@ -192,7 +176,7 @@ export function makeTool<Input>(
   return {
     spec: { name, description, parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
-    forSubagents,
+    isStandalone,
     ...(isReadOnly !== undefined && { isReadOnly }),
     ...(needs !== undefined && { needs }),
     ...(changesTexts !== undefined && { changesTexts }),

@@ -13,8 +13,7 @@ import { note } from "./note.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
 import { skip } from "./skip.ts";
-import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
-import type { Tool, ToolMaker } from "./tool.ts";
+import type { DescribedToolMaker, Tool, ToolMaker } from "./tool.ts";
 
 /** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
@@ -32,14 +31,12 @@ export interface ToolNeeds {
   readonly keepsNotes: boolean;
   /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
-  /** What its subagents may be; default: it has no subagents. */
-  readonly subagents?: Omit<SpawnChoices, "tools"> | undefined;
-  /** Tools of its servers; a subagent may have some of them. Default: empty. */
-  readonly served?: readonly Tool[];
   /** Tools of the features that it uses; default: empty. */
   readonly ofFeatures?: readonly ToolMaker[];
-  /** Configured approvals, by tool; default: empty. */
-  readonly approvals?: AgentConfig["approvals"]["tools"];
+  /** The same whose descriptions name other tools; default: empty. */
+  readonly described?: readonly DescribedToolMaker[];
+  /** Tools of its servers, which those may name; default: empty. */
+  readonly served?: readonly Tool[];
 }
 
 /** Where a tool comes from, in a word or two. */
@@ -58,25 +55,23 @@ function has({ keepsNotes, recall }: ToolNeeds, need: NonNullable<Tool["needs"]>
 
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { subagents, served = [], approvals = {}, ofFeatures = [] } = agent;
+  const { ofFeatures = [], described = [], served = [] } = agent;
   const tools = [...Object.values(TOOLS), ...ofFeatures]
     .map((make) => make(prompts))
     .filter(({ needs }) => needs === undefined || has(agent, needs))
     .toSorted(byName);
-  if (subagents === undefined) return tools;
-  const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
-  const spawn = spawnAgent({ ...subagents, tools: names });
-  return [...tools, spawn(prompts)].toSorted(byName);
+  const beside = [...tools, ...served];
+  return [...tools, ...described.map((make) => make(prompts, beside))].toSorted(byName);
 }
 
 function byName(a: Tool, b: Tool): number {
   return a.spec.name < b.spec.name ? -1 : 1;
 }
 
-/** Tools for subagents: only those that need no approval. */
-export function toolsOfSubagents(
+/** Tools that can be called beside turns: they need nothing of one, and no approval. */
+export function standaloneTools(
   tools: readonly Tool[],
-  approvals: NonNullable<ToolNeeds["approvals"]>,
+  approvals: AgentConfig["approvals"]["tools"],
 ): readonly Tool[] {
-  return tools.filter((tool) => tool.forSubagents === true && !needsApproval(tool, approvals));
+  return tools.filter((tool) => tool.isStandalone === true && !needsApproval(tool, approvals));
 }

@@ -237,7 +237,7 @@ export class Simulation {
       extract: this.#extract(),
       notes: [],
       activeTexts: [],
-      subagents: [],
+      waitedFor: [],
       isUnfound: false,
       now: new Date(this.#now),
       scene,

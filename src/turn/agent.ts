@@ -13,7 +13,7 @@ import type { KnownWindow } from "../llm/catalog/known-windows.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
-import type { FailureKind } from "../prompts/load.ts";
+import type { FailureKind, Prompts } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** The models of agents, with the evidence on their windows. */
@@ -62,10 +62,8 @@ export interface AgentTexts extends EntryTexts {
   /** The text for a question without a finding. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
-  /** @param values.persona its role in the operator's words; "": none */
-  subagent(values: { date: string; persona: string; tools: readonly string[] }): string;
-  /** @param values.brief of the conversation; "": none */
-  subagentTask(values: { task: string; brief: string }): string;
+  /** Renders a template of a feature. */
+  readonly render: Prompts["render"];
 }
 
 /** A section of the agent's folder, as templates get it. */

@@ -42,10 +42,15 @@ export interface LookedUp {
   readonly notes: readonly AgentFile[];
   /** Names of those texts of the agent's folder that are active in this channel. */
   readonly activeTexts: readonly string[];
-  /** Lines about the subagents for which the agent waits. */
-  readonly subagents: readonly string[];
+  readonly waitedFor: readonly WaitedFor[];
   /** The look-up of a question ended in time and found nothing. */
   readonly isUnfound: boolean;
+}
+
+/** Lines about work of a feature for which the agent waits, as a section. */
+export interface WaitedFor {
+  readonly kind: BuiltInKind;
+  readonly lines: readonly string[];
 }
 
 /** An extract of the entries that are omitted from the view, up to here. */
@@ -77,7 +82,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   extract: null,
   notes: [],
   activeTexts: [],
-  subagents: [],
+  waitedFor: [],
   isUnfound: false,
 };
 
@@ -93,8 +98,8 @@ export interface TurnSituation extends LookedUp {
 }
 
 /**
- * The sources of the next request, without look-ups: with the running turn's own part, or with the due messages as the
- * next turn's. Pure. @param situation.notes, active texts and subagents of the channel; default: none
+ * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
+ * what is due as the next turn's. Pure. @param situation.notes, active texts and work of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -103,7 +108,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes" | "activeTexts" | "subagents">>,
+    Partial<Pick<TurnSituation, "notes" | "activeTexts" | "waitedFor">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -151,11 +156,14 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
         const wishes = fitting(learned, room / 4);
-        const working = atWork(situation.subagents, room / 4);
+        const working = situation.waitedFor.map(({ kind, lines }) => ({
+          kind,
+          lines: atWork(lines, room / 4),
+        }));
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...wishes, ...working]) -
+          tokensOf([...statements, ...answered, ...wishes, ...working.flatMap(({ lines }) => lines)]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
@@ -165,7 +173,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
-          ...quoted("subagents", working, working.length),
+          ...working.flatMap(({ kind, lines }) => quoted(kind, lines, lines.length)),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -195,11 +203,7 @@ function atWork(lines: readonly string[], room: number): readonly string[] {
  * Found lines as one section.
  * @param found their number before some were left out for lack of room
  */
-function quoted(
-  kind: "learned" | "remembered" | "recalled" | "subagents" | "replies",
-  lines: readonly string[],
-  found: number,
-): Section[] {
+function quoted(kind: BuiltInKind, lines: readonly string[], found: number): Section[] {
   const evidence = lines.length < found ? [`${lines.length} of ${found}`] : [];
   return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
 }

@@ -12,7 +12,7 @@ import type { ModelCallRecord } from "../llm/model.ts";
 import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { ToolKit } from "../tools/tool.ts";
 import type { TurnApprovals } from "./approved-calls.ts";
-import type { Attached, OmittedExtract, Scene } from "./context-sources.ts";
+import type { Attached, OmittedExtract, Scene, WaitedFor } from "./context-sources.ts";
 import type { CallRefusal } from "./refused-call.ts";
 import type { ToolCallRecord } from "./tool-calls.ts";
 
@@ -59,8 +59,7 @@ export interface TurnChannel {
   notes(): Promise<readonly AgentFile[]>;
   /** Names of those texts of the agent's folder that are active here. */
   activeTexts(): Promise<readonly string[]>;
-  /** Lines about the subagents for which the agent waits. */
-  subagents(): Promise<readonly string[]>;
+  waitedFor(): Promise<readonly WaitedFor[]>;
   /** Replies and pictures of the messages to answer. */
   attached(): Promise<Attached>;
   /** Pictures from the turn's tools, without deleted ones. */

@@ -1,4 +1,4 @@
-// proves: src/channel/subagents/channel-subagents.ts, src/store/turns/subagents.ts
+// proves: src/features/subagents/channel-subagents.ts, src/features/subagents/subagent-store.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { prepareBlanking } from "../../src/store/log/deletion.ts";

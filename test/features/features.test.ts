@@ -1,4 +1,4 @@
-// proves: src/features/features.ts, src/features/declarations.ts
+// proves: src/features/feature.ts, src/features/features.ts, src/features/declarations.ts
 import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,6 +45,21 @@ const SLICES: Readonly<
       "core/context.ts": "a kind of section of the context",
       "prompts/catalogue.ts": "a kind of section of the context",
       "turn/agent.ts": "reads the agent's folder",
+    },
+  },
+  subagents: {
+    word: /subagent|spawn.?agent/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "core/context.ts": "a kind of section",
+      "context/sections/section.ts": "a kind of section",
+      "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
+      "config/schema/budget.ts": "a text of another option",
+      "config/schema/file.ts": "a text of another option",
+      "config/schema/models.ts": "a text of another option",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/retold-subagents.ts": "until it is a carrier of its own",
+      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },
 };

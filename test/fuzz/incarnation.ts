@@ -8,6 +8,11 @@ import type { OpenParts } from "../../src/features/feature.ts";
 import { OpenFeatures } from "../../src/features/features.ts";
 import { REMINDERS } from "../../src/features/reminders/key.ts";
 import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
+import { reminders } from "../../src/features/reminders/feature.ts";
+import { subagentsBy } from "../../src/features/subagents/feature.ts";
+import { SUBAGENTS } from "../../src/features/subagents/key.ts";
+import type { SubagentDesk } from "../../src/features/subagents/subagent-desk.ts";
+import { SubagentStore } from "../../src/features/subagents/subagent-store.ts";
 import { ReminderStore } from "../../src/features/reminders/reminder-store.ts";
 import {
   createLiveChannels,
@@ -16,7 +21,6 @@ import {
 } from "../../src/channel/live-channels.ts";
 import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
-import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
@@ -151,6 +155,7 @@ export class Incarnation {
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly reminders: ReminderDesk;
+  readonly #features: OpenFeatures;
   readonly #clock: ReminderClock;
   readonly #mutant: Mutant | null;
   #staff: Staff;
@@ -195,13 +200,12 @@ export class Incarnation {
     );
     const platformOf: LiveChannelsParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
-    const subagents = new SubagentDesk(store);
-    this.subagents = subagents;
     const features = this.#openFeatures({ platforms, platformOf, now });
+    this.#features = features;
     this.reminders = features.serviceOf(REMINDERS);
+    this.subagents = features.serviceOf(SUBAGENTS);
     this.channels = createLiveChannels({
       store,
-      subagents,
       callCounts: new CallCounts(),
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
@@ -226,23 +230,27 @@ export class Incarnation {
       platformOf,
     });
     const dueWork = new DueWorkDesk(store, this.channels.waker);
-    subagents.tellBy(dueWork);
+    this.subagents.tellBy(dueWork);
     this.approvals = this.#createApprovals(dueWork);
     this.#clock = this.#createClock({ desk: this.reminders, log, now });
     this.router = this.#createRouter(agentOf, { events, log, platformOf });
   }
 
   #openFeatures(parts: Pick<OpenParts, "platforms" | "platformOf" | "now">): OpenFeatures {
-    return new OpenFeatures({
-      ...parts,
-      database: this.database,
-      log: this.#log,
-      setup: () => ({
-        config: { agents: [], platforms: PLATFORMS_OFF },
-        bindings: BINDINGS,
-        agents: this.#staff.agents,
-      }),
-    });
+    const subagents = subagentsBy((db) => this.#mutant?.subagents?.(db) ?? new SubagentStore(db));
+    return new OpenFeatures(
+      {
+        ...parts,
+        database: this.database,
+        log: this.#log,
+        setup: () => ({
+          config: { agents: [], platforms: PLATFORMS_OFF },
+          bindings: BINDINGS,
+          agents: this.#staff.agents,
+        }),
+      },
+      [reminders, subagents],
+    );
   }
 
   #createApprovals(dueWork: DueWorkDesk): ApprovalDesk {
@@ -438,6 +446,7 @@ export class Incarnation {
     this.thaw();
     await this.#clock[Symbol.asyncDispose]();
     await this.approvals[Symbol.asyncDispose]();
+    await this.#features[Symbol.asyncDispose]();
     await this.channels.drain(AbortSignal.abort());
     await this.#contexts[Symbol.asyncDispose]();
     await this.#indexer[Symbol.asyncDispose]();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { FEATURE_TOOLS } from "../../src/features/declarations.ts";
+import { DESCRIBED_FEATURE_TOOLS, FEATURE_TOOLS } from "../../src/features/declarations.ts";
 import { BUILT_IN_TOOLS } from "../../src/config/tool-names.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../src/tools/tool.ts";
 import { handOffTool } from "../../src/tools/hand-off.ts";
 import { z } from "zod";
-import { createTools, toolsOfSubagents } from "../../src/tools/tools.ts";
+import { createTools, standaloneTools } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
@@ -45,7 +45,6 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     react: async () => "shown",
     writeNote: async () => "Noted.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
-    spawnAgent: async () => "At work.",
     kitOf: () => assert.fail("no feature is there"),
     ...more,
   };
@@ -178,11 +177,12 @@ describe("notes", () => {
 
 test("the configuration knows the names of all tools that come with Weir", () => {
   const prompts = { render: () => "" };
-  const subagents = { personas: [], models: [] };
   const all = createTools(prompts, {
     keepsNotes: true,
     recall: "all",
-    subagents,
+    described: DESCRIBED_FEATURE_TOOLS.map(
+      (name) => () => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }),
+    ),
     ofFeatures: FEATURE_TOOLS.map((name) =>
       Object.assign(() => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }), {
         tool: name,
@@ -193,8 +193,8 @@ test("the configuration knows the names of all tools that come with Weir", () =>
   assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS.toSorted());
 });
 
-test("a subagent is given nothing that a person would have to allow", () => {
-  const offered = toolsOfSubagents(tools, { search_history: "always", memory_recall: "writes" });
+test("what can be called beside turns is nothing that a person would have to allow", () => {
+  const offered = standaloneTools(tools, { search_history: "always", memory_recall: "writes" });
   assert.deepEqual(
     offered.map(({ spec }) => spec.name),
     ["memory_recall"],

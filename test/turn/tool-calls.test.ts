@@ -46,7 +46,6 @@ async function run(
       react: async () => "shown",
       writeNote: async () => "Noted.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
-      spawnAgent: async () => "At work.",
       kitOf: () => assert.fail("no feature is there"),
     },
     onFailure: (name, why) => failures.push([name, why]),

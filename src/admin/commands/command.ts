@@ -1,3 +1,4 @@
+import type { ReadWaitedFor } from "../reports/channel-report.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { TurnFeatures } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
@@ -5,7 +6,6 @@ import type { ApprovalDesk } from "../../channel/approvals/approval-desk.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
-import type { SubagentDesk } from "../../channel/subagents/subagent-desk.ts";
 import type { Waker } from "../../channel/waker.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
@@ -64,7 +64,7 @@ export interface CommandParts extends Pick<TurnFeatures, "activeTexts"> {
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;
   readonly waker: Waker;
   readonly renewal: Pick<Renewal, "restaff">;
-  readonly subagents: Pick<SubagentDesk, "stop">;
+  readonly readWaitedFor: ReadWaitedFor;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly serviceOf: ServiceOf;

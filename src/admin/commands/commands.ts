@@ -4,7 +4,6 @@
  */
 
 import { askCommand } from "./ask.ts";
-import { agentsCommand } from "./agents.ts";
 import type { InboundCommand, PlatformCommand } from "../../platforms/platform.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
@@ -46,7 +45,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   usageCommand,
   stopCommand,
   askCommand,
-  agentsCommand,
   modelCommand,
   approveCommand,
   denyCommand,

@@ -18,7 +18,7 @@ import type { ModelCallTotals } from "../../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
 import { type CostsByType, costsByType } from "./context-costs.ts";
-import { nextSources } from "../../turn/context-sources.ts";
+import { nextSources, type WaitedFor } from "../../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
 export interface ContextReport {
@@ -102,8 +102,7 @@ export interface ReportSituation extends Pick<ContextReport, "model" | "compacti
   readonly notes: readonly AgentFile[];
   /** Names of those texts of the agent's folder that are active there. */
   readonly activeTexts: readonly string[];
-  /** Lines about the subagents that the agent waits for. */
-  readonly subagents: readonly string[];
+  readonly waitedFor: readonly WaitedFor[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -117,8 +116,8 @@ export function nextRequest(
     now,
     notes,
     activeTexts,
-    subagents,
-  }: Pick<ReportSituation, "model" | "now" | "notes" | "activeTexts" | "subagents">,
+    waitedFor,
+  }: Pick<ReportSituation, "model" | "now" | "notes" | "activeTexts" | "waitedFor">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
@@ -126,7 +125,7 @@ export function nextRequest(
     now,
     notes,
     activeTexts,
-    subagents,
+    waitedFor,
     scene: sceneOf(channel),
     usable: usableTokens(budget),
   };

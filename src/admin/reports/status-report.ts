@@ -17,7 +17,7 @@ import {
 /** What waits of a feature. */
 interface WaitingFeature {
   readonly name: string;
-  line(time: TimeFormat): string;
+  line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
 /** The facts of `weir status`, as `--json` prints them. */
@@ -83,6 +83,8 @@ export function formatStatus(
   const at = (date: Date): string => `${time.minute(date)} (${ago(date, now)})`;
   const { waiting, due, fullest, channels } = report;
   const { running, ahead, redo } = waiting.compactions;
+  const oldest = (since: Date | null): string => sinceWords(since, at);
+  const featureLines = features.map(({ name, line }) => [name, line(time, oldest)] as const);
   const lines: (readonly [string, string])[] = [
     ...daemonLines(report, at, now),
     [
@@ -99,9 +101,10 @@ export function formatStatus(
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    ...features.map(({ name, line }) => [name, line(time)] as const),
+    // The approvals stand before the last of them.
+    ...featureLines.slice(0, -1),
     ["approvals", pending(waiting.approvals, "wait for a person", at)],
-    ["subagents", pending(waiting.subagents, "at work, or their reports are not told yet", at)],
+    ...featureLines.slice(-1),
     ["channels", formatNumber(channels)],
     ...fullest.map((one, index): readonly [string, string] => [
       index === 0 ? "fullest" : "",

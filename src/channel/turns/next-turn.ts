@@ -1,8 +1,8 @@
 import { type Budget, partAt } from "../../context/usage.ts";
 import { dueMessages, type History } from "../../core/history.ts";
 import type { UserEntry } from "../../core/entry.ts";
-import { type AgentId, type Seq, turnId } from "../../core/ids.ts";
-import type { BegunBy, RunningTurn } from "../../store/turns/turn-rows.ts";
+import { type AgentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
 const MAX_MESSAGES = 100;
 /** Share of the usable window for the messages of one turn. */
@@ -49,18 +49,22 @@ export function nextTurn(
 }
 
 /**
- * The hand-off or ended subagent that began a turn of these messages; the first of several. Pure.
- * @returns undefined: the turn answers something new, such as a person's message
+ * The turn that began a turn of these messages, by a hand-off or by work that has ended; the first of several.
+ * @param ofWork the turn that has begun the work whose end a message reports; null: it reports none
+ * @returns null: the turn answers something new, such as a person's message
  */
-export function begunBy(asked: readonly Pick<UserEntry, "messageId">[]): BegunBy | undefined {
-  const all = asked.map(({ messageId }) => ownWork(messageId));
-  return all.includes(undefined) ? undefined : all[0];
-}
-
-function ownWork(messageId: string): BegunBy | undefined {
-  const [, kind, number] = /^(handoff|subagent)\/(\d+)/.exec(messageId) ?? [];
-  if (kind === undefined) return undefined;
-  return kind === "handoff" ? { turn: turnId(Number(number)) } : { subagent: Number(number) };
+export async function begunBy(
+  asked: readonly Pick<UserEntry, "messageId">[],
+  ofWork: (messageId: string) => Promise<TurnId | null>,
+): Promise<TurnId | null> {
+  let first: TurnId | null = null;
+  for (const { messageId } of asked) {
+    const [, handedOn] = /^handoff\/(\d+)/.exec(messageId) ?? [];
+    const turn = handedOn === undefined ? await ofWork(messageId) : turnId(Number(handedOn));
+    if (turn === null) return null;
+    first ??= turn;
+  }
+  return first;
 }
 
 /**

@@ -24,7 +24,6 @@ import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
-import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -97,8 +96,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const scene = sceneOf(parts);
   const keeper = parts.agent.notes;
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
-  const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
-  const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
+  const kitOf = parts.features.kitsOf({ ...parts, recall: parts.allRecall });
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
@@ -107,19 +105,15 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     pace: parts.lastRequest.pace,
     notes: async () => notes?.read() ?? [],
     activeTexts: async () => parts.features.activeTexts(owner.channel, parts.agent, turn.agent),
-    subagents: async () => subagents?.lines() ?? [],
+    waitedFor: async () => parts.features.waitedFor(kitOf),
     toolKit: {
       react: reactor(parts),
       async writeNote(request) {
         if (notes === null) throw new ToolFailure("You keep no notes.");
         return notes.write(request);
       },
-      kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
+      kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
-      async spawnAgent(request, call) {
-        if (subagents === null) throw new ToolFailure("You have no subagents.");
-        return subagents.spawn(request, call);
-      },
     },
     attached: async () => attachedTo(parts, history.current, turn),
     resultImages: async () => images.read(),

@@ -178,7 +178,7 @@ export class TurnRunner {
    * @returns null: nothing is due; `unknown`: the log has a running turn that this process did not begin
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
-    const { store, owner } = this.#parts;
+    const { store, owner, features } = this.#parts;
     const answerer = this.#guests.answerer.bind(this.#guests);
     if (leftBehind !== null) {
       this.#take(leftBehind);
@@ -205,7 +205,8 @@ export class TurnRunner {
       if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     }
     if (begun !== null) return begun;
-    const by = begunBy(dueMessages(history).filter(({ seq }) => seq <= range.toSeq));
+    const answered = dueMessages(history).filter(({ seq }) => seq <= range.toSeq);
+    const by = await begunBy(answered, async (id) => features.begunBy(owner.channel, id));
     return (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent, by)) ?? "unknown";
   }
 
@@ -374,7 +375,7 @@ export class TurnRunner {
     const said = logged === undefined ? {} : { said: logged };
     this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spentOn(calls));
     this.forget(turn.toSeq);
-    this.#parts.subagents?.settled(owner.channel);
+    this.#parts.features.background.turnEnded(owner.channel);
   }
 
   /** Reports a turn's end once it is in the log. */

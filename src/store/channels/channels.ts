@@ -11,6 +11,7 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
+import { FEATURE_WORK } from "../../features/declarations.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 
@@ -130,6 +131,20 @@ export interface ResetTurn {
 export const OLDEST_DUE = `select e.appended_at from entries e
   where e.channel_id = c.id and e.addressed and e.seq > c.settled_to order by e.seq limit 1`;
 
+/** SQL: whether work of a feature is open in a channel. @param channel SQL: its id */
+export function openWorkOf(channel: string): string {
+  const all = FEATURE_WORK.map(
+    ({ table }) => `exists (select from ${table} w where w.channel_id = ${channel} and w.closed_at is null)`,
+  );
+  return `(${["false", ...all].join(" or ")})`;
+}
+
+/** SQL: how far the work of each feature in the channel `c` is, appended to a text. */
+const WORK_PROGRESS = FEATURE_WORK.map(
+  ({ table, progress }) => `|| ', ${table} ' || coalesce((
+     select case when count(*) > 0 then ${progress} end from ${table} w where w.channel_id = c.id and w.closed_at is null), 'none')`,
+).join("");
+
 /** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
 const HAS_WORK = `(
   (settled_to < last_seq and exists (
@@ -138,7 +153,7 @@ const HAS_WORK = `(
   or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
   or omitted_to > covered_to or last_seq - covered_to >= $2
   or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
-  or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
+  or ${openWorkOf("c.id")}
   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
 /** Rows of `channels`. */
@@ -307,7 +322,7 @@ export class ChannelStore {
 
   /**
    * Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver, or
-   * a subagent that its agent waits for, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
+   * work of a feature, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
    */
   async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
@@ -344,15 +359,12 @@ export class ChannelStore {
     const [row] = await this.#db.query<{ told: string }>(
       {
         name: "channel_unfinished",
-        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent, subagents %s', c.epoch, c.settled_to,
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
                         (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending, coalesce(s.told, 'none')) as told
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
-                      lateral (select case when count(*) > 0 then format('%s with %s steps in %s ms, begun %s times',
-                                              count(*), sum(jsonb_array_length(s.steps)), sum(s.spent_ms), sum(s.begun)) end as told
-                                 from subagents s where s.channel_id = c.id and s.closed_at is null) s
-                where c.id = $1 and (d.pending > 0 or t.id is not null or s.told is not null or exists (
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
+                where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       },
       [id],

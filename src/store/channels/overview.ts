@@ -43,7 +43,6 @@ export interface Waiting {
     readonly redo: number;
   };
   readonly approvals: { readonly count: number; readonly since: Date | null };
-  readonly subagents: { readonly count: number; readonly since: Date | null };
 }
 
 type RawOverview = RawChannel & {
@@ -155,8 +154,6 @@ export class OverviewStore {
       redo: number;
       approvals: number;
       askedAt: Date | null;
-      subagents: number;
-      begunAt: Date | null;
     }>({
       name: "overview_waiting",
       text: `select
@@ -165,16 +162,13 @@ export class OverviewStore {
         (select count(*) from jobs where state = 'ahead') as ahead,
         (select count(*) from summaries where live and needs_redo) as redo,
         (select count(*) from approvals where state = 'open') as approvals,
-        (select min(asked_at) from approvals where state = 'open') as asked_at,
-        (select count(*) from subagents where closed_at is null) as subagents,
-        (select min(started_at) from subagents where closed_at is null) as begun_at`,
+        (select min(asked_at) from approvals where state = 'open') as asked_at`,
     });
     if (row === undefined) throw new Error("overview_waiting returned no row");
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
       approvals: { count: row.approvals, since: row.askedAt },
-      subagents: { count: row.subagents, since: row.begunAt },
     };
   }
 }

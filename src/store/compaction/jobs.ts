@@ -9,6 +9,7 @@ import {
   type Tier,
 } from "../../core/compaction.ts";
 import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
+import { openWorkOf } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
@@ -271,10 +272,10 @@ async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<Jo
   return { channel: channelId(channel), isInRange, terms: new Set(terms), count };
 }
 
-/** What was begun in a channel, and is not over: of a compaction, and of its agent's subagents. */
+/** What was begun in a channel, and is not over: of a compaction, and of features. */
 interface UnderWay {
   readonly hasLiveJob: boolean;
-  readonly hasSubagents: boolean;
+  readonly hasOpenWork: boolean;
   readonly takenBack: number;
   readonly lastDeletion: string | null;
 }
@@ -282,14 +283,14 @@ interface UnderWay {
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
   const [row] = await client.query<{
     job: boolean;
-    subagents: boolean;
+    work: boolean;
     takenBack: number;
     lastDeletion: string | null;
   }>(
     {
       name: "under_way",
       text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,
-                    exists (select from subagents where channel_id = $1 and closed_at is null) as subagents,
+                    ${openWorkOf("$1")} as work,
                     notes_taken_back($1) as taken_back,
                     last_deletion($1)::text as last_deletion`,
     },
@@ -297,7 +298,7 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
   );
   return {
     hasLiveJob: row?.job === true,
-    hasSubagents: row?.subagents === true,
+    hasOpenWork: row?.work === true,
     takenBack: row?.takenBack ?? 0,
     lastDeletion: row?.lastDeletion ?? null,
   };

@@ -1,6 +1,7 @@
 import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
 import { type ChannelId, type JobId, jobId, type TurnId } from "../../core/ids.ts";
+import type { FeatureCallPurpose } from "../../features/declarations.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 
@@ -11,7 +12,7 @@ export interface ModelCallRow {
   /** The compaction's job; null: it was for something else. */
   readonly job: JobId | null;
   /** `embedding`: texts of the channel, or what was looked for there, were sent to the embedding model. */
-  readonly purpose: "turn" | "compaction" | "subagent" | "embedding";
+  readonly purpose: "turn" | "compaction" | "embedding" | FeatureCallPurpose;
   readonly model: string;
   readonly outcome: string;
   /** What we had estimated for the whole request. */

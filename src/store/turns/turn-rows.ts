@@ -14,9 +14,6 @@ export interface RunningTurn extends TurnRange {
   readonly calls?: number;
 }
 
-/** What of the program's own has begun a turn: the end of another one, or a subagent by its number. */
-export type BegunBy = { readonly turn: TurnId } | { readonly subagent: number };
-
 /** Who would begin a turn of a message alone as soon as it is in the log. */
 export interface TurnClaim {
   readonly epoch: number;

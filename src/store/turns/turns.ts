@@ -10,14 +10,7 @@ import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, ASYNC_COMMIT } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import {
-  type BegunBy,
-  begunTurn,
-  questionOf,
-  type RawTurn,
-  type RunningTurn,
-  runningTurn,
-} from "./turn-rows.ts";
+import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
@@ -97,7 +90,7 @@ export class TurnStore {
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
    * @param agent who answers; default: the channel's own agent
-   * @param by what has begun it, where nobody has asked for it; default: somebody has
+   * @param by the turn that has begun it, where nobody has asked for it; null, the default: somebody has
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
@@ -105,28 +98,19 @@ export class TurnStore {
     fromSeq: Seq,
     toSeq: Seq,
     agent?: AgentId,
-    by?: BegunBy,
+    by: TurnId | null = null,
   ): Promise<RunningTurn | null> {
     const [row] = await this.#db.query<{ id: number; question: number | null; calls: number }>(
       {
         name: "turn_begin",
         text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
                select $1, $2, $3, $4, $5,
-                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id =
-                         coalesce($6::bigint, (select s.turn_id from subagents s where s.channel_id = $1 and s.number = $7::integer)))
+                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id = $6::bigint)
                  from ${ASYNC_COMMIT}
                on conflict (channel_id) where state = 'running' do nothing
                returning id, question, case when question is null then 0 else calls_of_question(question) end as calls`,
       },
-      [
-        owner.channel,
-        owner.epoch,
-        fromSeq,
-        toSeq,
-        agent ?? null,
-        by !== undefined && "turn" in by ? by.turn : null,
-        by !== undefined && "subagent" in by ? by.subagent : null,
-      ],
+      [owner.channel, owner.epoch, fromSeq, toSeq, agent ?? null, by],
     );
     if (row === undefined) return null;
     return { ...begunTurn(row.id, fromSeq, toSeq, agent), ...questionOf(row.question, row.calls) };

@@ -22,8 +22,8 @@ export interface UsageScope {
 }
 
 /**
- * Calls with whom they count for. A turn that answers several people is that of who has asked first; a subagent's is its turn's; a
- * compaction, an embedding, and work of Weir's own, nobody has asked for.
+ * Calls with whom they count for. A turn that answers several people is that of who has asked first; that of a turn's
+ * further work is its turn's; a compaction, an embedding, and work of Weir's own, nobody has asked for.
  */
 const CALLS = `from model_calls m join channels c on c.id = m.channel_id
   left join turns t on t.id = m.turn_id

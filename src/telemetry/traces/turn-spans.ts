@@ -34,8 +34,8 @@ type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
 
 /**
  * Makes spans of events, by OpenTelemetry's conventions for generative AI (gen-ai 0.1, in development): `invoke_agent`
- * for a turn, with `retrieval`, `chat` and `execute_tool` in it. A call for a summary or by a subagent is a trace of
- * its own. They contain no words of people or models. An event after the fact determines its span's beginning by the
+ * for a turn, with `retrieval`, `chat` and `execute_tool` in it. A call that no turn makes itself, as for a summary, is a
+ * trace of its own. They contain no words of people or models. An event after the fact determines its span's beginning by the
  * duration.
  */
 export class TurnSpans {

@@ -54,7 +54,7 @@ function look({ history }: Conversation) {
     compactions,
     notes: [],
     activeTexts: [],
-    subagents: [],
+    waitedFor: [],
     now: new Date("2026-11-21T20:00:00Z"),
   };
   const snapshot = { channel, history, lastUsage: null };

@@ -1,7 +1,8 @@
-// proves: src/channel/subagents/channel-subagents.ts, src/channel/subagents/turn-subagents.ts, src/turn/subagent/subagent.ts, src/store/turns/subagents.ts
+// proves: src/features/subagents/channel-subagents.ts, src/features/subagents/turn-subagents.ts, src/features/subagents/subagent-run.ts, src/features/subagents/subagent-store.ts
 // A subagent is begun once, works on its task beside the conversation, and its agent is told once how it ended.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SUBAGENTS } from "../../../src/features/subagents/key.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import { command } from "../../support/commands.ts";
 import { status, text, toolCalls } from "../../support/model-behaviours.ts";
@@ -377,7 +378,7 @@ test("two calls for the same task in one answer begin one, and one of them is to
   await using world = await openSubagentWorld();
   const { connection, beside, server } = world;
   await using weir = await startWithSubagents(connection, server);
-  const { subagents } = weir.daemon.store;
+  const { rows: subagents } = weir.daemon.features.serviceOf(SUBAGENTS);
   const isTold = Promise.withResolvers<void>();
   const [begin, tellCall] = [subagents.begin.bind(subagents), subagents.tellCall.bind(subagents)];
   let begins = 0;
@@ -406,7 +407,7 @@ test("a connection that is cut when its end counts as told: the call tells of it
   await using world = await openSubagentWorld();
   const { connection, beside, server } = world;
   await using weir = await startWithSubagents(connection, server);
-  const { subagents } = weir.daemon.store;
+  const { rows: subagents } = weir.daemon.features.serviceOf(SUBAGENTS);
   const tellCall = subagents.tellCall.bind(subagents);
   let cuts = 0;
   subagents.tellCall = async (...args) => {

@@ -1,11 +1,11 @@
-// proves: src/channel/channel-context.ts, src/channel/subagents/subagent-desk.ts, src/channel/subagents/channel-subagents.ts, migrations/baseline/15_subagents.sql
+// proves: src/channel/channel-context.ts, src/features/subagents/subagent-desk.ts, src/features/subagents/channel-subagents.ts, migrations/baseline/15_subagents.sql
 // Whatever ends between the beginning of a subagent and the moment when its agent is told of it: it is told once, and no step is paid twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
-import { SubagentStore } from "../../../src/store/turns/subagents.ts";
+import { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
 import { patched } from "../../fuzz/mutants/patched.ts";
 import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
@@ -249,7 +249,8 @@ test("a step shows in what is unfinished, however little time it took", async ()
     "update subagents set begun = 2 returning id, channel_id, epoch",
   );
   assert.ok(row !== undefined);
-  const { channels, subagents } = beside.store;
+  const { channels } = beside.store;
+  const subagents = new SubagentStore(beside.db);
   const owner = { channel: channelId(row.channelId), epoch: row.epoch };
   const before = await channels.unfinished(owner.channel);
   const { takenBack } = await subagents.look(owner.channel);

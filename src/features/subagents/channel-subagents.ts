@@ -7,18 +7,18 @@ import { abortedAfter, withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type AgentId, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
-import type { Subagent, SubagentDraft } from "../../store/turns/subagents.ts";
+import type { Subagent, SubagentDraft, SubagentStore } from "./subagent-store.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Agent } from "../../turn/agent.ts";
-import { modelsOfSubagents, runSubagent, type SubagentChannel } from "../../turn/subagent/subagent.ts";
-import type { SubagentSite, SubagentStarter } from "../channel-context.ts";
-import type { DueWorkDesk } from "../due-work.ts";
-import { agentHere } from "../guests.ts";
-import { BoundedCalls } from "../call-bounds.ts";
-import { storeCalls, usedBy } from "../model-usage.ts";
-import { groupText, outcomeText, SAME_TASK, titleOf } from "./told.ts";
+import { modelsOfSubagents, runSubagent, type SubagentChannel } from "./subagent-run.ts";
+import type { WorkSite } from "../../channel/channel-context.ts";
+import type { DueWorkDesk } from "../../channel/due-work.ts";
+import { agentHere } from "../../channel/guests.ts";
+import { BoundedCalls } from "../../channel/call-bounds.ts";
+import { storeCalls, usedBy } from "../../channel/model-usage.ts";
+import { groupText, outcomeText, SAME_TASK, titleOf } from "./report-texts.ts";
 
-export interface SubagentHost extends SubagentSite {
+export interface SubagentHost extends WorkSite {
   /** Searches find nothing before it: the last reset. */
   readonly searchFrom: Seq;
 }
@@ -40,8 +40,9 @@ interface Run {
  * The subagents of one channel, until each end was reported to its agent. Their rows decide which of them run here, and how they are
  * reported.
  */
-export class ChannelSubagents implements SubagentStarter {
+export class ChannelSubagents {
   #host: SubagentHost;
+  readonly #rows: SubagentStore;
   readonly #dueWork: DueWorkDesk;
   readonly #onOver: () => void;
   /** One queue per agent: each has its own concurrency. */
@@ -57,8 +58,9 @@ export class ChannelSubagents implements SubagentStarter {
   #isOver = false;
 
   /** @param onOver called when nothing is open, or another daemon has taken the channel: this instance does nothing from then on */
-  constructor(host: SubagentHost, dueWork: DueWorkDesk, onOver: () => void) {
+  constructor(host: SubagentHost, rows: SubagentStore, dueWork: DueWorkDesk, onOver: () => void) {
     this.#host = host;
+    this.#rows = rows;
     this.#dueWork = dueWork;
     this.#onOver = onOver;
   }
@@ -86,11 +88,11 @@ export class ChannelSubagents implements SubagentStarter {
   async spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string> {
     this.#spawning++;
     try {
-      const { store, owner } = this.#host;
+      const { owner } = this.#host;
       // First takes over what an earlier owner left: a repeated turn finds its subagents there.
       await this.#settling.onIdle();
       const begun = await this.#begins.add(async () =>
-        store.subagents.begin(owner, turn, { draft, takenBack, most: MOST_OPEN }),
+        this.#rows.begin(owner, turn, { draft, takenBack, most: MOST_OPEN }),
       );
       if (begun === "full")
         throw new ToolFailure(`${MOST_OPEN} subagents are open here, and no more may be.`);
@@ -101,8 +103,8 @@ export class ChannelSubagents implements SubagentStarter {
       await withDeadline(run.over, waitMs, AbortSignal.any([signal, this.#closing.signal]));
       signal.throwIfAborted();
       // Marks its end as reported; retried until the commit is confirmed.
-      const tell = async (): ReturnType<typeof store.subagents.tellCall> =>
-        store.subagents.tellCall(owner, begun.id, draft.callId);
+      const tell = async (): ReturnType<SubagentStore["tellCall"]> =>
+        this.#rows.tellCall(owner, begun.id, draft.callId);
       const { result: told } = await retryWrite(tell, TELL_RETRIES);
       return told === null ? SAME_TASK : outcomeText(told);
     } finally {
@@ -132,7 +134,7 @@ export class ChannelSubagents implements SubagentStarter {
 
   /** Drops all open subagents in the database. Call {@link settle} next. */
   async drop(): Promise<void> {
-    await this.#host.store.subagents.drop(this.#host.owner);
+    await this.#rows.drop(this.#host.owner);
   }
 
   /** Aborts the running subagents; their rows stay open. */
@@ -146,9 +148,9 @@ export class ChannelSubagents implements SubagentStarter {
 
   async #settleNow(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    const { store, owner } = this.#host;
-    const { takenBack } = await store.subagents.look(owner.channel);
-    const open = await store.subagents.settle(owner);
+    const { owner } = this.#host;
+    const { takenBack } = await this.#rows.look(owner.channel);
+    const open = await this.#rows.settle(owner);
     const running = new Map(
       open.flatMap(({ id, agent, state }) => (state === "running" ? [[id, agent]] : [])),
     );
@@ -180,16 +182,16 @@ export class ChannelSubagents implements SubagentStarter {
     for (let id = `subagent/${first}`; ; id += "/again") {
       const work = { id, title: titleOf(told), text: groupText(told), at: now(), agent };
       const seq = await this.#dueWork.add(owner.channel, work);
-      const look = await store.subagents.look(owner.channel);
+      const look = await this.#rows.look(owner.channel);
       if (look.takenBack !== seen) {
-        const left = (await store.subagents.settle(owner)).filter(({ toldWith }) => toldWith === first);
+        const left = (await this.#rows.settle(owner)).filter(({ toldWith }) => toldWith === first);
         if (isVoided(told, left)) await this.#dueWork.takeBack(owner.channel, id, compactorAgent.digester);
         [told, seen] = [left, look.takenBack];
       }
       const [entry] = await store.log.readAt(owner.channel, [seq]);
       if (entry?.deleted !== true || told.length === 0) break;
     }
-    await store.subagents.close(owner.channel, first);
+    await this.#rows.close(owner.channel, first);
   }
 
   #failed(error: unknown): void {
@@ -234,8 +236,8 @@ export class ChannelSubagents implements SubagentStarter {
   async #run(id: number, aborted: AbortSignal): Promise<void> {
     // Closing does not wait for a subagent that was found late: the next daemon begins it.
     if (aborted.aborted || this.#closing.signal.aborted) return;
-    const { store, owner, now } = this.#host;
-    const row = await store.subagents.take(owner, id);
+    const { owner, now } = this.#host;
+    const row = await this.#rows.take(owner, id);
     if (row === null) return;
     const agent = this.#agentOf(row.agent) ?? this.#host.agent;
     const { timeoutMs } = agent.config.subagents;
@@ -251,7 +253,7 @@ export class ChannelSubagents implements SubagentStarter {
         `It was at work for ${Math.round(timeoutMs / 1000)} s, and had not reported.`,
         null,
       );
-    if (this.#closing.signal.aborted) await store.subagents.leave(owner, id, spent.since());
+    if (this.#closing.signal.aborted) await this.#rows.leave(owner, id, spent.since());
   }
 
   /** Why a subagent cannot be run; null: it can. */
@@ -276,7 +278,7 @@ export class ChannelSubagents implements SubagentStarter {
     const person = host.budgets?.askerOf(turn) ?? null;
     const isUnderWay = steps.length > 0;
     return new BoundedCalls(host, {
-      purpose: { turn, isSubagent: true },
+      purpose: { turn, feature: "subagent" },
       question,
       stored,
       person,
@@ -288,28 +290,29 @@ export class ChannelSubagents implements SubagentStarter {
     const host = this.#host;
     const { id, readTo, askedSeq, agent } = subagent;
     const calls = this.#callsOf(subagent);
-    const { store, owner, address, kind, workspace, recall, memories, events, searchFrom } = host;
+    const { owner, address, kind, workspace, recall, memories, events, searchFrom } = host;
+    const rows = this.#rows;
     const { channel } = owner;
     const name = formatAddress(address);
     const asking = { agent, channel, workspace, kind };
     const askers = async (): Promise<string[]> => {
-      const { open } = await store.subagents.look(channel);
+      const { open } = await rows.look(channel);
       return open.flatMap(({ asker, seq }) => (seq === askedSeq && asker !== null ? [asker.id] : []));
     };
     return {
       cacheKey: createHash("sha256").update(`${agent} ${name} ${id}`).digest("hex").slice(0, 32),
       async look() {
-        const { takenBack } = await store.subagents.look(channel);
+        const { takenBack } = await rows.look(channel);
         // Its task may have been deleted; `settle` aborts it a little later.
-        return (await store.subagents.over([id])).length > 0 ? null : takenBack;
+        return (await rows.over([id])).length > 0 ? null : takenBack;
       },
       save: async (step, read, seen) => {
         const change = { step, ...read, ...spent.since() };
-        return spent.counted(await store.subagents.save(owner, id, { change, takenBack: seen, end: null }));
+        return spent.counted(await rows.save(owner, id, { change, takenBack: seen, end: null }));
       },
       end: async (state, result, seen) => {
         const change = { result, ...spent.since() };
-        return spent.counted(await store.subagents.save(owner, id, { change, takenBack: seen, end: state }));
+        return spent.counted(await rows.save(owner, id, { change, takenBack: seen, end: state }));
       },
       searchHistory: async (text, limit, signal) =>
         recall.find(

@@ -1,10 +1,17 @@
-import { shortTask } from "../../channel/subagents/told.ts";
-import type { OpenSubagent } from "../../store/turns/subagents.ts";
+import { shortTask } from "./report-texts.ts";
+import { SUBAGENTS } from "./key.ts";
+import type { OpenSubagent } from "./subagent-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
-import { howToOwn, isOwner } from "./permissions.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  timeOf,
+} from "../../admin/commands/command.ts";
+import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
 
 export const agentsCommand: Command = {
   name: "agents",
@@ -17,7 +24,8 @@ export const agentsCommand: Command = {
 /** `/agents`, `/agents stop NUMBER` */
 async function agents(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
-  const { open } = await parts.store.subagents.look(channel.id);
+  const desk = parts.serviceOf(SUBAGENTS);
+  const open = await desk.open(channel.id);
   const running = open.filter(({ state }) => state === "running");
   if (argument === "") return list(parts, command, running);
   const number = /^stop #?(\d{1,9})$/i.exec(argument)?.[1];
@@ -27,7 +35,7 @@ async function agents(parts: CommandParts, command: AskedCommand): Promise<strin
     return `No subagent ${number} is at work here. ${typed("agents")} lists those that are.`;
   if (!mayStop(parts, command, wanted))
     return `Subagent ${number} is for whoever asked for it, and for owners, to stop. ${howToOwn(channel.address.platform)}`;
-  const isStopped = await parts.subagents.stop(channel.id, wanted.number);
+  const isStopped = await desk.stop(channel.id, wanted.number);
   return isStopped ? `Subagent ${number} is stopped.` : `Subagent ${number} has just ended.`;
 }
 

@@ -10,7 +10,7 @@ import {
   turnId,
 } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../../store/database/database.ts";
 
 /** Calls of one answer of a subagent, with what they brought. */
 export interface SubagentStep {
@@ -210,6 +210,29 @@ export class SubagentStore {
     if (begun === undefined) throw new Error("subagent_begin returned no row");
     const { outcome, id } = begun;
     return outcome === "begun" || outcome === "found" ? { outcome, id } : outcome;
+  }
+
+  /** The turn that has begun the subagent, or the first of those, whose end a message reports; null: it reports none. */
+  async turnOf(channel: ChannelId, messageId: string): Promise<TurnId | null> {
+    const [, number] = /^subagent\/(\d+)/.exec(messageId) ?? [];
+    if (number === undefined) return null;
+    const [row] = await this.#db.query<{ turn: number }>(
+      {
+        name: "subagent_turn",
+        text: "select turn_id as turn from subagents where channel_id = $1 and number = $2",
+      },
+      [channel, Number(number)],
+    );
+    return row === undefined ? null : turnId(row.turn);
+  }
+
+  /** Open subagents of all channels. */
+  async countOpen(): Promise<{ readonly count: number; readonly since: Date | null }> {
+    const [row] = await this.#db.query<{ count: number; since: Date | null }>({
+      name: "subagents_open",
+      text: "select count(*) as count, min(started_at) as since from subagents where closed_at is null",
+    });
+    return row ?? { count: 0, since: null };
   }
 
   /** Decides who is told of what by now. @returns the runs of the channel that are open */

@@ -8,22 +8,22 @@ import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError, type Thoughts } from "../../llm/model.ts";
-import type { SaveOutcome, Subagent, SubagentStep } from "../../store/turns/subagents.ts";
+import type { SaveOutcome, Subagent, SubagentStep } from "./subagent-store.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
-import { toolsOfSubagents } from "../../tools/tools.ts";
-import { type Agent, budgetOf, forFallback } from "../agent.ts";
-import { keysBehind } from "../effect-keys.ts";
-import { failureKind } from "../failure-kind.ts";
-import { runToolCalls, storableCalls } from "../tool-calls.ts";
-import { visibleAnswer } from "../visible-answer.ts";
-import { type CallRefusal, RefusedCall } from "../refused-call.ts";
+import { standaloneTools } from "../../tools/tools.ts";
+import { type Agent, budgetOf, forFallback } from "../../turn/agent.ts";
+import { keysBehind } from "../../turn/effect-keys.ts";
+import { failureKind } from "../../turn/failure-kind.ts";
+import { runToolCalls, storableCalls } from "../../turn/tool-calls.ts";
+import { visibleAnswer } from "../../turn/visible-answer.ts";
+import { type CallRefusal, RefusedCall } from "../../turn/refused-call.ts";
 import type { MadeRequest } from "../../llm/retrying-model.ts";
-import { subagentMessages } from "./request.ts";
+import { subagentMessages } from "./subagent-request.ts";
 
 /** Models that a subagent of an agent may use, as the configuration names them. */
-export function modelsOfSubagents({ model, fallbacks }: AgentConfig): string[] {
+export function modelsOfSubagents({ model, fallbacks }: Pick<AgentConfig, "model" | "fallbacks">): string[] {
   return [...new Set([model, ...fallbacks])];
 }
 
@@ -76,7 +76,6 @@ const NO_KIT: ToolKit = {
   react: async () => refused(),
   writeNote: async () => refused(),
   handOff: async () => refused(),
-  spawnAgent: async () => refused(),
   kitOf: () => refused(),
 };
 
@@ -121,7 +120,7 @@ async function toolsOf(
 ): Promise<readonly Tool[]> {
   const begun = changingTools?.whenBegun() ?? null;
   if (begun !== null) await unlessAborted(begun, signal);
-  const mayHave = toolsOfSubagents(changingTools?.current ?? tools, config.approvals.tools);
+  const mayHave = standaloneTools(changingTools?.current ?? tools, config.approvals.tools);
   return mayHave.filter(({ spec }) => names.includes(spec.name));
 }
 
@@ -172,14 +171,18 @@ class SubagentRun {
   #firstMessages(now: Date): ModelMessage[] {
     const { texts, config, time } = this.#agent;
     const { persona, task, brief } = this.#subagent;
-    const system = texts.subagent({
+    const system = texts.render("subagent", {
+      agentName: config.name,
       date: time.day(now),
       persona: persona === null ? "" : (config.subagents.personas[persona] ?? ""),
       tools: this.#tools.map(({ spec }) => spec.name),
     });
     return [
       { role: "system", text: system },
-      { role: "user", text: texts.subagentTask({ task: escapeLabels(task), brief: brief ?? "" }).trim() },
+      {
+        role: "user",
+        text: texts.render("subagent-task", { task: escapeLabels(task), brief: brief ?? "" }).trim(),
+      },
     ];
   }
 

@@ -2,7 +2,7 @@ import { escapeLabels } from "../../context/labels.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { firstWords } from "../../text/displayable.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
-import type { OpenSubagent, Subagent } from "../../store/turns/subagents.ts";
+import type { OpenSubagent, Subagent } from "./subagent-store.ts";
 
 /** Texts by which an agent learns of its subagents. Pure. */
 

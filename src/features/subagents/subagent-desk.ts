@@ -1,19 +1,19 @@
 import { afterReset, type History } from "../../core/history.ts";
 import type { ChannelId } from "../../core/ids.ts";
-import type { Store } from "../../store/store.ts";
-import type { Subagents, SubagentSite } from "../channel-context.ts";
-import type { DueWorkDesk } from "../due-work.ts";
+import type { BackgroundWork, WorkSite } from "../../channel/channel-context.ts";
+import type { DueWorkDesk } from "../../channel/due-work.ts";
 import { ChannelSubagents } from "./channel-subagents.ts";
+import type { OpenSubagent, SubagentStore } from "./subagent-store.ts";
 
 /** The subagents of all channels of a daemon. They outlive their turns and the actors. */
-export class SubagentDesk implements Subagents, AsyncDisposable {
-  readonly #store: Pick<Store, "subagents">;
+export class SubagentDesk implements BackgroundWork, AsyncDisposable {
+  readonly rows: SubagentStore;
   readonly #channels = new Map<ChannelId, ChannelSubagents>();
   #dueWork: DueWorkDesk | null = null;
   #isClosed = false;
 
-  constructor(store: Pick<Store, "subagents">) {
-    this.#store = store;
+  constructor(rows: SubagentStore) {
+    this.rows = rows;
   }
 
   /** Sets where reports to agents are appended. */
@@ -22,7 +22,7 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
   }
 
   /** The subagents of a channel, created on demand. @throws if the daemon is ending */
-  of(parts: SubagentSite, history: History): ChannelSubagents {
+  of(parts: WorkSite, history: History): ChannelSubagents {
     if (this.#isClosed || this.#dueWork === null) throw new Error("the subagents are closed");
     const { channel, epoch } = parts.owner;
     const host = { ...parts, searchFrom: afterReset(history) };
@@ -32,24 +32,22 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
       return known;
     }
     void known?.close();
-    const made: ChannelSubagents = new ChannelSubagents(host, this.#dueWork, () => {
+    const made: ChannelSubagents = new ChannelSubagents(host, this.rows, this.#dueWork, () => {
       if (this.#channels.get(channel) === made) this.#channels.delete(channel);
     });
     this.#channels.set(channel, made);
     return made;
   }
 
-  /** Resumes the open subagents of an earlier owner or actor of a channel. Must not throw. */
-  takeUp(parts: SubagentSite, history: History): void {
+  takeUp(parts: WorkSite, history: History): void {
     if (!this.#isClosed) void this.of(parts, history).settle();
   }
 
-  /** Call it when a turn of the channel has ended; its subagents continue. */
-  settled(channel: ChannelId): void {
+  turnEnded(channel: ChannelId): void {
     void this.#channels.get(channel)?.settle();
   }
 
-  /** Ends the subagents, in all channels, that an edit or a deletion has made void. Returns at once. */
+  /** Ends the subagents, in all channels, that an edit or a deletion has made void. */
   changed(): void {
     // If it fails, each void subagent ends at its next step.
     this.#endVoided().catch(() => undefined);
@@ -58,30 +56,32 @@ export class SubagentDesk implements Subagents, AsyncDisposable {
   async #endVoided(): Promise<void> {
     const running = [...this.#channels.values()].flatMap((one) => one.running);
     if (running.length === 0) return;
-    const over = new Set(await this.#store.subagents.over(running));
+    const over = new Set(await this.rows.over(running));
     const voided = [...this.#channels.values()].filter((one) => one.running.some((id) => over.has(id)));
     await Promise.all(voided.map(async (one) => one.settle()));
   }
 
+  /** The open subagents of a channel. */
+  async open(channel: ChannelId): Promise<readonly OpenSubagent[]> {
+    return (await this.rows.look(channel)).open;
+  }
+
   /** Stops a subagent of a channel at once, on any daemon. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
-    const isStopped = await this.#store.subagents.stop(channel, number);
+    const isStopped = await this.rows.stop(channel, number);
     await this.#channels.get(channel)?.settle();
     return isStopped;
   }
 
-  /** Resolves when the subagents that run or wait now have ended. */
-  async atWork(): Promise<void> {
+  async idle(): Promise<void> {
     await Promise.all(Array.from(this.#channels.values(), async (one) => one.atWork()));
   }
 
-  /** For `/reset`: drops the open subagents of a channel. */
   async drop(channel: ChannelId): Promise<void> {
     await this.#channels.get(channel)?.drop();
     await this.#channels.get(channel)?.settle();
   }
 
-  /** Aborts the subagents of some channels here; the channels' next home resumes them. */
   async leave(isLeft: (channel: ChannelId) => boolean): Promise<void> {
     const left = [...this.#channels].filter(([channel]) => isLeft(channel));
     for (const [channel] of left) this.#channels.delete(channel);

@@ -1,48 +1,40 @@
 import { createHash } from "node:crypto";
 import { withDeadline } from "../../async/deadline.ts";
-import { answeredMessages, type TurnRange, type History } from "../../core/history.ts";
+import { answeredMessages, type History } from "../../core/history.ts";
 import { isDueWork } from "../../core/message.ts";
-import type { SubagentDraft } from "../../store/turns/subagents.ts";
+import type { SpawnRequest, SubagentKit } from "./key.ts";
+import type { SubagentDesk } from "./subagent-desk.ts";
+import type { SubagentDraft } from "./subagent-store.ts";
 import { storableText } from "../../text/text.ts";
 import { normalWords } from "../../text/normal-text.ts";
-import { toolsOfSubagents } from "../../tools/tools.ts";
-import { type SpawnRequest, type ToolContext, ToolFailure } from "../../tools/tool.ts";
-import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
-import type { ActorParts, Subagents } from "../channel-context.ts";
-import { answererOf } from "../guests.ts";
-import type { GuardedHistory } from "../guarded-history.ts";
-import { LOOKED_UP_WITHIN_MS } from "../turns/turn-recall.ts";
-import { spentBudget } from "../turns/turn-budget.ts";
-import { openLines, SAME_TASK } from "./told.ts";
+import { standaloneTools } from "../../tools/tools.ts";
+import { type ToolContext, ToolFailure } from "../../tools/tool.ts";
+import { modelsOfSubagents } from "./subagent-run.ts";
+import type { TurnSite } from "../../channel/channel-context.ts";
+import { answererOf } from "../../channel/guests.ts";
+import { LOOKED_UP_WITHIN_MS } from "../../channel/turns/turn-recall.ts";
+import { spentBudget } from "../../channel/turns/turn-budget.ts";
+import { openLines, SAME_TASK } from "./report-texts.ts";
 import { escapeLabels } from "../../context/labels.ts";
 import type { Digester } from "../../store/compaction/extracts.ts";
 import type { Seq } from "../../core/ids.ts";
 
-type TurnParts = Omit<ActorParts, "recall"> & {
-  readonly history: GuardedHistory;
-  readonly turn: TurnRange;
-  readonly allRecall: ActorParts["recall"];
-  readonly own: ActorParts["agent"];
-};
-
-/** A turn's access to subagents. */
-export class TurnSubagents {
-  readonly #parts: TurnParts;
-  readonly #desk: Pick<Subagents, "of">;
+export class TurnSubagents implements SubagentKit {
+  readonly #site: TurnSite;
+  readonly #desk: Pick<SubagentDesk, "of" | "rows">;
   /** Number of edits and deletions of the channel as of the turn's last read; null: not read yet. */
   #takenBack: number | null = null;
   /** Tasks of the turn's calls so far: a repeated task is not reported by a second call. */
   readonly #keys = new Set<string>();
 
-  constructor(parts: TurnParts, desk: Pick<Subagents, "of">) {
-    this.#parts = parts;
+  constructor(site: TurnSite, desk: Pick<SubagentDesk, "of" | "rows">) {
+    this.#site = site;
     this.#desk = desk;
   }
 
-  /** Lines about the agent's open subagents; none if the read is too slow, and then none can be begun either. */
   async lines(): Promise<readonly string[]> {
-    const { store, owner, agent, guests, turn, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = this.#parts;
-    const found = await withDeadline(store.subagents.look(owner.channel), lookUpWithinMs);
+    const { owner, agent, guests, turn, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = this.#site;
+    const found = await withDeadline(this.#desk.rows.look(owner.channel), lookUpWithinMs);
     this.#takenBack = found?.takenBack ?? null;
     const open = found?.open ?? [];
     // Only the agent's own subagents; those of a removed agent belong to the channel's own agent.
@@ -52,13 +44,12 @@ export class TurnSubagents {
     );
   }
 
-  /** @throws ToolFailure if none was begun */
   async spawn(
     request: SpawnRequest,
     { callId, signal }: Pick<ToolContext, "callId" | "signal">,
   ): Promise<string> {
-    const { history, turn, allRecall, own, ...parts } = this.#parts;
-    if (spentBudget(this.#parts, turn) !== null)
+    const { history, turn, own, ...site } = this.#site;
+    if (spentBudget(this.#site, turn) !== null)
       throw new ToolFailure(
         "What may be spent today is spent: no subagent is begun. Say so, and go on without.",
       );
@@ -68,7 +59,7 @@ export class TurnSubagents {
     if (this.#keys.has(draft.key)) return SAME_TASK;
     this.#keys.add(draft.key);
     try {
-      const subagents = this.#desk.of({ ...parts, agent: own, recall: allRecall }, history.current);
+      const subagents = this.#desk.of({ ...site, agent: own }, history.current);
       return await subagents.spawn(turn.id, draft, takenBack, signal);
     } catch (error) {
       // The call may be repeated.
@@ -78,13 +69,13 @@ export class TurnSubagents {
   }
 
   async #draftOf(request: SpawnRequest, callId: string): Promise<SubagentDraft> {
-    const { agent, history, turn, compactorAgent } = this.#parts;
+    const { agent, history, turn, compactorAgent } = this.#site;
     const { config } = agent;
     const { persona, context } = request;
     const task = storableText(request.task);
     among("persona", persona === null ? [] : [persona], Object.keys(config.subagents.personas));
     among("model", request.model === null ? [] : [request.model], modelsOfSubagents(config));
-    const mayUse = toolsOfSubagents(agent.tools, config.approvals.tools).map(({ spec }) => spec.name);
+    const mayUse = standaloneTools(agent.tools, config.approvals.tools).map(({ spec }) => spec.name);
     among("tool", request.tools ?? [], mayUse);
     const model = request.model === config.model ? null : request.model;
     const asked = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));

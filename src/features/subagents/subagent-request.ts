@@ -1,7 +1,7 @@
 import { estimateMessage } from "../../context/render.ts";
 import { stubOf, type StubSize } from "../../context/stub.ts";
 import type { ModelMessage } from "../../core/context.ts";
-import type { SubagentStep } from "../../store/turns/subagents.ts";
+import type { SubagentStep } from "./subagent-store.ts";
 
 /** How much is left of an old result, in UTF-16 units: of the older half, or of all of them where that is not enough. */
 const STUB_LENGTH = 200;

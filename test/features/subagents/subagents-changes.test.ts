@@ -2,6 +2,7 @@
 // What was taken back is told by no subagent: those that have read it end without a report, and the others go on.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SUBAGENTS } from "../../../src/features/subagents/key.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import type { OpenStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
@@ -257,7 +258,7 @@ test("a thread's subagent ends at once with what was said in its channel, though
 test("one that has not heard of its end yet shows its model nothing of it again", async () => {
   await using world = await openSubagentWorld();
   await using weir = await startWithSubagents(world.connection, world.server, "wait_ms = 50");
-  const { subagents } = weir.daemon.store;
+  const { rows: subagents } = weir.daemon.features.serviceOf(SUBAGENTS);
   const answer = Promise.withResolvers<Behaviour>();
   const hears = Promise.withResolvers<void>();
   await plant(

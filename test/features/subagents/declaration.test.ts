@@ -1,7 +1,7 @@
-// proves: src/config/schema/agents.ts
+// proves: src/features/subagents/declaration.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configErrorFrom, configFrom } from "./folder.ts";
+import { configErrorFrom, configFrom } from "../../config/folder.ts";
 
 const MAIN = '[[agents]]\nid = "main"\n';
 

@@ -1,4 +1,4 @@
-// proves: src/channel/subagents/channel-subagents.ts, src/channel/subagents/turn-subagents.ts
+// proves: src/features/subagents/channel-subagents.ts, src/features/subagents/turn-subagents.ts
 // Subagents are those of the agent that has begun them, also where that is a guest: it is told how they ended, and nobody else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
