@@ -16,10 +16,13 @@ import { featureToolsOf } from "./features/features.ts";
 import type { ToolMaker } from "./tools/tool.ts";
 import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
-import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { NoteKeeper } from "./agent-files/note-keeper.ts";
-import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
+import {
+  AgentFolder,
+  type AgentFolderParts,
+  hasOwnFolder,
+  type OwnFolder,
+} from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
@@ -135,13 +138,6 @@ export class Agents implements AsyncDisposable {
     );
   }
 
-  /** What keeps the notes of those that keep any. */
-  noteKeepers(): ReadonlyMap<AgentId, NoteKeeper> {
-    return new Map(
-      [...this.#byId].flatMap(([id, { agent }]) => (agent.notes === null ? [] : [[id, agent.notes]])),
-    );
-  }
-
   all(): Iterable<StaffedAgent> {
     return this.#byId.values();
   }
@@ -193,7 +189,7 @@ export class Agents implements AsyncDisposable {
     return staff;
   }
 
-  /** The same agent, which answers with another model. Its folder, notes and servers are the same. */
+  /** The same agent, which answers with another model. Its folder and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
     // What a subagent may use are its agent's models.
@@ -289,23 +285,19 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const texts = agentTexts(one, prompts);
   const time = createTimeFormat(one.timeZone);
   const today = (): string => time.day(new Date());
+  const onProblem = (problem: string): void => onFileProblem(one.id, problem);
+  const own = there.hasFolder ? ownFolderOf(one, config.agentsDir, past, { today, onProblem }) : null;
   const folder =
     config.agentsDir === undefined
       ? NO_FOLDER
       : createFolder(one.id, config.agentsDir, {
+          own,
           today,
           refusalOf: (files) =>
-            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
-          onProblem: (problem) => onFileProblem(one.id, problem),
+            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, own, current: files } }),
+          onProblem,
         });
-  const notes = there.hasFolder
-    ? noteKeeperOf(one, config.agentsDir, past, {
-        today,
-        onProblem: (problem) => onFileProblem(one.id, problem),
-      })
-    : null;
   const needs = {
-    keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
     ofFeatures: there.tools,
     subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
@@ -323,7 +315,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
           room: () => roomForServers(agent, tools),
         });
   const agent = createAgent(
-    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
+    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder },
     { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
   );
   const compactorAgent = summariserOf(agent, models, prompts, nameOf);
@@ -342,8 +334,7 @@ function filesOf(
   one: AgentConfig,
   agentsDir: string | undefined,
 ): { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] } {
-  const hasFolder = agentsDir !== undefined && existsSync(join(agentsDir, one.id));
-  return { hasFolder, tools: featureToolsOf(one, agentsDir) };
+  return { hasFolder: hasOwnFolder(agentsDir, one.id), tools: featureToolsOf(one, agentsDir) };
 }
 
 function modelsOf(
@@ -378,21 +369,19 @@ function subagentChoices(agent: AgentConfig): NonNullable<ToolNeeds["subagents"]
 function createFolder(
   id: AgentId,
   root: string,
-  parts: Pick<AgentFolderParts, "today" | "refusalOf" | "onProblem">,
+  parts: Pick<AgentFolderParts, "own" | "today" | "refusalOf" | "onProblem">,
 ): AgentFolder {
   return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
-/** The one of before, where there is one: two of them would change the same files. */
-function noteKeeperOf(
+/** The one of before, if there is one: features keep what they do with its files by the object. */
+function ownFolderOf(
   { id, timeZone }: AgentConfig,
   agentsDir: string | undefined,
   past: StaffedAgent | undefined,
-  parts: Pick<AgentFolderParts, "today" | "onProblem">,
-): NoteKeeper | null {
+  parts: Pick<OwnFolder, "today" | "onProblem">,
+): OwnFolder | null {
   if (agentsDir === undefined) return null;
-  const kept = past?.agent.config.timeZone === timeZone ? past.agent.notes : null;
-  if (kept !== null) return kept;
-  const root = join(agentsDir, id);
-  return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
+  const kept = past?.agent.config.timeZone === timeZone ? past.agent.folder.own : null;
+  return kept ?? { root: join(agentsDir, id), shownAs: `${basename(agentsDir)}/${id}`, ...parts };
 }

@@ -115,8 +115,6 @@ test("what the tool for subagents costs is what its page says", () => {
   // As the page sets it up.
   const subagents = { personas: ["researcher"], models: ["gpt-5-mini", "gpt-5"] };
   const tools = createTools(prompts, {
-    keepsNotes: false,
-
     recall: "all",
     subagents,
   });

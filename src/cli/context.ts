@@ -1,4 +1,4 @@
-import { activeTexts } from "../features/features.ts";
+import { folderTexts } from "../features/features.ts";
 import type { Database } from "../store/database/database.ts";
 import { formatChannelReport } from "../admin/reports/channel-format.ts";
 import { reportChannel } from "../admin/reports/channel-report.ts";
@@ -66,7 +66,7 @@ async function showNext(
       digester,
       now: new Date(),
       isFresh: true,
-      activeTexts: async (...asked) => activeTexts(database, ...asked),
+      ...folderTexts(database),
     },
     channel,
   );

@@ -132,6 +132,7 @@ function commandsOf(
     recall: memories,
     serviceOf: features.serviceOf,
     activeTexts: features.activeTexts,
+    channelFiles: features.channelFiles,
     resetFeatures: async (channel) => features.reset(channel),
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,

@@ -3,10 +3,11 @@
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 
+import { notes } from "./notes/declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
 import { skills } from "./skills/declaration.ts";
 
-const DECLARATIONS = [reminders, skills] as const;
+const DECLARATIONS = [reminders, skills, notes] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 

@@ -5,19 +5,21 @@
 
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { FolderTexts, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { ChannelId } from "../core/ids.ts";
 import type { Database } from "../store/database/database.ts";
 import type { ToolMaker } from "../tools/tool.ts";
 import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
+import { notes } from "./notes/feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing, skills];
+const FEATURES: readonly Feature[] = [reminders, pairing, skills, notes];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -33,13 +35,18 @@ export function featureToolsOf(agent: AgentConfig, agentsDir: string | undefined
   return FEATURES.flatMap((feature) => feature.toolsOf?.(agent, agentsDir) ?? []);
 }
 
-/** See `TurnFeatures`. */
-export async function activeTexts(
-  database: Database,
-  ...asked: Parameters<TurnFeatures["activeTexts"]>
-): Promise<readonly string[]> {
-  const names = FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? []);
-  return (await Promise.all(names)).flat();
+/** What all features show of agents' folders. */
+export function folderTexts(database: Database): FolderTexts {
+  return {
+    activeTexts: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? [])),
+    channelFiles: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.channelFiles?.(database, ...asked)) ?? [])),
+  };
+}
+
+async function flattened<Part>(lists: readonly Promise<readonly Part[]>[]): Promise<readonly Part[]> {
+  return (await Promise.all(lists)).flat();
 }
 
 /** What waits of each feature. */
@@ -55,10 +62,11 @@ export async function readFeatureWork(
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
-  readonly activeTexts: TurnFeatures["activeTexts"];
+  readonly activeTexts: FolderTexts["activeTexts"];
+  readonly channelFiles: FolderTexts["channelFiles"];
 
   constructor(parts: OpenParts) {
-    this.activeTexts = async (...asked) => activeTexts(parts.database, ...asked);
+    ({ activeTexts: this.activeTexts, channelFiles: this.channelFiles } = folderTexts(parts.database));
     this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
   }
 
@@ -84,6 +92,15 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       return kits.get(key.name) as Kit;
     };
+  }
+
+  async filesOf(kitOf: KitOf): Promise<readonly AgentFile[]> {
+    return flattened([...this.#open.values()].map(async (feature) => (await feature.filesOf?.(kitOf)) ?? []));
+  }
+
+  /** Deletes texts from the files of features that were deleted in the log. Must not throw. */
+  async sweepFiles(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature.sweepFiles?.()));
   }
 
   work(parts: WorkParts): FeatureWorker {

@@ -1,14 +1,10 @@
-import type { TurnFeatures } from "../../channel/channel-context.ts";
-import { sceneOf } from "../../channel/turns/turn-channel.ts";
-import type { AgentFile } from "../../context/sections/section.ts";
+import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { openLines } from "../../channel/subagents/told.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../../store/memory/memories.ts";
-import type { Store } from "../../store/store.ts";
-import type { Agent } from "../../turn/agent.ts";
 import { type Answerer, type AnswererParts, lastAnswerer } from "./answerer.ts";
 import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
 
@@ -48,7 +44,7 @@ export interface ChannelReport extends ContextReport {
 /** Memories that a report lists. */
 export const MAX_MEMORIES = 1000;
 
-export interface ChannelReportParts extends AnswererParts, Pick<TurnFeatures, "activeTexts"> {
+export interface ChannelReportParts extends AnswererParts, FolderTexts {
   readonly now: Date;
   /** This process has counted no call yet: the log's last token count of the model is used. */
   readonly isFresh: boolean;
@@ -56,14 +52,20 @@ export interface ChannelReportParts extends AnswererParts, Pick<TurnFeatures, "a
 
 /** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
-  { store, agent, now, activeTexts }: Pick<ChannelReportParts, "store" | "agent" | "now" | "activeTexts">,
+  {
+    store,
+    agent,
+    now,
+    activeTexts,
+    channelFiles,
+  }: Pick<ChannelReportParts, "store" | "agent" | "now" | keyof FolderTexts>,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, active, subagents, spent, compactions, model] = await Promise.all([
-    readNotes(store, agent, snapshot.channel),
+  const [files, active, subagents, spent, compactions, model] = await Promise.all([
+    channelFiles(snapshot.channel, agent),
     activeTexts(id, agent, isGuest ? config.id : undefined),
     snapshot.hasSubagents ? store.subagents.look(id).then(({ open }) => openLines(open, agent.time)) : [],
     store.modelCalls.totals(id),
@@ -71,19 +73,10 @@ export async function readRequest(
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes, activeTexts: active, subagents } };
-}
-
-/** The agent's notes of a channel, as its next turn would be shown them. */
-async function readNotes(
-  store: Store,
-  { notes: keeper, config }: Agent,
-  channel: ChannelRow,
-): Promise<readonly AgentFile[]> {
-  if (keeper === null) return [];
-  const { fileNames } = sceneOf(channel);
-  const { gone } = await store.notes.look(channel.id, config.id, keeper.filesOf(fileNames));
-  return keeper.read(fileNames, gone);
+  return {
+    snapshot,
+    situation: { model, spent, compactions, now, channelFiles: files, activeTexts: active, subagents },
+  };
 }
 
 /**
@@ -91,11 +84,11 @@ async function readNotes(
  * the channel's.
  */
 async function reportGuest(
-  store: Store,
+  parts: Omit<ChannelReportParts, "agent">,
   { agent, seen }: Answerer,
-  { id, now, activeTexts }: { readonly id: ChannelId } & Pick<ChannelReportParts, "now" | "activeTexts">,
+  id: ChannelId,
 ): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
-  const { snapshot, situation } = await readRequest({ store, agent, now, activeTexts }, id, true);
+  const { snapshot, situation } = await readRequest({ ...parts, agent }, id, true);
   const report = reportContext(agent, await seen(snapshot), situation);
   const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
   const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
@@ -104,12 +97,13 @@ async function reportGuest(
 
 /** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
-  { store, agent, guests, digester, now, isFresh, activeTexts }: ChannelReportParts,
+  parts: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
+  const { store, agent, now, isFresh } = parts;
   const [{ snapshot, situation }, answerer, job, memories] = await Promise.all([
-    readRequest({ store, agent, now, activeTexts }, id),
-    lastAnswerer({ store, agent, guests, digester }, { id }),
+    readRequest(parts, id),
+    lastAnswerer(parts, { id }),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
@@ -117,7 +111,7 @@ export async function reportChannel(
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   return {
     ...reportContext(agent, snapshot, situation),
-    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now, activeTexts }))),
+    ...(answerer.isGuest && (await reportGuest(parts, answerer, id))),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

@@ -98,8 +98,8 @@ export type SectionReport = Omit<Section, "text">;
 export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
   readonly spent: ModelCallTotals;
   readonly now: Date;
-  /** The agent's notes of the channel. */
-  readonly notes: readonly AgentFile[];
+  /** The files of the agent's folder that are of the channel alone. */
+  readonly channelFiles: readonly AgentFile[];
   /** Names of those texts of the agent's folder that are active there. */
   readonly activeTexts: readonly string[];
   /** Lines about the subagents that the agent waits for. */
@@ -115,16 +115,16 @@ export function nextRequest(
   {
     model,
     now,
-    notes,
+    channelFiles,
     activeTexts,
     subagents,
-  }: Pick<ReportSituation, "model" | "now" | "notes" | "activeTexts" | "subagents">,
+  }: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "subagents">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,
     now,
-    notes,
+    channelFiles,
     activeTexts,
     subagents,
     scene: sceneOf(channel),

@@ -23,7 +23,6 @@ import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
-import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
@@ -95,8 +94,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
   const scene = sceneOf(parts);
-  const keeper = parts.agent.notes;
-  const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
+  const kitOf = parts.features.kitsOf({ ...parts, recall: parts.allRecall });
   const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
   const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
   const images = new TurnImages(parts.store, turn, () => history.current);
@@ -105,16 +103,12 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     // A hash: a name would show the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     pace: parts.lastRequest.pace,
-    notes: async () => notes?.read() ?? [],
+    channelFiles: async () => parts.features.filesOf(kitOf),
     activeTexts: async () => parts.features.activeTexts(owner.channel, parts.agent, turn.agent),
     subagents: async () => subagents?.lines() ?? [],
     toolKit: {
       react: reactor(parts),
-      async writeNote(request) {
-        if (notes === null) throw new ToolFailure("You keep no notes.");
-        return notes.write(request);
-      },
-      kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
+      kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
       async spawnAgent(request, call) {
         if (subagents === null) throw new ToolFailure("You have no subagents.");

@@ -12,7 +12,7 @@ import { budgetOf } from "../../turn/agent.ts";
 
 export type ReportedDaemon = Pick<
   Daemon,
-  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "activeTexts"
+  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "activeTexts" | "channelFiles"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
@@ -48,11 +48,11 @@ export class ChannelReports {
   /** The request of a channel's next model call: `weir context --json`. */
   async context(name: string): Promise<ChannelReport> {
     return this.#one(async (daemon) => {
-      const { store, staffOf, digesterOf, activeTexts } = daemon;
+      const { store, staffOf, digesterOf, activeTexts, channelFiles } = daemon;
       const channel = await findChannel(daemon, name);
       const { agent, guests } = staffOf(channel);
       const staff = { store, agent, guests, digester: digesterOf(channel) };
-      return reportChannel({ ...staff, activeTexts, now: new Date(), isFresh: false }, channel);
+      return reportChannel({ ...staff, activeTexts, channelFiles, now: new Date(), isFresh: false }, channel);
     });
   }
 

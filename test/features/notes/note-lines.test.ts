@@ -7,8 +7,8 @@ import {
   withLine,
   withoutLines,
   withoutMarks,
-} from "../../src/agent-files/note-lines.ts";
-import { cpuMs } from "../support/cpu-time.ts";
+} from "../../../src/features/notes/note-lines.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 /** Lines as a person may write them, marks and half marks included. */
 const personsText = fc
