@@ -21,7 +21,8 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   return {
     system: ({ date }) =>
       prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
-    sections: (values) => prompts.render("sections", { agentName: name, ...values }),
+    sections: ({ writesFolder, ...values }) =>
+      prompts.render("sections", { agentName: name, keepsNotes: writesFolder, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
     unfound: () => unfound,
     omission: (values) => prompts.render("omission", values),

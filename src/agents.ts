@@ -14,10 +14,13 @@ import { handOffTool } from "./tools/hand-off.ts";
 import { describedToolsOf, featureToolsOf } from "./features/features.ts";
 import type { ToolMaker } from "./tools/tool.ts";
 import { createTools } from "./tools/tools.ts";
-import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { NoteKeeper } from "./agent-files/note-keeper.ts";
-import { AgentFolder, type AgentFolderParts } from "./agent-files/agent-folder.ts";
+import {
+  AgentFolder,
+  type AgentFolderParts,
+  hasOwnFolder,
+  type OwnFolder,
+} from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
@@ -133,13 +136,6 @@ export class Agents implements AsyncDisposable {
     );
   }
 
-  /** What keeps the notes of those that keep any. */
-  noteKeepers(): ReadonlyMap<AgentId, NoteKeeper> {
-    return new Map(
-      [...this.#byId].flatMap(([id, { agent }]) => (agent.notes === null ? [] : [[id, agent.notes]])),
-    );
-  }
-
   all(): Iterable<StaffedAgent> {
     return this.#byId.values();
   }
@@ -191,7 +187,7 @@ export class Agents implements AsyncDisposable {
     return staff;
   }
 
-  /** The same agent, which answers with another model. Its folder, notes and servers are the same. */
+  /** The same agent, which answers with another model. Its folder and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
     // Descriptions may name the agent's models.
@@ -285,23 +281,19 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const texts = agentTexts(one, prompts);
   const time = createTimeFormat(one.timeZone);
   const today = (): string => time.day(new Date());
+  const onProblem = (problem: string): void => onFileProblem(one.id, problem);
+  const own = there.hasFolder ? ownFolderOf(one, config.agentsDir, past, { today, onProblem }) : null;
   const folder =
     config.agentsDir === undefined
       ? NO_FOLDER
       : createFolder(one.id, config.agentsDir, {
+          own,
           today,
           refusalOf: (files) =>
-            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
-          onProblem: (problem) => onFileProblem(one.id, problem),
+            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, own, current: files } }),
+          onProblem,
         });
-  const notes = there.hasFolder
-    ? noteKeeperOf(one, config.agentsDir, past, {
-        today,
-        onProblem: (problem) => onFileProblem(one.id, problem),
-      })
-    : null;
   const needs = {
-    keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
     ofFeatures: there.tools,
     described: describedToolsOf(one),
@@ -319,7 +311,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
           room: () => roomForServers(agent, tools),
         });
   const agent = createAgent(
-    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
+    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder },
     { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
   );
   const compactorAgent = summariserOf(agent, models, prompts, nameOf);
@@ -338,8 +330,7 @@ function filesOf(
   one: AgentConfig,
   agentsDir: string | undefined,
 ): { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] } {
-  const hasFolder = agentsDir !== undefined && existsSync(join(agentsDir, one.id));
-  return { hasFolder, tools: featureToolsOf(one, agentsDir) };
+  return { hasFolder: hasOwnFolder(agentsDir, one.id), tools: featureToolsOf(one, agentsDir) };
 }
 
 function modelsOf(
@@ -370,21 +361,19 @@ function modelsOf(
 function createFolder(
   id: AgentId,
   root: string,
-  parts: Pick<AgentFolderParts, "today" | "refusalOf" | "onProblem">,
+  parts: Pick<AgentFolderParts, "own" | "today" | "refusalOf" | "onProblem">,
 ): AgentFolder {
   return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
-/** The one of before, where there is one: two of them would change the same files. */
-function noteKeeperOf(
+/** The one of before, if there is one: features keep what they do with its files by the object. */
+function ownFolderOf(
   { id, timeZone }: AgentConfig,
   agentsDir: string | undefined,
   past: StaffedAgent | undefined,
-  parts: Pick<AgentFolderParts, "today" | "onProblem">,
-): NoteKeeper | null {
+  parts: Pick<OwnFolder, "today" | "onProblem">,
+): OwnFolder | null {
   if (agentsDir === undefined) return null;
-  const kept = past?.agent.config.timeZone === timeZone ? past.agent.notes : null;
-  if (kept !== null) return kept;
-  const root = join(agentsDir, id);
-  return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
+  const kept = past?.agent.config.timeZone === timeZone ? past.agent.folder.own : null;
+  return kept ?? { root: join(agentsDir, id), shownAs: `${basename(agentsDir)}/${id}`, ...parts };
 }

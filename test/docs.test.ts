@@ -121,7 +121,6 @@ test("what the tool for subagents costs is what its page says", () => {
     approvals: { tools: {} },
   };
   const tools = createTools(prompts, {
-    keepsNotes: false,
     recall: "all",
     described: [spawnAgent(agent)],
   });

@@ -21,6 +21,18 @@ const LOOK_EVERY_MS = 1000;
 /** Most files of one kind that are read, so that a check stays fast. */
 const MOST_FILES = 500;
 
+/** The folder of one agent, for features that write files there. The identical object while the agent keeps its folder and time zone. */
+export interface OwnFolder {
+  /** Absolute path. */
+  readonly root: string;
+  /** Its name, as the operator knows it: `agents/main`. */
+  readonly shownAs: string;
+  /** YYYY-MM-DD in the agent's time zone. */
+  readonly today: () => string;
+  /** Called with each file that cannot be used as it is. */
+  readonly onProblem: (problem: string) => void;
+}
+
 export interface AgentFolderParts {
   /** Absolute path of the folder of all agents' folders. */
   readonly root: string;
@@ -36,6 +48,8 @@ export interface AgentFolderParts {
   readonly refusalOf: (files: AgentFiles) => string | null;
   /** Called once for each new problem. */
   readonly onProblem: (problem: string) => void;
+  /** See `FolderFiles`. Default: null. */
+  readonly own?: OwnFolder | null;
 }
 
 /** A file's content, and the marks by which it is known to be unchanged. */
@@ -53,7 +67,7 @@ interface Candidate {
   readonly path: string;
 }
 
-/** An agent's folder: SOUL.md, rules, notes, skills. It only reads; the files of a `NoteKeeper` there are written elsewhere. */
+/** An agent's folder: SOUL.md, rules, notes, skills. It only reads; features may write other files there. */
 export class AgentFolder {
   readonly #parts: AgentFolderParts;
   #known = new Map<string, Known>();
@@ -75,6 +89,10 @@ export class AgentFolder {
   /** Why the present files are not in use; null: they are in use. */
   get refusal(): string | null {
     return this.#refusal;
+  }
+
+  get own(): OwnFolder | null {
+    return this.#parts.own ?? null;
   }
 
   /** The content at the last check. */
@@ -276,6 +294,11 @@ function globOf(patterns: readonly string[]): Glob | null {
     known.set(name, is);
     return is;
   };
+}
+
+/** Whether an agent has a folder of its own. @param root absolute path of all agents' folders; undefined: there is none */
+export function hasOwnFolder(root: string | undefined, id: string): boolean {
+  return root !== undefined && existsSync(join(root, id));
 }
 
 /**

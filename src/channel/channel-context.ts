@@ -3,6 +3,7 @@ import type { Budgets } from "../budget/budgets.ts";
 import type { CallCounts } from "../budget/call-counts.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { KitOf } from "../core/feature-key.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
@@ -11,6 +12,7 @@ import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
@@ -129,13 +131,19 @@ export interface TurnSite extends ActorParts {
   readonly own: Agent;
 }
 
-/** The actors' access to a daemon's features. */
-export interface TurnFeatures {
+/** What features show of an agent's folder in a channel. */
+export interface FolderTexts {
   /**
    * Names of those texts of an agent's folder that are active in a channel.
    * @param guest the agent, if the channel is another one's
    */
   activeTexts(channel: ChannelId, agent: Pick<Agent, "folder">, guest?: AgentId): Promise<readonly string[]>;
+  /** The files of an agent's folder that are of a channel alone, as its next turn would read them. */
+  channelFiles(channel: ChannelRow, agent: Pick<Agent, "folder" | "config">): Promise<readonly AgentFile[]>;
+}
+
+/** The actors' access to a daemon's features. */
+export interface TurnFeatures extends FolderTexts {
   /** @returns the kits of one run of a turn, each made when it is first asked for */
   kitsOf(site: TurnSite): KitOf;
   /** @param kitOf the kits of the turn's run */
@@ -143,4 +151,6 @@ export interface TurnFeatures {
   /** The turn that has begun the work whose end a message reports; null: the message reports none. */
   begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null>;
   readonly background: BackgroundWork;
+  /** Reads the files of an agent's folder that are of the channel alone, for a run of a turn with these kits. */
+  filesOf(kitOf: KitOf): Promise<readonly AgentFile[]>;
 }

@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { Card } from "../core/card.ts";
 import { OperatorError } from "../core/errors.ts";
-import { activeTexts, readWaitedFor } from "../features/features.ts";
+import { folderTexts, readWaitedFor } from "../features/features.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { drawCard } from "../platforms/terminal/card.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -67,7 +67,7 @@ async function showNext(
       readWaitedFor: async (id, time) => readWaitedFor(database, id, time),
       now: new Date(),
       isFresh: true,
-      activeTexts: async (...asked) => activeTexts(database, ...asked),
+      ...folderTexts(database),
     },
     channel,
   );

@@ -130,6 +130,7 @@ function commandsOf(
     recall: memories,
     serviceOf: features.serviceOf,
     activeTexts: features.activeTexts,
+    channelFiles: features.channelFiles,
     resetFeatures: async (channel) => features.reset(channel),
     readWaitedFor: features.readWaitedFor,
     linkTo: async (channel, messageId) =>

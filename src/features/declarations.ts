@@ -4,12 +4,13 @@
  */
 
 import type { Declaration, OpenWork } from "./declaration.ts";
+import { notes } from "./notes/declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
 import { skills } from "./skills/declaration.ts";
 import { subagents } from "./subagents/declaration.ts";
 
 /** In the order in which their options stand in the configuration. */
-const DECLARATIONS = [subagents, reminders, skills] as const;
+const DECLARATIONS = [subagents, reminders, skills, notes] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 

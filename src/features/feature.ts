@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
 import type { Command } from "../admin/commands/command.ts";
-import type { BackgroundWork, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { BackgroundWork, FolderTexts, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
-import type { FeatureKey } from "../core/feature-key.ts";
+import type { AgentFile } from "../context/sections/section.ts";
+import type { FeatureKey, KitOf } from "../core/feature-key.ts";
 import type { AgentId, ChannelAddress, ChannelId } from "../core/ids.ts";
 import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
@@ -23,11 +24,16 @@ export interface Feature<Service = unknown, Kit = unknown> {
   readonly commands?: readonly FeatureCommand[];
   /** Reads what waits in a database, whoever is to do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
-  /** See `TurnFeatures`. Default: none. */
+  /** See `FolderTexts`. Default: none. */
   readonly activeTexts?: (
     database: Database,
-    ...asked: Parameters<TurnFeatures["activeTexts"]>
+    ...asked: Parameters<FolderTexts["activeTexts"]>
   ) => Promise<readonly string[]>;
+  /** See `FolderTexts`. Default: none. */
+  readonly channelFiles?: (
+    database: Database,
+    ...asked: Parameters<FolderTexts["channelFiles"]>
+  ) => Promise<readonly AgentFile[]>;
   /** Opens it for a daemon. Reads and writes nothing yet. */
   open(parts: OpenParts): OpenFeature<Service, Kit>;
   /** The same as `toolsOf`, of tools whose descriptions name others of the agent. */
@@ -72,7 +78,7 @@ export interface OpenParts {
   readonly setup: () => {
     readonly config: Pick<Config, "agents" | "platforms">;
     readonly bindings: readonly Binding[];
-    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config"> } };
+    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config" | "folder"> } };
   };
   readonly database: Database;
   readonly platforms: readonly Platform[];
@@ -96,6 +102,10 @@ export interface OpenFeature<Service, Kit> extends AsyncDisposable {
   readonly background?: BackgroundWork;
   /** See `TurnFeatures`. Default: its messages answer no turn. */
   readonly begunBy?: TurnFeatures["begunBy"];
+  /** Reads, in a turn, the files of its agent's folder that are of the channel alone. Default: there are none. */
+  readonly filesOf?: (kitOf: KitOf) => Promise<readonly AgentFile[]>;
+  /** Deletes texts from files that were deleted in the log. Must not throw. Default: it writes no files. */
+  readonly sweepFiles?: () => Promise<void>;
 }
 
 /** The parts of a daemon that there are when its channels can be written to. */

@@ -6,8 +6,9 @@
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
 import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
-import type { BackgroundWork, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type { BackgroundWork, FolderTexts, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
@@ -16,12 +17,13 @@ import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
+import { notes } from "./notes/feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
 import { subagents } from "./subagents/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing, subagents, skills];
+const FEATURES: readonly Feature[] = [reminders, pairing, subagents, skills, notes];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -41,13 +43,18 @@ export function featureToolsOf(agent: AgentConfig, agentsDir: string | undefined
   return FEATURES.flatMap((feature) => feature.toolsOf?.(agent, agentsDir) ?? []);
 }
 
-/** See `TurnFeatures`. */
-export async function activeTexts(
-  database: Database,
-  ...asked: Parameters<TurnFeatures["activeTexts"]>
-): Promise<readonly string[]> {
-  const names = FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? []);
-  return (await Promise.all(names)).flat();
+/** What all features show of agents' folders. */
+export function folderTexts(database: Database): FolderTexts {
+  return {
+    activeTexts: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? [])),
+    channelFiles: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.channelFiles?.(database, ...asked)) ?? [])),
+  };
+}
+
+async function flattened<Part>(lists: readonly Promise<readonly Part[]>[]): Promise<readonly Part[]> {
+  return (await Promise.all(lists)).flat();
 }
 
 /** The same, of tools whose descriptions name others. */
@@ -84,12 +91,15 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #database: Database;
   readonly #features: readonly Feature[];
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+  readonly activeTexts: FolderTexts["activeTexts"];
+  readonly channelFiles: FolderTexts["channelFiles"];
   readonly background: BackgroundWork;
 
   /** @param features those that the fuzz replaces */
   constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
     this.#database = parts.database;
     this.#features = features;
+    ({ activeTexts: this.activeTexts, channelFiles: this.channelFiles } = folderTexts(parts.database));
     this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
     this.background = together([...this.#open.values()].flatMap(({ background = [] }) => background));
   }
@@ -118,9 +128,6 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
-  readonly activeTexts: TurnFeatures["activeTexts"] = async (...asked) =>
-    activeTexts(this.#database, ...asked);
-
   readonly readWaitedFor: ReadWaitedFor = async (channel, time) =>
     readWaitedFor(this.#database, channel, time);
 
@@ -137,6 +144,15 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
       if (turn != null) return turn;
     }
     return null;
+  }
+
+  async filesOf(kitOf: KitOf): Promise<readonly AgentFile[]> {
+    return flattened([...this.#open.values()].map(async (feature) => (await feature.filesOf?.(kitOf)) ?? []));
+  }
+
+  /** Deletes texts from the files of features that were deleted in the log. Must not throw. */
+  async sweepFiles(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature.sweepFiles?.()));
   }
 
   work(parts: WorkParts): FeatureWorker {

@@ -26,7 +26,6 @@ import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { SharedMemoryStore } from "./memory/shared-memories.ts";
-import { NoteStore } from "./memory/notes.ts";
 import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
 import type { Signer } from "./database/signing-key.ts";
 import { OverviewStore } from "./channels/overview.ts";
@@ -66,7 +65,6 @@ export interface Store {
   readonly cited: CitedMemoryStore;
   readonly transfer: MemoryTransferStore;
   readonly sharedMemories: SharedMemoryStore;
-  readonly notes: NoteStore;
   readonly channelModels: ChannelModelStore;
   readonly wishes: WishStore;
   readonly jobs: JobStore;
@@ -134,7 +132,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     cited: new CitedMemoryStore(db),
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
-    notes: new NoteStore(db),
     channelModels: new ChannelModelStore(db),
     wishes: new WishStore(db, signer),
     jobs: new JobStore(db, { signer, onUnsigned }),

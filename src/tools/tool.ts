@@ -31,6 +31,8 @@ export interface Tool {
   readonly needs?: ToolNeed;
   /** It changes which texts of the agent's folder are active in the channel. Default: it does not. */
   readonly changesTexts?: true;
+  /** It writes files of the agent's folder. Default: it does not. */
+  readonly writesFolder?: true;
   /** Where it comes from, in a word or two. Default: from its server, or it is built in. */
   readonly source?: string;
   /** Name of the server that it comes from. Default: it is Weir's own. */
@@ -46,8 +48,8 @@ export interface Tool {
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A notes folder, or permission to search messages or memories. */
-export type ToolNeed = "notes" | "messages" | "memories";
+/** Permission to search messages or memories. */
+export type ToolNeed = "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -101,12 +103,6 @@ export interface ToolKit {
    */
   react(emoji: string, under?: string | null): Promise<Reaction>;
   /**
-   * Changes the agent's notes of this channel.
-   * @returns the result for the model
-   * @throws ToolFailure if nothing was written
-   */
-  writeNote(request: NoteRequest): Promise<string>;
-  /**
    * Lets another agent answer, once the turn ends.
    * @param request.agent by any of its names
    * @throws ToolFailure if that is not possible
@@ -114,16 +110,6 @@ export interface ToolKit {
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
   /** The kit of a feature. @throws if the feature is not part of this Weir */
   readonly kitOf: KitOf;
-}
-
-/** A line that an agent wants in its notes of a channel. */
-export interface NoteRequest {
-  /** `memory`: the lasting notes; `note`: those of the day. */
-  readonly kind: "memory" | "note";
-  /** Empty: the replaced line is deleted. */
-  readonly text: string;
-  /** Words of a line that the agent has written; null: nothing is replaced. */
-  readonly replaces: string | null;
 }
 
 /** `unsupported`: the platform has no reactions. `gone`: the message was deleted. `enough`: several were tried already. */
@@ -139,6 +125,7 @@ export interface ToolDefinition<Input> {
   readonly isReadOnly?: boolean;
   readonly needs?: ToolNeed;
   readonly changesTexts?: true;
+  readonly writesFolder?: true;
   readonly source?: string;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -167,7 +154,7 @@ export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
   const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
-  const { changesTexts, source } = definition;
+  const { changesTexts, writesFolder, source } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -180,6 +167,7 @@ export function makeTool<Input>(
     ...(isReadOnly !== undefined && { isReadOnly }),
     ...(needs !== undefined && { needs }),
     ...(changesTexts !== undefined && { changesTexts }),
+    ...(writesFolder !== undefined && { writesFolder }),
     ...(source !== undefined && { source }),
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),

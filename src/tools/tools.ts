@@ -8,8 +8,6 @@ import type { RoomTool } from "../config/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
-import { memoryWrite } from "./memory-write.ts";
-import { note } from "./note.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
 import { skip } from "./skip.ts";
@@ -18,8 +16,6 @@ import type { DescribedToolMaker, Tool, ToolMaker } from "./tool.ts";
 /** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
   memory_recall: memoryRecall,
-  memory_write: memoryWrite,
-  note,
   react,
   search_history: searchHistory,
   skip,
@@ -27,8 +23,6 @@ const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
 
 /** The facts of an agent that decide about its tools. */
 export interface ToolNeeds {
-  /** It has a folder of its own, and may write there. */
-  readonly keepsNotes: boolean;
   /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
   /** Tools of the features that it uses; default: empty. */
@@ -44,21 +38,12 @@ export function sourceOf({ server, source = "built in" }: Pick<Tool, "server" | 
   return server === undefined ? source : `server ${server}`;
 }
 
-function has({ keepsNotes, recall }: ToolNeeds, need: NonNullable<Tool["needs"]>): boolean {
-  switch (need) {
-    case "notes":
-      return keepsNotes;
-    default:
-      return recall === "all" || recall === need;
-  }
-}
-
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { ofFeatures = [], described = [], served = [] } = agent;
+  const { recall, ofFeatures = [], described = [], served = [] } = agent;
   const tools = [...Object.values(TOOLS), ...ofFeatures]
     .map((make) => make(prompts))
-    .filter(({ needs }) => needs === undefined || has(agent, needs))
+    .filter(({ needs }) => needs === undefined || recall === "all" || recall === needs)
     .toSorted(byName);
   const beside = [...tools, ...served];
   return [...tools, ...described.map((make) => make(prompts, beside))].toSorted(byName);

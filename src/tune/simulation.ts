@@ -235,7 +235,7 @@ export class Simulation {
       remembered: hiddenTo === 0 ? [] : remembered,
       attached: NOTHING_ATTACHED,
       extract: this.#extract(),
-      notes: [],
+      channelFiles: [],
       activeTexts: [],
       waitedFor: [],
       isUnfound: false,

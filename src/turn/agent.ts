@@ -1,4 +1,4 @@
-import type { NoteKeeper } from "../agent-files/note-keeper.ts";
+import type { OwnFolder } from "../agent-files/agent-folder.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, type Perspective, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
@@ -46,7 +46,8 @@ export interface AgentTexts extends EntryTexts {
   sections(values: {
     folder: string;
     tools: readonly string[];
-    keepsNotes: boolean;
+    /** One of its tools writes there. */
+    writesFolder: boolean;
     sections: readonly SectionText[];
   }): string;
   dynamic(values: {
@@ -77,6 +78,8 @@ export interface FolderFiles {
   readonly current: AgentFiles;
   /** Why the present files are not in use; null: they are in use. */
   readonly refusal: string | null;
+  /** Null: the agent had no folder of its own when it was made. */
+  readonly own: OwnFolder | null;
   /** Paths of the other files of a skill, in its folder. */
   skillFiles(skill: AgentFile): Promise<readonly string[]>;
   /** @throws SkillFileError if it does not exist or must not be read */
@@ -89,6 +92,7 @@ export const NO_FOLDER: FolderFiles = {
   shownAs: "",
   current: NO_FILES,
   refusal: null,
+  own: null,
   skillFiles: async () => [],
   readSkillFile: async () => "",
   refresh: () => null,
@@ -104,8 +108,6 @@ export interface Agent {
   readonly changingTools: ChangingTools | null;
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
-  /** Null: it has no folder for notes. */
-  readonly notes: NoteKeeper | null;
   readonly time: TimeFormat;
   readonly renderer: Renderer;
 }
@@ -115,7 +117,7 @@ export interface Agent {
  * @param as the agent whose requests it renders; default: the channel's own
  */
 export function createAgent(
-  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes"> &
+  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder"> &
     Partial<Pick<Agent, "changingTools">>,
   as?: Perspective,
 ): Agent {

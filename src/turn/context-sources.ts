@@ -38,8 +38,8 @@ export interface LookedUp {
   readonly attached: Attached;
   /** An extract of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
-  /** The agent's notes of this channel. */
-  readonly notes: readonly AgentFile[];
+  /** The files of the agent's folder that are of this channel alone. */
+  readonly channelFiles: readonly AgentFile[];
   /** Names of those texts of the agent's folder that are active in this channel. */
   readonly activeTexts: readonly string[];
   readonly waitedFor: readonly WaitedFor[];
@@ -80,7 +80,7 @@ export const NOTHING_LOOKED_UP: LookedUp = {
   remembered: [],
   attached: NOTHING_ATTACHED,
   extract: null,
-  notes: [],
+  channelFiles: [],
   activeTexts: [],
   waitedFor: [],
   isUnfound: false,
@@ -98,8 +98,8 @@ export interface TurnSituation extends LookedUp {
 }
 
 /**
- * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
- * what is due as the next turn's. Pure. @param situation.notes, active texts and work of the channel; default: none
+ * The sources of the next request, without look-ups: with the running turn's own part, or with the due messages as the
+ * next turn's. Pure. @param situation.channelFiles, active texts and work of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -108,7 +108,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes" | "activeTexts" | "waitedFor">>,
+    Partial<Pick<TurnSituation, "channelFiles" | "activeTexts" | "waitedFor">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -136,7 +136,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     scene,
     asked,
     sectionLimits(situation.usable),
-    situation.notes,
+    situation.channelFiles,
     situation.activeTexts,
   );
   return {
@@ -242,10 +242,10 @@ function stablePart(agent: Agent, date: string, sections: readonly Section[]): S
 export function systemText(agent: Agent, date: string, sections: readonly Section[]): string {
   const shown = sections.filter(({ state }) => state !== "left out");
   const system = agent.texts.system({ date });
-  const keepsNotes = agent.notes !== null && agent.config.notes;
-  if (shown.length === 0 && !keepsNotes) return system;
+  const writesFolder = agent.tools.some((tool) => tool.writesFolder === true);
+  if (shown.length === 0 && !writesFolder) return system;
   const tools = agent.tools.map(({ spec }) => spec.name);
-  const values = { folder: agent.folder.shownAs, tools, keepsNotes, sections: shown };
+  const values = { folder: agent.folder.shownAs, tools, writesFolder, sections: shown };
   return `${system}\n\n${agent.texts.sections(values)}`;
 }
 

@@ -55,8 +55,8 @@ export interface TurnChannel {
   hasFoundAll(): boolean;
   /** Actions of tools on the channel, besides searches. */
   readonly toolKit: ToolKit;
-  /** The agent's notes of this channel; none if reading is slow. */
-  notes(): Promise<readonly AgentFile[]>;
+  /** The files of the agent's folder that are of this channel alone; none if reading is slow. */
+  channelFiles(): Promise<readonly AgentFile[]>;
   /** Names of those texts of the agent's folder that are active here. */
   activeTexts(): Promise<readonly string[]>;
   waitedFor(): Promise<readonly WaitedFor[]>;

@@ -54,15 +54,17 @@ export class TurnContexts {
       seesElsewhere: this.#channel.seesElsewhere(),
     });
     const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, notes, activeTexts, waitedFor] = await Promise.all([
-      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
-      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
-      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
-      history.omission === null ? null : this.#extract(),
-      this.#orElse([], this.#channel.notes()),
-      this.#orElse([], this.#channel.activeTexts()),
-      this.#orElse([], this.#channel.waitedFor()),
-    ]);
+    const [recalled, remembered, attached, extract, channelFiles, activeTexts, waitedFor] = await Promise.all(
+      [
+        entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+        memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
+        this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
+        history.omission === null ? null : this.#extract(),
+        this.#orElse([], this.#channel.channelFiles()),
+        this.#orElse([], this.#channel.activeTexts()),
+        this.#orElse([], this.#channel.waitedFor()),
+      ],
+    );
     if (entries + memories > 0) {
       const found = { entries: recalled.length, memories: remembered.length };
       this.#channel.onRecalled?.(found, steadyNow() - startedAt);
@@ -70,7 +72,16 @@ export class TurnContexts {
     // Without a search for entries, the view itself may have the answer.
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    this.#found = { recalled, remembered, attached, extract, notes, activeTexts, waitedFor, isUnfound };
+    this.#found = {
+      recalled,
+      remembered,
+      attached,
+      extract,
+      channelFiles,
+      activeTexts,
+      waitedFor,
+      isUnfound,
+    };
   }
 
   /** Looks again for active texts: a call has changed them. */

@@ -37,8 +37,7 @@ export function defaultAgent(): Agent {
       priceOf: () => undefined,
     },
     folder: NO_FOLDER,
-    notes: null,
-    tools: createTools(prompts, { keepsNotes: false, recall: "all" }),
+    tools: createTools(prompts, { recall: "all" }),
     texts: {
       system: ({ date }) =>
         prompts.render("system", { agentName: name, instructions, date, recall: "all" }, id),
@@ -49,7 +48,8 @@ export function defaultAgent(): Agent {
       editNote: (values) => prompts.render("edit-note", values),
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
       resultImages: (values) => prompts.render("result-images", values).trim(),
-      sections: (values) => prompts.render("sections", { agentName: name, ...values }),
+      sections: ({ writesFolder, ...values }) =>
+        prompts.render("sections", { agentName: name, keepsNotes: writesFolder, ...values }),
       failure: (values) => prompts.render("failure", values),
       deleted: () => prompts.render("deleted", {}).trim(),
       opening: () => prompts.render("opening", {}).trim(),
@@ -74,7 +74,7 @@ export function sourcesOf(
     attached: NOTHING_ATTACHED,
     resultImages: [],
     extract,
-    notes: [],
+    channelFiles: [],
     activeTexts: [],
     waitedFor: [],
     isUnfound: false,

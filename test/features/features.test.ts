@@ -13,6 +13,16 @@ const LISTS = ["features/features.ts", "features/declarations.ts"];
 const SLICES: Readonly<
   Record<string, { readonly word: RegExp; readonly elsewhere: Readonly<Record<string, string>> }>
 > = {
+  notes: {
+    word: /note-?(?:keeper|lines|store|sweeper|kit)|turn-?notes|retold-?notes|memory_write|keeps_?notes|\bnotes: option|config\.notes/i,
+    elsewhere: {
+      "agent-texts.ts": "a flag of the folder's template",
+      "config/schema/agents.ts": "its option, which stands between others in config.toml",
+      "prompts/catalogue.ts": "a flag of the folder's template",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/retold-notes.ts": "until it is a carrier of its own",
+    },
+  },
   pairing: {
     word: /pairing|\bpaired\b/i,
     elsewhere: {

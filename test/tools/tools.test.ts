@@ -9,7 +9,6 @@ import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import {
-  type NoteRequest,
   type Reaction,
   type ToolContext,
   ToolFailure,
@@ -22,16 +21,11 @@ import { createTools, standaloneTools } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
-  "tool-memory-write": "Keep.",
-  "tool-note": "Note.",
   "tool-react": "React.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
-const tools = createTools(
-  { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, recall: "all" },
-);
+const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" }, { recall: "all" });
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {
@@ -43,7 +37,6 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",
-    writeNote: async () => "Noted.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
     kitOf: () => assert.fail("no feature is there"),
     ...more,
@@ -146,39 +139,9 @@ describe("memory_recall", () => {
   });
 });
 
-describe("notes", () => {
-  test("are written with what is to be replaced, and nothing but text is taken", async () => {
-    const requests: NoteRequest[] = [];
-    const context = turnContext({
-      writeNote: async (request) => {
-        requests.push(request);
-        return "Noted.";
-      },
-    });
-    const outcome = await named("note").run({ text: " the lift is broken " }, context);
-    assert.deepEqual(outcome, { kind: "result", text: "Noted.", references: [] });
-    await named("memory_write").run({ text: "", replaces: "lift" }, context);
-    assert.deepEqual(requests, [
-      { kind: "note", text: "the lift is broken", replaces: null },
-      { kind: "memory", text: "", replaces: "lift" },
-    ]);
-    for (const input of [{ text: "" }, { text: "x", path: "/etc/passwd" }, { replaces: "x" }])
-      await assert.rejects(named("note").run(input, context), ToolInputError);
-    await assert.rejects(named("memory_write").run({ text: "x", replaces: "" }, context), ToolInputError);
-  });
-
-  test("are offered to nobody who keeps none", () => {
-    const names = createTools({ render: () => "" }, { keepsNotes: false, recall: "all" }).map(
-      ({ spec }) => spec.name,
-    );
-    assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
-  });
-});
-
 test("the configuration knows the names of all tools that come with Weir", () => {
   const prompts = { render: () => "" };
   const all = createTools(prompts, {
-    keepsNotes: true,
     recall: "all",
     described: DESCRIBED_FEATURE_TOOLS.map(
       (name) => () => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }),
@@ -204,7 +167,7 @@ test("what can be called beside turns is nothing that a person would have to all
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools({ render: () => "" }, { keepsNotes: false, recall }).map(({ spec }) => spec.name);
+      createTools({ render: () => "" }, { recall }).map(({ spec }) => spec.name);
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

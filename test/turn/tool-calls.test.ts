@@ -19,7 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools({ render: (name) => name }, { keepsNotes: false, recall: "all" });
+const shipped = createTools({ render: (name) => name }, { recall: "all" });
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -44,7 +44,6 @@ async function run(
       searchHistory: options.found ?? (async () => []),
       recallMemories: async () => [],
       react: async () => "shown",
-      writeNote: async () => "Noted.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
       kitOf: () => assert.fail("no feature is there"),
     },

@@ -1,6 +1,6 @@
 import type { ReadWaitedFor } from "../reports/channel-report.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
-import type { TurnFeatures } from "../../channel/channel-context.ts";
+import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
 import type { ApprovalDesk } from "../../channel/approvals/approval-desk.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
@@ -58,7 +58,7 @@ export interface CommandPlace {
 }
 
 /** The parts that commands work with. */
-export interface CommandParts extends Pick<TurnFeatures, "activeTexts"> {
+export interface CommandParts extends FolderTexts {
   readonly store: Store;
   readonly homes: Pick<ChannelHomes, "isHome">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;

@@ -159,7 +159,17 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  { store, agentOf, guestsOf, digesterOf, now, secrets, activeTexts, readWaitedFor }: CommandParts,
+  {
+    store,
+    agentOf,
+    guestsOf,
+    digesterOf,
+    now,
+    secrets,
+    activeTexts,
+    channelFiles,
+    readWaitedFor,
+  }: CommandParts,
   command: AskedCommand,
   key: string | null,
 ): Promise<string> {
@@ -167,7 +177,7 @@ async function describeParts(
   const staff = { store, agent: agentOf(channel), guests: guestsOf(channel), digester: digesterOf(channel) };
   const { agent, isGuest, seen } = await lastAnswerer(staff, channel);
   const { snapshot: read, situation } = await readRequest(
-    { store, agent, activeTexts, readWaitedFor, now: now() },
+    { store, agent, activeTexts, channelFiles, readWaitedFor, now: now() },
     channel.id,
     isGuest,
   );

@@ -1,14 +1,10 @@
-import type { TurnFeatures } from "../../channel/channel-context.ts";
-import { sceneOf } from "../../channel/turns/turn-channel.ts";
-import type { AgentFile } from "../../context/sections/section.ts";
+import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../../store/memory/memories.ts";
-import type { Store } from "../../store/store.ts";
 import type { TimeFormat } from "../../text/time.ts";
-import type { Agent } from "../../turn/agent.ts";
 import type { WaitedFor } from "../../turn/context-sources.ts";
 import { type Answerer, type AnswererParts, lastAnswerer } from "./answerer.ts";
 import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
@@ -52,7 +48,7 @@ export const MAX_MEMORIES = 1000;
 /** Reads what of the features an agent waits for in a channel. */
 export type ReadWaitedFor = (channel: ChannelId, time: TimeFormat) => Promise<readonly WaitedFor[]>;
 
-export interface ChannelReportParts extends AnswererParts, Pick<TurnFeatures, "activeTexts"> {
+export interface ChannelReportParts extends AnswererParts, FolderTexts {
   readonly readWaitedFor: ReadWaitedFor;
   readonly now: Date;
   /** This process has counted no call yet: the log's last token count of the model is used. */
@@ -65,16 +61,17 @@ export async function readRequest(
     store,
     agent,
     now,
-    readWaitedFor,
     activeTexts,
-  }: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | "activeTexts">,
+    channelFiles,
+    readWaitedFor,
+  }: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, active, waitedFor, spent, compactions, model] = await Promise.all([
-    readNotes(store, agent, snapshot.channel),
+  const [files, active, waitedFor, spent, compactions, model] = await Promise.all([
+    channelFiles(snapshot.channel, agent),
     activeTexts(id, agent, isGuest ? config.id : undefined),
     snapshot.hasOpenWork ? readWaitedFor(id, agent.time) : [],
     store.modelCalls.totals(id),
@@ -82,19 +79,10 @@ export async function readRequest(
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes, activeTexts: active, waitedFor } };
-}
-
-/** The agent's notes of a channel, as its next turn would be shown them. */
-async function readNotes(
-  store: Store,
-  { notes: keeper, config }: Agent,
-  channel: ChannelRow,
-): Promise<readonly AgentFile[]> {
-  if (keeper === null) return [];
-  const { fileNames } = sceneOf(channel);
-  const { gone } = await store.notes.look(channel.id, config.id, keeper.filesOf(fileNames));
-  return keeper.read(fileNames, gone);
+  return {
+    snapshot,
+    situation: { model, spent, compactions, now, channelFiles: files, activeTexts: active, waitedFor },
+  };
 }
 
 /**
@@ -102,20 +90,11 @@ async function readNotes(
  * the channel's.
  */
 async function reportGuest(
-  {
-    store,
-    now,
-    readWaitedFor,
-    activeTexts,
-  }: Pick<ChannelReportParts, "store" | "now" | "readWaitedFor" | "activeTexts">,
+  parts: Omit<ChannelReportParts, "agent">,
   { agent, seen }: Answerer,
   id: ChannelId,
 ): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
-  const { snapshot, situation } = await readRequest(
-    { store, agent, now, readWaitedFor, activeTexts },
-    id,
-    true,
-  );
+  const { snapshot, situation } = await readRequest({ ...parts, agent }, id, true);
   const report = reportContext(agent, await seen(snapshot), situation);
   const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
   const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;

@@ -98,8 +98,8 @@ export type SectionReport = Omit<Section, "text">;
 export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
   readonly spent: ModelCallTotals;
   readonly now: Date;
-  /** The agent's notes of the channel. */
-  readonly notes: readonly AgentFile[];
+  /** The files of the agent's folder that are of the channel alone. */
+  readonly channelFiles: readonly AgentFile[];
   /** Names of those texts of the agent's folder that are active there. */
   readonly activeTexts: readonly string[];
   readonly waitedFor: readonly WaitedFor[];
@@ -114,16 +114,16 @@ export function nextRequest(
   {
     model,
     now,
-    notes,
+    channelFiles,
     activeTexts,
     waitedFor,
-  }: Pick<ReportSituation, "model" | "now" | "notes" | "activeTexts" | "waitedFor">,
+  }: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,
     now,
-    notes,
+    channelFiles,
     activeTexts,
     waitedFor,
     scene: sceneOf(channel),

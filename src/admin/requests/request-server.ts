@@ -35,8 +35,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
     };
   readonly homes: Pick<ChannelHomes, "isHome" | "isHere">;
   readonly registry: Pick<ChannelRegistry, "visit" | "inMemory" | "get">;
-  /** See `GoneNotesSweeper`. */
-  readonly sweepNotes: () => Promise<void>;
+  /** Deletes texts from files that were deleted in the log. Must not throw. */
+  readonly sweepFiles: () => Promise<void>;
   /** This daemon's place in a cluster; default: it is alone. */
   readonly cluster?: { readonly name: string } | undefined;
   /** This daemon's report of itself. */
@@ -203,7 +203,7 @@ export class RequestServer implements AsyncDisposable {
     const row = await this.#parts.store.channels.find(address);
     if (row === undefined) throw new Error("a channel with a request has no row");
     const taken = await redactPerson(this.#parts, row, person, () => !this.#isClosed);
-    await this.#parts.sweepNotes();
+    await this.#parts.sweepFiles();
     return { kind: "forgotten", ...taken };
   }
 

@@ -15,7 +15,7 @@ import {
 import type { Events } from "../../telemetry/events.ts";
 import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
+import type { ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest, UsageAnchor } from "../model-usage.ts";
@@ -23,7 +23,6 @@ import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
 import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
-import { TurnNotes } from "./turn-notes.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { DueImages } from "../../context/assemble.ts";
@@ -94,8 +93,6 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
   const scene = sceneOf(parts);
-  const keeper = parts.agent.notes;
-  const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
   const kitOf = parts.features.kitsOf({ ...parts, recall: parts.allRecall });
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
@@ -103,15 +100,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     // A hash: a name would show the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     pace: parts.lastRequest.pace,
-    notes: async () => notes?.read() ?? [],
+    channelFiles: async () => parts.features.filesOf(kitOf),
     activeTexts: async () => parts.features.activeTexts(owner.channel, parts.agent, turn.agent),
     waitedFor: async () => parts.features.waitedFor(kitOf),
     toolKit: {
       react: reactor(parts),
-      async writeNote(request) {
-        if (notes === null) throw new ToolFailure("You keep no notes.");
-        return notes.write(request);
-      },
       kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
     },

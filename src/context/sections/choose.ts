@@ -38,7 +38,7 @@ const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
 /**
  * Chooses the sections of an agent's folder for a request, and fits them. Pure.
  * @param asked oldest first
- * @param notes the agent's own notes of this channel
+ * @param channelFiles files that are of this channel alone
  * @param active names of the skills that are active there
  */
 export function chooseSections(
@@ -46,13 +46,13 @@ export function chooseSections(
   scene: SectionScene,
   asked: readonly AskedMessage[],
   limits: SectionLimits,
-  notes: readonly AgentFile[] = [],
+  channelFiles: readonly AgentFile[] = [],
   active: readonly string[] = [],
 ): Sections {
-  if (files.length === 0 && notes.length === 0) return NO_SECTIONS;
+  if (files.length === 0 && channelFiles.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
   const skills = files.filter(({ kind }) => kind === "skills");
-  const chosen = [...files, ...notes].flatMap((file) => {
+  const chosen = [...files, ...channelFiles].flatMap((file) => {
     if (file.kind === "skills") return [];
     const reason = reasonFor(file, scene, asked, focus);
     return reason === null ? [] : [sectionOf(file, reason, focus)];

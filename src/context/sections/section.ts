@@ -13,7 +13,7 @@ export interface AgentFile {
   /** A rule's channels: it is included where they match; null: it names none. */
   readonly channels: Glob | null;
   readonly paths: Glob | null;
-  /** The channel of the agent's own notes, in the form of file names; null: another kind of file. */
+  /** The only channel in which it is shown, in the form of file names, if the agent wrote it; null: another kind of file. */
   readonly channel: string | null;
 }
 
@@ -221,7 +221,7 @@ export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
 
 export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = { ...FILE_KINDS, ...BUILT_IN_KINDS };
 
-/** Whether a section is the operator's: a file of the agent's folder. The agent's own notes of a channel belong to its people. */
+/** Whether a section is the operator's: a file of the agent's folder. Files that the agent wrote in a channel belong to its people. */
 export function isOperators({ kind, scope }: Pick<Section, "kind" | "scope">): boolean {
   return isFileKind(kind) && (scope !== "channel" || kind === "channel");
 }

@@ -57,6 +57,7 @@ export class ChannelReports {
           ...staff,
           readWaitedFor: features.readWaitedFor,
           activeTexts: features.activeTexts,
+          channelFiles: features.channelFiles,
           now: new Date(),
           isFresh: false,
         },

@@ -74,7 +74,6 @@ const WHY_NOT = {
 /** Of nobody who takes part in the conversation. */
 const NO_KIT: ToolKit = {
   react: async () => refused(),
-  writeNote: async () => refused(),
   handOff: async () => refused(),
   kitOf: () => refused(),
 };

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { takeRetoldNotes } from "./notes.ts";
+import { takeRetoldNotes } from "./retold-notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { takeRetoldRules } from "./retold-rules.ts";
 import type { Unsaid } from "./retold.ts";

@@ -52,7 +52,7 @@ function look({ history }: Conversation) {
     model: "some-model",
     spent,
     compactions,
-    notes: [],
+    channelFiles: [],
     activeTexts: [],
     waitedFor: [],
     now: new Date("2026-11-21T20:00:00Z"),

@@ -1,11 +1,13 @@
-import { type OwnLine, LONGEST_NOTE, noteText } from "../../agent-files/note-lines.ts";
-import type { NoteKeeper } from "../../agent-files/note-keeper.ts";
+import { type OwnLine, LONGEST_NOTE, noteText } from "./note-lines.ts";
+import type { NoteKeeper } from "./note-keeper.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import type { AgentFile } from "../../context/sections/section.ts";
-import type { TurnId } from "../../core/ids.ts";
-import { type NoteRequest, ToolFailure } from "../../tools/tool.ts";
+import type { AgentId, ChannelId, TurnId } from "../../core/ids.ts";
+import { ToolFailure } from "../../tools/tool.ts";
 import { storableText } from "../../text/text.ts";
-import type { ActorParts } from "../channel-context.ts";
+import type { ActorParts } from "../../channel/channel-context.ts";
+import type { NoteKit, NoteRequest } from "./key.ts";
+import type { NoteStore } from "./note-store.ts";
 
 /** Longest wait for the notes before the first model call, ms. */
 const WITHIN_MS = 200;
@@ -31,50 +33,57 @@ function refused(why: keyof typeof WHY_NOT, cause?: unknown): ToolFailure {
 }
 
 /** Whose notes they are. */
-type NoteParts = Pick<ActorParts, "store" | "owner" | "lookUpWithinMs"> & {
+type NoteParts = Pick<ActorParts, "owner" | "lookUpWithinMs"> & {
   readonly agent: { readonly config: Pick<ActorParts["agent"]["config"], "id"> };
+  readonly notes: NoteStore;
+};
+
+/** Reads the notes of a channel, without lines that must be deleted. @param where.fileNames see `TurnNotes` */
+export async function readNotes(
+  store: Pick<NoteStore, "look">,
+  keeper: NoteKeeper,
+  where: { readonly channel: ChannelId; readonly agent: AgentId; readonly fileNames: readonly string[] },
+): Promise<{ readonly takenBack: number; readonly files: readonly AgentFile[] }> {
+  const { channel, agent, fileNames } = where;
+  const { takenBack, removed } = await store.look(channel, agent, keeper.filesOf(fileNames));
+  return { takenBack, files: await keeper.read(fileNames, removed) };
+}
+
+/** The kit of a turn whose agent has no folder. */
+export const NO_NOTES: NoteKit = {
+  read: async () => [],
+  write: async () => {
+    throw new ToolFailure("You keep no notes.");
+  },
 };
 
 /** A turn's access to a channel's notes. Texts that are deleted meanwhile are neither shown nor written. */
-export class TurnNotes {
+export class TurnNotes implements NoteKit {
   readonly #parts: NoteParts;
   readonly #turn: TurnId;
   readonly #keeper: NoteKeeper;
-  readonly #channels: readonly string[];
+  readonly #fileNames: readonly string[];
   /** Number of edits and deletions of the channel, and of a thread's channel, as of the turn's last read; null: not read yet. */
   #takenBack: number | null = null;
 
-  /** @param channels the channel's name as a file; of a thread, its channel's behind it */
-  constructor(parts: NoteParts, turn: TurnId, keeper: NoteKeeper, channels: readonly string[]) {
+  /** @param fileNames the channel's name as a file; of a thread, then its channel's */
+  constructor(parts: NoteParts, turn: TurnId, keeper: NoteKeeper, fileNames: readonly string[]) {
     this.#parts = parts;
     this.#turn = turn;
     this.#keeper = keeper;
-    this.#channels = channels;
+    this.#fileNames = fileNames;
   }
 
-  /** The notes of the channel, and of a thread's channel; none if the read is too slow. */
   async read(): Promise<readonly AgentFile[]> {
-    const { store, owner, agent, lookUpWithinMs = WITHIN_MS } = this.#parts;
-    const look = async (): Promise<{ takenBack: number; files: readonly AgentFile[] }> => {
-      const { takenBack, gone } = await store.notes.look(
-        owner.channel,
-        agent.config.id,
-        this.#keeper.filesOf(this.#channels),
-      );
-      return { takenBack, files: await this.#keeper.read(this.#channels, gone) };
-    };
-    const found = await withDeadline(look(), lookUpWithinMs);
+    const { notes, owner, agent, lookUpWithinMs = WITHIN_MS } = this.#parts;
+    const where = { channel: owner.channel, agent: agent.config.id, fileNames: this.#fileNames };
+    const found = await withDeadline(readNotes(notes, this.#keeper, where), lookUpWithinMs);
     this.#takenBack = found?.takenBack ?? null;
     return found?.files ?? [];
   }
 
-  /**
-   * Writes, replaces or removes a line of the channel's notes.
-   * @returns the tool result for the model
-   * @throws ToolFailure if nothing was written
-   */
   async write({ kind, text, replaces }: NoteRequest): Promise<string> {
-    const [channel] = this.#channels;
+    const [channel] = this.#fileNames;
     if (this.#takenBack === null || channel === undefined) throw refused("unread");
     const said = noteText(storableText(text));
     if (said === "" && replaces === null) throw refused("empty");
@@ -92,18 +101,18 @@ export class TurnNotes {
   }
 
   async #put(file: string, text: string, old: OwnLine | null): Promise<void> {
-    const { store, owner, agent } = this.#parts;
+    const { notes, owner, agent } = this.#parts;
     const note = { agent: agent.config.id, file, text };
-    const id = await store.notes.add(owner, this.#turn, note, this.#takenBack ?? -1);
+    const id = await notes.add(owner, this.#turn, note, this.#takenBack ?? -1);
     if (id === null) throw refused("changed");
     try {
       await this.#keeper.write(file, { id, text }, old?.id ?? null);
     } catch (error) {
       // The line may be in the file nevertheless: it is deleted like one whose source was deleted.
-      await store.notes.take(id);
+      await notes.take(id);
       throw refused("failed", error);
     }
-    if (old !== null) await store.notes.drop([old.id]);
+    if (old !== null) await notes.drop([old.id]);
   }
 
   async #remove(file: string, { id }: OwnLine): Promise<string> {
@@ -112,7 +121,7 @@ export class TurnNotes {
     } catch (error) {
       throw refused("failed", error);
     }
-    await this.#parts.store.notes.drop([id]);
+    await this.#parts.notes.drop([id]);
     return "Removed.";
   }
 
@@ -122,8 +131,8 @@ export class TurnNotes {
     const [line, ...more] = found;
     if (line === undefined) throw refused("unknown");
     if (more.length > 0) throw refused("several");
-    const { store, owner } = this.#parts;
-    if ((await store.notes.textOf(owner.channel, line.id)) !== line.text) throw refused("edited");
+    const { notes, owner } = this.#parts;
+    if ((await notes.textOf(owner.channel, line.id)) !== line.text) throw refused("edited");
     return line;
   }
 }

@@ -7,9 +7,9 @@ import {
   withLine,
   withoutLines,
   withoutMarks,
-} from "../../src/agent-files/note-lines.ts";
-import { cpuMs } from "../support/cpu-time.ts";
-import { anyCharacter } from "../support/any-character.ts";
+} from "../../../src/features/notes/note-lines.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 /** Lines as a person may write them, marks and half marks included. */
 const personsText = fc

@@ -1,4 +1,4 @@
-// proves: src/channel/turns/turn-notes.ts, src/channel/gone-notes.ts, src/store/memory/notes.ts, src/admin/reports/channel-report.ts
+// proves: src/features/notes/turn-notes.ts, src/features/notes/note-sweeper.ts, src/features/notes/note-store.ts, src/admin/reports/channel-report.ts, src/features/notes/feature.ts
 // What an agent notes of a channel is read in that channel alone, and tells nothing that was taken back.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { NoteKeeper } from "../../../src/agent-files/note-keeper.ts";
-import { startGoneNotes } from "../../../src/channel/gone-notes.ts";
-import { TurnNotes } from "../../../src/channel/turns/turn-notes.ts";
+import { NoteKeeper } from "../../../src/features/notes/note-keeper.ts";
+import { NoteStore } from "../../../src/features/notes/note-store.ts";
+import { NoteSweeper } from "../../../src/features/notes/note-sweeper.ts";
+import { TurnNotes } from "../../../src/features/notes/turn-notes.ts";
 import { agentId, turnId, type TurnId } from "../../../src/core/ids.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
@@ -41,7 +42,8 @@ test("a line of which nobody knows whether it was written leaves its file", asyn
     today: () => "2026-11-24",
     onProblem: () => undefined,
   });
-  const parts = { store: open.store, owner: { channel, epoch }, agent: { config: { id: agent } } };
+  const store = new NoteStore(open.db);
+  const parts = { notes: store, owner: { channel, epoch }, agent: { config: { id: agent } } };
   const notes = new TurnNotes(parts, turnId(turn.id), keeper, ["test-yard"]);
   await notes.read();
   const wish = { kind: "memory", text: "zxqpine", replaces: null } as const;
@@ -49,7 +51,8 @@ test("a line of which nobody knows whether it was written leaves its file", asyn
   const file = path.join(root, keeper.fileOf("test-yard", "memory"));
   assert.match(await readFile(file, "utf8"), /zxqpine/);
   assert.deepEqual(await notes.read(), []);
-  await using _ = startGoneNotes(open.store.notes, new Map([[agent, keeper]]), SILENT);
+  await using sweeper = new NoteSweeper(store, SILENT, () => new Map([[agent, keeper]]));
+  sweeper.start();
   const until = performance.now() + 10_000;
   while ((await readFile(file, "utf8")) !== "") {
     assert.ok(performance.now() < until, "the line still stands there");

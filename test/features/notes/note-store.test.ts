@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, turnId } from "../../../src/core/ids.ts";
+import { NoteStore } from "../../../src/features/notes/note-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../../store/open-store.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -12,6 +13,7 @@ after(async () => {
   await database[Symbol.asyncDispose]();
 });
 const { store } = open;
+const notes = new NoteStore(open.db);
 const MAIN = agentId("main");
 const FILE = "channels/test-room/MEMORY.md";
 let count = 0;
@@ -29,7 +31,7 @@ async function room(): Promise<{
     await open.say(channel, text, { id });
     return id;
   };
-  const takenBack = async (): Promise<number> => (await store.notes.look(channel, MAIN, [FILE])).takenBack;
+  const takenBack = async (): Promise<number> => (await notes.look(channel, MAIN, [FILE])).takenBack;
   return {
     channel,
     say,
@@ -40,7 +42,7 @@ async function room(): Promise<{
       const turn = await store.turns.begin({ channel, epoch }, seq, seq);
       assert.ok(turn !== null);
       const draft = { agent: MAIN, file: FILE, text };
-      return store.notes.add({ channel, epoch }, turnId(turn.id), draft, seen ?? (await takenBack()));
+      return notes.add({ channel, epoch }, turnId(turn.id), draft, seen ?? (await takenBack()));
     },
   };
 }
@@ -51,14 +53,14 @@ test("a line that retells a deleted text is to go, by its number; the others sta
   await say("the crane is red");
   const [told, kept] = [await note("Ann's code is 774411"), await note("the crane is red")];
   await store.log.delete(channel, secret, TEST_DIGESTER);
-  const { gone } = await store.notes.look(channel, MAIN, [FILE]);
-  assert.deepEqual([...gone], [told]);
-  assert.deepEqual(await store.notes.gone(MAIN), [{ id: told, file: FILE, isOld: false }]);
-  assert.equal(await store.notes.textOf(channel, kept ?? 0), "the crane is red");
-  assert.equal(await store.notes.textOf(channel, told ?? 0), null);
+  const { removed } = await notes.look(channel, MAIN, [FILE]);
+  assert.deepEqual([...removed], [told]);
+  assert.deepEqual(await notes.removed(MAIN), [{ id: told, file: FILE, isOld: false }]);
+  assert.equal(await notes.textOf(channel, kept ?? 0), "the crane is red");
+  assert.equal(await notes.textOf(channel, told ?? 0), null);
   assert.deepEqual(await open.sql("select text from notes where id = $1", told), [{ text: "" }]);
-  await store.notes.drop([told ?? 0]);
-  assert.deepEqual(await store.notes.gone(MAIN), []);
+  await notes.drop([told ?? 0]);
+  assert.deepEqual(await notes.removed(MAIN), []);
 });
 
 test("an edit takes what it has taken away, and no more", async () => {
@@ -66,9 +68,9 @@ test("an edit takes what it has taken away, and no more", async () => {
   const message = await say("the boat Nordwind leaves at 0915");
   const [time, name] = [await note("the boat leaves at 0915"), await note("the boat is called Nordwind")];
   await store.log.edit(channel, message, "the boat Nordwind leaves later", new Date(), TEST_DIGESTER);
-  const { gone } = await store.notes.look(channel, MAIN, [FILE]);
-  assert.deepEqual([...gone], [time]);
-  assert.equal(await store.notes.textOf(channel, name ?? 0), "the boat is called Nordwind");
+  const { removed } = await notes.look(channel, MAIN, [FILE]);
+  assert.deepEqual([...removed], [time]);
+  assert.equal(await notes.textOf(channel, name ?? 0), "the boat is called Nordwind");
 });
 
 test("a line that was written before the deleted message was there is not of it", async () => {
@@ -76,7 +78,7 @@ test("a line that was written before the deleted message was there is not of it"
   const early = await note("the code is 774411");
   const later = await say("the code is 774411");
   await store.log.delete(channel, later, TEST_DIGESTER);
-  assert.equal(await store.notes.textOf(channel, early ?? 0), "the code is 774411");
+  assert.equal(await notes.textOf(channel, early ?? 0), "the code is 774411");
 });
 
 test("nothing is noted once a text of the channel was taken back, whenever that is forgotten elsewhere", async () => {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { NoteKeeper } from "../../src/agent-files/note-keeper.ts";
-import { anyCharacter } from "../support/any-character.ts";
+import { NoteKeeper } from "../../../src/features/notes/note-keeper.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const NOTHING: ReadonlySet<number> = new Set();
 

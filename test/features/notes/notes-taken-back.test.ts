@@ -1,10 +1,11 @@
-// proves: src/store/memory/notes.ts
+// proves: src/features/notes/note-store.ts, src/store/memory/retold-notes.ts
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
+import { NoteStore } from "../../../src/features/notes/note-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
-import { type OpenStore, openStore } from "../open-store.ts";
+import { type OpenStore, openStore } from "../../store/open-store.ts";
 
 const AGENT = agentId("main");
 const digester = {
@@ -33,6 +34,7 @@ async function world(t: TestContext): Promise<World> {
   const open = openStore(database.connection);
   t.after(async () => open[Symbol.asyncDispose]());
   const { store } = open;
+  const notes = new NoteStore(open.db);
   return {
     open,
     async room(name, parent) {
@@ -46,7 +48,7 @@ async function world(t: TestContext): Promise<World> {
         }),
       });
       const owner = { channel: id, epoch: await store.channels.take(id) };
-      const takenBack = async (): Promise<number> => (await store.notes.look(id, AGENT, [])).takenBack;
+      const takenBack = async (): Promise<number> => (await notes.look(id, AGENT, [])).takenBack;
       return {
         id,
         takenBack,
@@ -61,7 +63,7 @@ async function world(t: TestContext): Promise<World> {
           );
           assert.ok(turn !== undefined);
           const note = { agent: AGENT, file: "MEMORY.md", text };
-          return store.notes.add(owner, turnId(turn.id), note, seen ?? (await takenBack()));
+          return notes.add(owner, turnId(turn.id), note, seen ?? (await takenBack()));
         },
       };
     },

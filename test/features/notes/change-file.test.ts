@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type TestContext, test } from "node:test";
-import { changeFile } from "../../src/agent-files/change-file.ts";
+import { changeFile } from "../../../src/features/notes/change-file.ts";
 
 async function folder(t: TestContext): Promise<string> {
   const made = await mkdtemp(path.join(tmpdir(), "weir-change-"));

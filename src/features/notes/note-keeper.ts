@@ -1,35 +1,26 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { BoundedMap } from "../async/bounded-map.ts";
-import { KeyedQueue } from "../async/keyed-queue.ts";
-import { readTextFile } from "../config/text-file.ts";
-import type { AgentFile } from "../context/sections/section.ts";
-import { isMissingFile } from "../core/errors.ts";
-import { storableText } from "../text/text.ts";
+import { BoundedMap } from "../../async/bounded-map.ts";
+import { KeyedQueue } from "../../async/keyed-queue.ts";
+import type { OwnFolder } from "../../agent-files/agent-folder.ts";
+import { readTextFile } from "../../config/text-file.ts";
+import type { AgentFile } from "../../context/sections/section.ts";
+import { isMissingFile } from "../../core/errors.ts";
+import { storableText } from "../../text/text.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { changeFile } from "./change-file.ts";
 import { type OwnLine, ownLines, withLine, withoutLines, withoutMarks } from "./note-lines.ts";
 
-/** `memory`: what lasts; `note`: what was noted on a day. */
+/** `memory`: the lasting notes; `note`: those of a day. */
 export type NoteKind = "memory" | "note";
-
-export interface NoteKeeperParts {
-  /** Absolute path of the agent's folder. */
-  readonly root: string;
-  /** Its name, as the operator knows it: `agents/main`. */
-  readonly shownAs: string;
-  /** YYYY-MM-DD in the agent's time zone. */
-  readonly today: () => string;
-  /** Told of a file that cannot be read. */
-  readonly onProblem: (problem: string) => void;
-}
 
 interface Known {
   readonly mtimeMs: number;
   /** Also of a file that was made readable, or was given its old date. */
   readonly ctimeMs: number;
   readonly size: number;
-  readonly gone: string;
+  readonly removed: string;
   readonly file: AgentFile | null;
 }
 
@@ -38,17 +29,28 @@ const KEPT = 1000;
 /** The longest name of a folder: file systems take 255 bytes. */
 const LONGEST_NAME = 200;
 
+/** Always the same for a folder, since it puts the changes of one file in order. */
+const KEEPERS = new WeakMap<OwnFolder, NoteKeeper>();
+
+/** @returns null: the agent has no folder */
+export function keeperOf({ folder: { own } }: Pick<Agent, "folder">): NoteKeeper | null {
+  if (own === null) return null;
+  const keeper = KEEPERS.get(own) ?? new NoteKeeper(own);
+  KEEPERS.set(own, keeper);
+  return keeper;
+}
+
 /**
- * The notes that an agent keeps of channels, each channel's apart: `channels/discord-1234/MEMORY.md` and
- * `channels/discord-1234/memory/2026-11-24.md`. What was said in a channel is so read in that channel, and its threads, alone.
+ * The files of an agent's notes, of each channel apart: `channels/discord-1234/MEMORY.md` and
+ * `channels/discord-1234/memory/2026-11-24.md`. Notes of a channel are shown in that channel, and its threads, alone.
  */
 export class NoteKeeper {
-  readonly #parts: NoteKeeperParts;
+  readonly #parts: OwnFolder;
   readonly #known = new BoundedMap<Known>(KEPT);
   /** Our own changes of one file follow one another. */
   readonly #changes = new KeyedQueue();
 
-  constructor(parts: NoteKeeperParts) {
+  constructor(parts: OwnFolder) {
     this.#parts = parts;
   }
 
@@ -69,17 +71,17 @@ export class NoteKeeper {
   }
 
   /**
-   * The notes of a channel, as they are now. What cannot be read is a problem that the operator is told.
-   * @param gone lines that are to leave their files: they are not shown
+   * The notes of a channel, as they are now. A file that cannot be read is reported to the operator.
+   * @param removed lines that must be deleted from their files: they are not shown
    */
-  async read(channels: readonly string[], gone: ReadonlySet<number>): Promise<AgentFile[]> {
+  async read(channels: readonly string[], removed: ReadonlySet<number>): Promise<AgentFile[]> {
     const kinds = ["memory", "note"] as const;
     const wanted = channels.flatMap((channel) => kinds.map((kind) => ({ channel, kind })));
-    const files = await Promise.all(wanted.map(async (one) => this.#readOne(one.channel, one.kind, gone)));
+    const files = await Promise.all(wanted.map(async (one) => this.#readOne(one.channel, one.kind, removed)));
     return files.flatMap((file) => file ?? []);
   }
 
-  async #readOne(channel: string, kind: NoteKind, gone: ReadonlySet<number>): Promise<AgentFile | null> {
+  async #readOne(channel: string, kind: NoteKind, removed: ReadonlySet<number>): Promise<AgentFile | null> {
     const path = this.fileOf(channel, kind);
     const shown = posix.join(this.#parts.shownAs, path);
     const absolute = join(this.#parts.root, path);
@@ -92,25 +94,25 @@ export class NoteKeeper {
       if (!isMissingFile(error)) this.#parts.onProblem(`${shown}: cannot be read`);
       return null;
     }
-    const key = [...gone].join(" ");
+    const key = [...removed].join(" ");
     const before = this.#known.get(path);
     const isSame = before?.mtimeMs === mark.mtimeMs && before.ctimeMs === mark.ctimeMs;
-    if (isSame && before.size === mark.size && before.gone === key) return before.file;
+    if (isSame && before.size === mark.size && before.removed === key) return before.file;
     const outcome = readTextFile(absolute, shown);
     if (outcome !== null && "problem" in outcome)
       this.#parts.onProblem(`${shown}: ${outcome.problem.message}`);
     const whole = outcome !== null && "value" in outcome ? outcome.value : "";
-    const text = withoutMarks(withoutLines(whole, gone)).trim();
+    const text = withoutMarks(withoutLines(whole, removed)).trim();
     const plain = { name: channel, description: "", channels: null, paths: null };
     const file: AgentFile | null = text === "" ? null : { kind, path: shown, text, channel, ...plain };
-    this.#known.set(path, { ...mark, gone: key, file });
+    this.#known.set(path, { ...mark, removed: key, file });
     return file;
   }
 
-  /** What stands in a file: its length in UTF-16 units, and the lines of the agent's own. @throws an Error where it cannot be read */
+  /** The length of a file in UTF-16 units, and the agent's own lines. @throws an Error if it cannot be read */
   async look(path: string): Promise<{ readonly length: number; readonly lines: readonly OwnLine[] }> {
     const absolute = join(this.#parts.root, path);
-    // Of a pipe there is no end to be read.
+    // Reading a pipe would never end.
     const isThere = await stat(absolute).catch(() => null);
     if (isThere !== null && !isThere.isFile()) throw new Error("it is no file");
     const outcome = readTextFile(absolute, posix.join(this.#parts.shownAs, path));
@@ -119,12 +121,12 @@ export class NoteKeeper {
     return { length: text.length, lines: ownLines(text) };
   }
 
-  /** Writes a line, behind all others or in the place of an own one. @throws what the file system does */
+  /** Writes a line, after all others or in place of one of the agent's own. @throws errors of the file system */
   async write(path: string, line: OwnLine, instead: number | null): Promise<void> {
     await this.#change(path, (text) => withLine(text, line, instead));
   }
 
-  /** Takes lines out of a file. @returns those that stood there @throws what the file system does */
+  /** Deletes lines from a file. @returns those that were there @throws errors of the file system */
   async remove(path: string, ids: ReadonlySet<number>): Promise<number[]> {
     const found = new Set<number>();
     await this.#change(path, (text) => {
@@ -140,7 +142,7 @@ export class NoteKeeper {
   }
 }
 
-/** A platform may name a channel as it likes: what a file system could read as a path is written otherwise. */
+/** A platform's name of a channel may contain anything: characters with a meaning in paths are encoded. */
 function folderName(channel: string): string {
   const name = encodeURIComponent(storableText(channel)).replace(/^\./, "%2E");
   if (name.length <= LONGEST_NAME) return name;

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { NoteKeeper } from "../../src/agent-files/note-keeper.ts";
-import { startGoneNotes } from "../../src/channel/gone-notes.ts";
-import { agentId } from "../../src/core/ids.ts";
-import { type OpenStore, openStore, SILENT } from "../store/open-store.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { NoteKeeper } from "../../../src/features/notes/note-keeper.ts";
+import { NoteStore } from "../../../src/features/notes/note-store.ts";
+import { NoteSweeper } from "../../../src/features/notes/note-sweeper.ts";
+import { agentId } from "../../../src/core/ids.ts";
+import { type OpenStore, openStore, SILENT } from "../../store/open-store.ts";
+import { createTestDatabase } from "../../support/database.ts";
 
 const AGENT = agentId("main");
 
@@ -60,6 +61,13 @@ async function world(t: TestContext): Promise<World> {
   };
 }
 
+/** A sweeper that polls. */
+function sweeping({ open, keeper }: Pick<World, "open" | "keeper">): NoteSweeper {
+  const sweeper = new NoteSweeper(new NoteStore(open.db), SILENT, () => new Map([[AGENT, keeper]]));
+  sweeper.start();
+  return sweeper;
+}
+
 async function write(root: string, file: string, text: string): Promise<void> {
   await mkdir(path.dirname(path.join(root, file)), { recursive: true });
   await writeFile(path.join(root, file), text);
@@ -79,7 +87,7 @@ test("a file that cannot be written keeps no line in another file", async (t) =>
   await gone("channels/broken/MEMORY.md");
   const file = "channels/whole/MEMORY.md";
   await write(root, file, `- zxqpine <!-- note ${await gone(file)} -->\n`);
-  await using _ = startGoneNotes(open.store.notes, new Map([[AGENT, keeper]]), SILENT);
+  await using _ = sweeping({ open, keeper });
   await untilEmpty(root, file);
 });
 
@@ -93,7 +101,7 @@ test("however many lines are not there, those that are there go", async (t) => {
   );
   const file = "channels/whole/MEMORY.md";
   await write(root, file, `- zxqpine <!-- note ${await gone(file)} -->\n`);
-  await using _ = startGoneNotes(open.store.notes, new Map([[AGENT, keeper]]), SILENT);
+  await using _ = sweeping({ open, keeper });
   await untilEmpty(root, file);
 });
 
@@ -104,7 +112,7 @@ test("a line goes however long nobody could take it out, and only then is one fo
   await write(root, file, `- zxqpine <!-- note ${there} -->\n`);
   await gone("channels/none/MEMORY.md", 31);
   const young = await gone("channels/none/MEMORY.md", 1);
-  await using _ = startGoneNotes(open.store.notes, new Map([[AGENT, keeper]]), SILENT);
+  await using _ = sweeping({ open, keeper });
   await untilEmpty(root, file);
   const until = performance.now() + 10_000;
   while ((await open.sql("select from notes")).length > 2 && performance.now() < until) await delay(20);
@@ -116,17 +124,26 @@ test("a line that an editor brings back is not shown, and goes again", async (t)
   const { open, root, keeper, gone } = await world(t);
   const file = keeper.fileOf("test-yard", "memory");
   const line = `- zxqpine <!-- note ${await gone(file)} -->\n`;
-  const keepers = new Map([[AGENT, keeper]]);
   await write(root, file, line);
   {
-    await using _ = startGoneNotes(open.store.notes, keepers, SILENT);
+    await using _ = sweeping({ open, keeper });
     await untilEmpty(root, file);
   }
   // The buffer of somebody who had the file open.
   await write(root, file, line);
   const { id: channel } = await open.channel("yard");
-  const look = await open.store.notes.look(channel, AGENT, [file]);
-  assert.deepEqual(await keeper.read(["test-yard"], look.gone), []);
-  await using _ = startGoneNotes(open.store.notes, keepers, SILENT);
+  const look = await new NoteStore(open.db).look(channel, AGENT, [file]);
+  assert.deepEqual(await keeper.read(["test-yard"], look.removed), []);
+  await using _ = sweeping({ open, keeper });
   await untilEmpty(root, file);
+});
+
+test("a sweep that is asked for deletes lines also after the polls have ended", async (t) => {
+  const { open, root, keeper, gone } = await world(t);
+  const sweeper = sweeping({ open, keeper });
+  await sweeper[Symbol.asyncDispose]();
+  const file = keeper.fileOf("test-yard", "memory");
+  await write(root, file, `- zxqpine <!-- note ${await gone(file)} -->\n`);
+  await sweeper.sweep();
+  assert.equal(await readFile(path.join(root, file), "utf8"), "");
 });

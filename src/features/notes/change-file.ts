@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
-import { pause } from "../async/clock.ts";
+import { pause } from "../../async/clock.ts";
 import { basename, dirname, join } from "node:path";
-import { errorCode, isMissingFile } from "../core/errors.ts";
-import { readWhole, UnreadableFileError } from "../files/read-file.ts";
+import { errorCode, isMissingFile } from "../../core/errors.ts";
+import { readWhole, UnreadableFileError } from "../../files/read-file.ts";
 
 /** Attempts at a change while another program changes the file, and the longest wait between them, ms. */
 const MAX_ATTEMPTS = 20;

@@ -1,11 +1,11 @@
-// proves: src/store/memory/notes.ts
+// proves: src/features/notes/note-store.ts, src/store/memory/retold-notes.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Owner } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { until } from "../../support/patience.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../../store/open-store.ts";
 
 /** Who takes texts back in a channel goes on to its threads; who writes in a thread asks what its channel has taken back. */
 
