@@ -69,7 +69,7 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
   readonly background: BackgroundWork;
 
-  /** @param features those that the fuzz replaces */
+  /** @param features default: all */
   constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
     this.#database = parts.database;
     this.#features = features;
