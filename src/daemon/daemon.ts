@@ -106,7 +106,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const draining = { deadline: AbortSignal.abort() };
   stack.defer(async () => channels.drain(draining.deadline));
 
-  // Disposed of before the registry drains, so that nothing becomes due meanwhile.
+  // Disposed of before the registry drains: nothing becomes due, and a turn that waits for such work learns that it continues elsewhere.
   stack.use(features);
   const work = features.work({ ...base, ...channels });
   const router = createIngress({ ...base, ...channels, keeper }, stack);

@@ -1,5 +1,5 @@
 /**
- * What the rooms below the features need to know of them: options, names of tools. To add a feature, write
+ * What the rooms below the features need to know of them: options, names of tools, templates, rows of work. To add a feature, write
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 

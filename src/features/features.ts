@@ -95,7 +95,7 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly channelFiles: FolderTexts["channelFiles"];
   readonly background: BackgroundWork;
 
-  /** @param features those that the fuzz replaces */
+  /** @param features default: all */
   constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
     this.#database = parts.database;
     this.#features = features;

@@ -3,13 +3,13 @@ import { stubOf, type StubSize } from "../../context/stub.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { SubagentStep } from "./subagent-store.ts";
 
-/** How much is left of an old result, in UTF-16 units: of the older half, or of all of them where that is not enough. */
+/** Length of a shortened result, in UTF-16 units. */
 const STUB_LENGTH = 200;
 const STUB: StubSize = { stubOver: STUB_LENGTH * 1.5, stubLength: STUB_LENGTH };
 
 /**
- * The messages of a subagent's request: its instructions and its task stay whole; of its steps the oldest are shortened, then left out
- * from the oldest on, until all fits. Pure.
+ * The messages of a subagent's request: its instructions and its task stay whole; its oldest steps are shortened first, then left
+ * out, until the request fits. Pure.
  * @param room estimated tokens
  * @returns null: not even the task fits
  */

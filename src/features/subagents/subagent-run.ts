@@ -27,18 +27,18 @@ export function modelsOfSubagents({ model, fallbacks }: Pick<AgentConfig, "model
   return [...new Set([model, ...fallbacks])];
 }
 
-/** What was shown to it in a step. */
+/** The entries and memories that its tools returned in a step. */
 export interface SubagentRead {
   readonly entries: readonly Seq[];
   readonly memories: readonly MemoryId[];
 }
 
-/** What a subagent may do to its row, and to its channel. */
+/** A subagent's access to its row, and to its channel. */
 export interface SubagentChannel {
   readonly cacheKey: string;
-  /** Counts what was edited and taken back in the channel so far. @returns null: it runs no more, and is to ask nobody */
+  /** @returns the number of edits and deletions of the channel so far; null: it has ended, and must ask no model */
   look(): Promise<number | null>;
-  /** @param seen what `look` gave before the model was asked */
+  /** @param seen result of `look` before the model was asked */
   save(step: SubagentStep, read: SubagentRead, seen: number): Promise<SaveOutcome>;
   /** @param seen null: the text is Weir's own */
   end(state: "done" | "failed", text: string, seen: number | null): Promise<SaveOutcome>;
@@ -51,13 +51,13 @@ export interface SubagentChannel {
   onToolFailure(tool: string, why: string): void;
 }
 
-/** Longest report, in UTF-16 units; what is longer loses its middle. */
+/** Longest report, in UTF-16 units; a longer one loses its middle. */
 const LONGEST_REPORT = 8000;
-/** Longest result of one call that is kept, in UTF-16 units. */
+/** Longest stored result of one call, in UTF-16 units. */
 const LONGEST_RESULT = 20_000;
-/** How often a step is made again because something was taken back meanwhile, in a row. */
+/** How often in a row a step is repeated because a text was edited or deleted meanwhile. */
 const MOST_CHANGES = 5;
-/** Why there is no report, as the agent is told. */
+/** Why there is no report, for its agent. */
 const WHY_NOT = {
   too_long: "Its task is too long for its model.",
   unavailable: "Its model did not answer.",
@@ -71,7 +71,7 @@ const WHY_NOT = {
   spent: "What may be spent today is spent.",
 } as const;
 
-/** Of nobody who takes part in the conversation. */
+/** It takes no part in the conversation. */
 const NO_KIT: ToolKit = {
   react: async () => refused(),
   handOff: async () => refused(),
@@ -83,9 +83,8 @@ function refused(): never {
 }
 
 /**
- * Works on a subagent's task until it has reported, or failed. What it has done is kept step by step, and whoever goes on with it after
- * a crash pays for none of them again.
- * @param signal ends it at once: its row stays as it is
+ * Works on a subagent's task until it has reported, or failed. Each step is stored, so that none is paid for again after a crash.
+ * @param signal ends the run at once: the row stays as it is
  * @throws if its row cannot be written
  */
 export async function runSubagent(
@@ -111,7 +110,7 @@ export async function runSubagent(
   }
 }
 
-/** What it may call, as it is now. One that a restart has cut waits for the servers that its tools come from. */
+/** The tools that it may call now. After a restart it waits for the servers of its tools. */
 async function toolsOf(
   { tools, changingTools, config }: Agent,
   { tools: names }: Subagent,
@@ -242,7 +241,7 @@ class SubagentRun {
   async #ask(first: readonly ModelMessage[], toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     const { models, config } = this.#agent;
     const own = await models.resolve(this.#subagent.model ?? config.model);
-    /** Of the request that is under way. */
+    /** Estimated tokens of the running request. */
     let estimated = 0;
     return models.model.answer(
       {

@@ -12,23 +12,23 @@ import {
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../../store/database/database.ts";
 
-/** Calls of one answer of a subagent, with what they brought. */
+/** Calls of one answer of a subagent, with their results. */
 export interface SubagentStep {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly results: readonly { readonly callId: string; readonly text: string }[];
 }
 
-/** `void`: what it may have read was taken back. */
+/** `void`: a text that it may have read was edited or deleted. */
 export type SubagentState = "running" | "done" | "failed" | "stopped" | "void";
 
-/** What an agent wants of a subagent. */
+/** A subagent that a turn is about to begin. */
 export interface SubagentDraft {
   readonly agent: AgentId;
-  /** Tells it from others of the same turn. */
+  /** Distinguishes it from others of the same turn; the same task has the same key. */
   readonly key: string;
   readonly callId: string;
-  /** The message for which it is begun; null: nobody's. */
+  /** The message for which it is begun; null: no person's. */
   readonly askedSeq: Seq | null;
   readonly task: string;
   /** Its name in the configuration; null: none. */
@@ -36,11 +36,11 @@ export interface SubagentDraft {
   /** As the configuration names it; null: the agent's own. */
   readonly model: string | null;
   readonly tools: readonly string[];
-  /** What it is told of the conversation; null: nothing. */
+  /** An extract of the conversation; null: it gets none. */
   readonly brief: string | null;
 }
 
-/** A run of which its agent does not know yet how it ended. */
+/** An open subagent: its end was not reported to its agent yet. */
 export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
   readonly id: number;
   /** In its channel. */
@@ -50,18 +50,18 @@ export interface Subagent extends Omit<SubagentDraft, "key" | "callId"> {
   readonly state: SubagentState;
   readonly result: string;
   readonly steps: readonly SubagentStep[];
-  /** How often it was begun since its last step; a daemon that ended in peace is not counted. */
+  /** How often it was begun since its last step; runs that an orderly shutdown ended are not counted. */
   readonly begun: number;
   readonly spentMs: number;
-  /** The turn with which the chain of turns began that it is of. */
+  /** The first turn of its chain of turns. */
   readonly question?: TurnId;
-  /** Model calls of that chain, as far as they are stored. */
+  /** Stored model calls of that chain. */
   readonly calls?: number;
-  /** Number of the first of those that are to be told together by a message; null: it is not time for that. */
+  /** Number of the first subagent of the group that one message reports now; null: it is not to be reported now. */
   readonly toldWith: number | null;
 }
 
-/** What a subagent has done since it was last kept. */
+/** What a subagent has done since its row was last written. */
 export interface SubagentChange {
   readonly step?: SubagentStep;
   readonly result?: string;
@@ -72,21 +72,21 @@ export interface SubagentChange {
   readonly spentMs?: number;
 }
 
-/** `changed`: a text that it may have read was taken back meanwhile. `over`: it runs no more, or elsewhere. */
+/** `changed`: a text that it may have read was edited or deleted meanwhile. `over`: it has ended, or runs on another daemon. */
 export type SaveOutcome = "saved" | "changed" | "over";
 
-/** A subagent as people and its agent are shown it. */
+/** An open subagent, for people and for its agent. */
 export interface OpenSubagent {
   readonly number: number;
-  /** Whose it is. */
+  /** The agent that has begun it. */
   readonly agent: AgentId;
   readonly task: string;
   readonly state: SubagentState;
   readonly startedAt: Date;
   readonly tokens: number;
-  /** The message of whoever asked; null: nobody's. */
+  /** The message for which it was begun; null: no person's. */
   readonly seq: Seq | null;
-  /** Who asked; null: nobody, or they have taken it back. */
+  /** The author of that message; null: there is none, or it was deleted. */
   readonly asker: { readonly id: string; readonly name: string } | null;
 }
 
@@ -172,10 +172,7 @@ export class SubagentStore {
     this.#db = db;
   }
 
-  /**
-   * What a turn has to know before its model is asked: a count of what was edited and taken back so far, and the subagents of the
-   * channel of which the agent does not know yet how they ended.
-   */
+  /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
     const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
       {
@@ -192,7 +189,7 @@ export class SubagentStore {
     return { takenBack: row?.takenBack ?? 0, open: (row?.open ?? []).map(toOpen) };
   }
 
-  /** @param most so many may be open in a channel at a time */
+  /** Begins a subagent, or finds the one with the same key in the same turn. @param most limit of open ones in a channel */
   async begin(
     { channel, epoch }: Owner,
     turn: TurnId,
@@ -235,7 +232,7 @@ export class SubagentStore {
     return row ?? { count: 0, since: null };
   }
 
-  /** Decides who is told of what by now. @returns the runs of the channel that are open */
+  /** Decides how the end of each is reported. @returns the open subagents of the channel */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
     const rows = await this.#db.query<RawSubagent>(
       { name: "subagents_settle", text: `select ${COLUMNS} from settle_subagents($1, $2)` },
@@ -244,7 +241,7 @@ export class SubagentStore {
     return rows.map(toSubagent);
   }
 
-  /** Counts that a run is begun. @returns it as it is now, with its question; null: it runs no more, or elsewhere */
+  /** Counts a run that begins. @returns the current row, with its question; null: it has ended, or runs on another daemon */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
     const [row] = await this.#db.query<RawSubagent & { question: number; calls: number }>(
       {
@@ -261,7 +258,7 @@ export class SubagentStore {
     return { ...toSubagent(subagent), question: turnId(question), calls };
   }
 
-  /** A run that was taken is left as it is by a daemon that ends in peace: that was no attempt, and what it has cost stays counted. */
+  /** An orderly shutdown ends a run: it is no attempt, but its cost counts. */
   async leave(
     { epoch }: Owner,
     id: number,
@@ -279,9 +276,9 @@ export class SubagentStore {
   }
 
   /**
-   * Keeps a step, or the end.
-   * @param takenBack as it was before the model was asked; null: what is kept tells nothing of the conversation
-   * @param end null: it goes on
+   * Stores a step, or the end.
+   * @param takenBack number of edits and deletions before the model was asked; null: the row gets no text of the conversation
+   * @param end null: it continues
    */
   async save(
     { channel, epoch }: Owner,
@@ -310,8 +307,8 @@ export class SubagentStore {
   }
 
   /**
-   * Whoever has waited for a run by its call is told of it by that, if it has ended; else later. Asked twice, it answers alike.
-   * @returns how it stands; null: another call was told
+   * Reports a subagent by the result of its call if it has ended, and by a message later otherwise. Idempotent.
+   * @returns its state; null: another call has reported it
    */
   async tellCall(
     { epoch }: Owner,
@@ -330,7 +327,7 @@ export class SubagentStore {
     return row ?? null;
   }
 
-  /** Which of these run no more. */
+  /** Those of these that have ended. */
   async over(ids: readonly number[]): Promise<number[]> {
     const rows = await this.#db.query<{ id: number }>(
       { name: "subagents_over", text: "select id from subagents where id = any($1) and state <> 'running'" },
@@ -339,7 +336,7 @@ export class SubagentStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Ends a running one of a channel at once. @returns whether there was one */
+  /** Ends a running subagent of a channel at once. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
     const rows = await this.#db.query(
       {
@@ -352,12 +349,12 @@ export class SubagentStore {
     return rows.length > 0;
   }
 
-  /** Nobody waits for any of a channel any more. */
+  /** Closes all of a channel without a report. */
   async drop({ channel, epoch }: Owner): Promise<void> {
     await this.#db.query({ name: "subagents_drop", text: "select drop_subagents($1, $2)" }, [channel, epoch]);
   }
 
-  /** The agent was told of those that are told together: nothing is left of what they said. */
+  /** Closes a group that was reported, and erases its texts. */
   async close(channel: ChannelId, toldWith: number): Promise<void> {
     await this.#db.query(
       {

@@ -2,8 +2,10 @@
 // A subagent is begun once, works on its task beside the conversation, and its agent is told once how it ended.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readFeatureWork } from "../../../src/features/features.ts";
 import { SUBAGENTS } from "../../../src/features/subagents/key.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";
+import { createTimeFormat } from "../../../src/text/time.ts";
 import { command } from "../../support/commands.ts";
 import { status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
@@ -343,6 +345,11 @@ test("/agents lists those at work, and ends one for whoever asked, or an owner",
   assert.match(
     await say("agents"),
     /^2 subagents at work in this channel:\n- 1: since [-\d: ]+, asked for by Ann, 0 tokens so far: paint the hull\n- 3: [^\n]* mend the net\n\/agents stop NUMBER ends one\.$/,
+  );
+  const open = (await readFeatureWork(beside.db)).find(({ name }) => name === "subagents");
+  assert.equal(
+    open?.line(createTimeFormat("UTC"), (since) => (since === null ? "" : ", with a time")),
+    "3 at work, or their reports are not told yet, with a time",
   );
   assert.match(await say("agents stop 2"), /^No subagent 2 is at work here\./);
   assert.match(await say("agents end 1"), /^This is \/agents or \/agents stop NUMBER\.$/);
