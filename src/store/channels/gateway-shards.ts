@@ -49,7 +49,7 @@ export class GatewayShardStore {
     of: number,
     { owner, member }: { readonly owner: string; readonly member: string },
   ): Promise<TakenShard[] | null> {
-    const rows = await this.#db.query<{ shard: number; epoch: number }>(
+    const rows = await this.#db.query<TakenShard>(
       {
         name: "gateway_shards_take",
         text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
@@ -104,21 +104,11 @@ export class GatewayShardStore {
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
   async all(): Promise<ShardState[]> {
-    const rows = await this.#db.query<{
-      platform: string;
-      shard: number;
-      of: number;
-      epoch: number;
-      owner: string;
-      takenAt: Date;
-    }>({
+    return this.#db.query<ShardState>({
       name: "gateway_shards_all",
       text: `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
                from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
               order by s.platform, s.shard`,
-    });
-    return rows.map(({ takenAt, ...row }) => {
-      return { ...row, takenAt };
     });
   }
 }

@@ -81,26 +81,11 @@ export class MemberStore {
 
   /** Also those that are gone for a while; by name, the youngest of a name first. */
   async all(): Promise<Member[]> {
-    const rows = await this.#db.query<{
-      id: string;
-      name: string;
-      version: string;
-      host: string;
-      pid: number;
-      startedAt: Date;
-      silentMs: number;
-      isDrained: boolean;
-      held: number[];
-      keyId: string | null;
-      vitals: unknown;
-    }>({
+    return this.#db.query<Member>({
       name: "members_all",
       text: `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
                     greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
                from members order by name, started_at desc`,
-    });
-    return rows.map(({ startedAt, silentMs, isDrained, keyId, ...row }): Member => {
-      return { ...row, startedAt, silentMs, isDrained, keyId };
     });
   }
 
@@ -132,15 +117,7 @@ export class MemberStore {
 
   /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      epoch: number;
-      owner: string | null;
-      takenAt: Date | null;
-      channels: number;
-      due: number;
-      longestMs: number;
-    }>({
+    const rows = await this.#db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>({
       name: "members_partitions",
       text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
                     coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
@@ -154,8 +131,6 @@ export class MemberStore {
                        group by c.partition) c on c.partition = p.id
               order by p.id`,
     });
-    return rows.map(({ id, epoch, owner, takenAt, channels, due, longestMs }) => {
-      return { id, epoch, owner, takenAt, channels, due: { channels: due, longestMs } };
-    });
+    return rows.map(({ due, longestMs, ...row }) => ({ ...row, due: { channels: due, longestMs } }));
   }
 }

@@ -107,7 +107,7 @@ export class TurnStore {
     agent?: AgentId,
     by?: BegunBy,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: number; question: number | null; calls: number }>(
+    const [row] = await this.#db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
       {
         name: "turn_begin",
         text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
