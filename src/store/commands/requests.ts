@@ -1,4 +1,4 @@
-import { type ChannelAddress, type ChannelId, channelId, jobId, type JobId } from "../../core/ids.ts";
+import type { ChannelAddress, ChannelId, JobId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
@@ -77,6 +77,18 @@ const KNOWN_KINDS = [
   "stop",
   "reset",
 ] as const satisfies readonly Kind[];
+
+interface RawRequest extends ChannelAddress {
+  readonly id: number;
+  readonly channel: ChannelId | null;
+  readonly ageMs: number;
+  readonly kind: Kind;
+  readonly job: JobId | null;
+  readonly person: string | null;
+  readonly focus: string | null;
+  readonly forDaemon: string | null;
+  readonly forHost: string | null;
+}
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
@@ -160,22 +172,10 @@ export class RequestStore {
 
   /** What waits for somebody to take it, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      channelId: number | null;
-      platform: string;
-      name: string;
-      ageMs: number;
-      kind: Kind;
-      jobId: number | null;
-      person: string | null;
-      focus: string | null;
-      forDaemon: string | null;
-      forHost: string | null;
-    }>(
+    const rows = await this.#db.query<RawRequest>(
       {
         name: "requests_waiting",
-        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person, r.focus, r.for_daemon, r.for_host,
+        text: `select r.id, r.channel_id as channel, c.platform, c.name, r.kind, r.job_id as job, r.person, r.focus, r.for_daemon, r.for_host,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r left join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
@@ -183,16 +183,16 @@ export class RequestStore {
       },
       [KNOWN_KINDS],
     );
-    return rows.map(({ id, channelId: channel, platform, name, ageMs, ...row }) => {
+    return rows.map(({ id, channel, platform, name, ageMs, forDaemon, forHost, ...row }) => {
       if (channel === null)
         return {
           id,
           channel,
           ageMs,
-          of: { name: row.forDaemon, host: row.forHost },
+          of: { name: forDaemon, host: forHost },
           wish: { kind: toDaemonWish(row) },
         };
-      return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
+      return { id, channel, address: { platform, name }, ageMs, wish: toWish(row) };
     });
   }
 
@@ -241,20 +241,19 @@ function focusOf(wish: WaitingRequest["wish"]): string | null {
   return wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null;
 }
 
-function toDaemonWish({ kind, focus }: { readonly kind: Kind; readonly focus: string | null }): DaemonWish {
+function toDaemonWish({ kind, focus }: Pick<RawRequest, "kind" | "focus">): DaemonWish {
   if (kind !== "reload") return "status";
   return focus === FORCED ? "forced reload" : "reload";
 }
 
 /** The constraints of the table say which kind has what. */
-function toWish(row: {
-  readonly kind: Kind;
-  readonly jobId: number | null;
-  readonly person: string | null;
-  readonly focus: string | null;
-}): RequestedWork {
-  const { kind, jobId: job, person, focus } = row;
-  if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
+function toWish({
+  kind,
+  job,
+  person,
+  focus,
+}: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+  if (kind === "redo" && job !== null) return { kind, job };
   if (kind === "forget" && person !== null) return { kind, person };
   if (kind === "stop" || kind === "reset") return { kind };
   return { kind: "compact", ...(focus !== null && { focus }) };

@@ -1,7 +1,6 @@
 import type { RememberedStatement } from "../../core/entry.ts";
 import {
   type AgentId,
-  agentId,
   type ChannelAddress,
   type ChannelId,
   type MemoryId,
@@ -97,12 +96,10 @@ export interface OwnedMemory extends Memory, Owned {
   readonly standsFor: readonly Owned[];
 }
 
-interface RawRecord extends RawMemory {
-  agent: string;
-  imported: boolean;
-  platform: string;
-  name: string;
-  sources: { seq: Seq; quote: string; author: string; at: string }[];
+interface RawRecord extends RawMemory, ChannelAddress {
+  readonly agent: AgentId;
+  readonly imported: boolean;
+  readonly sources: readonly { seq: Seq; quote: string; author: string; at: string }[];
 }
 
 /** $5 words, $6 most of them. */
@@ -185,9 +182,7 @@ export class MemoryStore {
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
-    const [row] = await this.#db.query<
-      RawMemory & Pick<Owned, "asserter" | "messages"> & { standsFor: OwnedMemory["standsFor"] }
-    >(
+    const [row] = await this.#db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
       {
         name: "memory_find",
         text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
@@ -225,13 +220,7 @@ export class MemoryStore {
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.#db.query<{
-      platform: string;
-      name: string;
-      reason: string;
-      count: number;
-      lastAt: Date;
-    }>(
+    const rows = await this.#db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
       {
         name: "memories_rejections",
         text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
@@ -239,9 +228,7 @@ export class MemoryStore {
       },
       [filter.channel ?? null],
     );
-    return rows.map(({ platform, name, reason, count, lastAt }) => {
-      return { channel: { platform, name }, reason, count, lastAt };
-    });
+    return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
   }
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
@@ -263,7 +250,7 @@ export class MemoryStore {
     return rows.map((row) => ({
       ...memoryOf(row),
       ...(row.imported && { imported: true as const }),
-      agent: agentId(row.agent),
+      agent: row.agent,
       channel: { platform: row.platform, name: row.name },
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));

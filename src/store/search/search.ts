@@ -1,5 +1,5 @@
 import type { EntryReference } from "../../core/entry.ts";
-import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import { firstSaid, readSaid } from "../log/entry-rows.ts";
 import { MEMORIES_BY_WORDS, type MemoryHit, type MemoryQuery, toHit } from "../memory/memories.ts";
 import { askedBy, type AskingChannel } from "../memory/memory-scope.ts";
@@ -84,14 +84,14 @@ export class SearchStore {
    * @returns how many entries were taken, by channel
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
-    const rows = await this.#db.query<{ channelId: number; taken: number }>(
-      { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
+    const rows = await this.#db.query<{ channel: ChannelId; taken: number }>(
+      { name: "index_channels", text: "select channel_id as channel, taken from index_channels($1, $2)" },
       [channels, limit],
     );
     await this.#merge();
     for (const { taken } of rows) this.#sinceAnalysis += taken;
     if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
-    return new Map(rows.map((row) => [channelId(row.channelId), row.taken]));
+    return new Map(rows.map(({ channel, taken }) => [channel, taken]));
   }
 
   /** A search reads what is not merged yet from its beginning to its end. */
@@ -104,11 +104,11 @@ export class SearchStore {
 
   /** Channels with rows that are to be indexed again, because a migration has changed what the index holds. */
   async outdated(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: number }>({
+    const rows = await this.#db.query<{ id: ChannelId }>({
       name: "index_outdated",
       text: "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
     });
-    return rows.map((row) => channelId(row.id));
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -195,12 +195,12 @@ export class SearchStore {
 
   /** Channels whose log is ahead of their index. */
   async behind(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: number }>({
+    const rows = await this.#db.query<{ id: ChannelId }>({
       name: "index_behind",
       text: `select c.id from channels c left join search_progress p on p.channel_id = c.id
               where c.last_seq > coalesce(p.indexed_to, 0)`,
     });
-    return rows.map((row) => channelId(row.id));
+    return rows.map(({ id }) => id);
   }
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */

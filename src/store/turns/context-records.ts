@@ -1,13 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
-import {
-  type AgentId,
-  type ChannelId,
-  type JobId,
-  type Seq,
-  type TurnId,
-} from "../../core/ids.ts";
+import { type AgentId, type ChannelId, type JobId, type Seq, type TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 

@@ -1,6 +1,6 @@
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { agentId, type AgentId, type ChannelId, type Seq, turnId, type TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { TurnTime } from "../../core/pace.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
@@ -153,14 +153,14 @@ export class TurnStore {
 
   /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
-    const [row] = await this.#db.query<{ agent: string | null }>(
+    const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {
         name: "turn_last_agent",
         text: "select agent from turns where channel_id = $1 order by id desc limit 1",
       },
       [channel],
     );
-    return row?.agent == null ? undefined : agentId(row.agent);
+    return row?.agent ?? undefined;
   }
 
   /** How a turn ended; null if it runs, or never was. */
@@ -250,7 +250,7 @@ export async function readTurnTimes(
   channel: ChannelId,
   most: number,
 ): Promise<readonly TurnTime[]> {
-  const rows = await client.query<{ id: number; at: Date }>(
+  const rows = await client.query<{ id: TurnId; at: Date }>(
     {
       name: "turn_times",
       text: `select id, started_at as at from turns where channel_id = $1 and agent is null
@@ -258,5 +258,5 @@ export async function readTurnTimes(
     },
     [channel, most],
   );
-  return rows.toReversed().map(({ id, at }) => ({ id: turnId(id), at: at.getTime() }));
+  return rows.toReversed().map(({ id, at }) => ({ id, at: at.getTime() }));
 }
