@@ -297,7 +297,7 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
-  /** The same in some partitions: first those in which somebody has waited the longest for an answer. */
+  /** The same in some partitions; the longest wait for an answer comes first. */
   async withWorkIn(
     partitions: readonly number[],
     platforms: readonly string[],

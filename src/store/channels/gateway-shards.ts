@@ -38,7 +38,7 @@ export class GatewayShardStore {
   }
 
   /**
-   * Raises the epochs of shards in one statement: whoever had one before keeps nothing of it any more.
+   * Raises the epochs of shards in one statement: earlier owners can no longer keep places of them.
    * @param of among how many shards the daemon takes the servers to be divided
    * @param member the daemon's row of `members`
    * @returns null: the daemons have agreed on another number of shards
@@ -73,7 +73,7 @@ export class GatewayShardStore {
   }
 
   /**
-   * Takes the login of a bucket, if it is free: whoever waits reserves nothing, and takes nothing with him when he is gone.
+   * Takes the login of a bucket if it is free. A waiting daemon reserves nothing, so its end blocks no login.
    * @param everyMs between two logins of one bucket
    * @returns 0: it is taken; else after how long it may be free, ms, by the clock of the database
    */

@@ -25,7 +25,7 @@ export interface Member {
 export interface PartitionState {
   readonly id: number;
   readonly epoch: number;
-  /** Who has taken it last; null: nobody has yet. */
+  /** The daemon that took it last; null: it was never taken. */
   readonly owner: string | null;
   readonly takenAt: Date | null;
   readonly channels: number;
@@ -33,15 +33,15 @@ export interface PartitionState {
   readonly due: { readonly channels: number; readonly longestMs: number };
 }
 
-/** What a daemon tells of itself. */
+/** The report of a daemon about itself. */
 export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
   readonly vitals: object;
 };
 
-/** A daemon that is silent for so long is gone, ms: it tells of itself every two seconds. */
+/** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
 export const GONE_MS = 10_000;
 
-/** Whether a daemon is there, as far as it has told lately. Pure. */
+/** Whether the last report of a daemon is recent. Pure. */
 export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
   return silentMs < GONE_MS;
 }

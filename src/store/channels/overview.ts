@@ -6,7 +6,7 @@ import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } fr
 /** A channel beside others. */
 export interface ChannelOverview {
   readonly channel: ChannelRow;
-  /** When somebody last said something there; null: nobody has. */
+  /** Time of the last message of a person; null: there is no message. */
   readonly heardAt: Date | null;
   /** Messages that wait for a turn, and since when the oldest does; null: none does. */
   readonly due: number;
@@ -31,7 +31,7 @@ export interface DueChannels {
   readonly longestMs: number;
 }
 
-/** What waits in a database, whoever is to do it. */
+/** The open work in a database, of all daemons. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
   readonly deliveries: number;

@@ -26,7 +26,7 @@ export interface DueChannel {
 /** What the home of a channel knows of it. */
 export interface KnownChannel {
   readonly channel: Pick<ChannelRow, "id" | "agent" | "model">;
-  /** How often a text was edited or taken back, for a running turn; null: none runs. */
+  /** Number of edits and deletions, for a running turn; null: no turn runs. */
   readonly changes: number | null;
 }
 
@@ -41,7 +41,7 @@ export class PartitionStore {
     this.#db = db;
   }
 
-  /** Raises the epochs of partitions in one statement: whoever had one before takes no channel of it any more. */
+  /** Raises the epochs of partitions in one statement: earlier owners can take no channel of them. */
   async take(ids: readonly number[], daemon: string): Promise<TakenPartition[]> {
     return this.#db.query<TakenPartition>(
       {
@@ -95,8 +95,7 @@ export class PartitionStore {
   }
 
   /**
-   * Channels of some partitions in which a message has waited for its turn for so long; first those in which somebody has waited the
-   * longest.
+   * Channels of some partitions whose oldest due message has waited for `forMs` or longer; the longest wait comes first.
    * @param forMs by the clock of the database
    */
   async due(
@@ -118,8 +117,8 @@ export class PartitionStore {
   }
 
   /**
-   * Those of some channels that others have changed: another agent or model answers there, or a text was edited or taken back of which
-   * the running turn does not know.
+   * The channels among these that other processes have changed: another agent or model answers there, or a text was edited or
+   * deleted without notice to the running turn.
    */
   async changed(known: readonly KnownChannel[]): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(

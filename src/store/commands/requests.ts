@@ -7,7 +7,7 @@ import { storableText } from "../../text/text.ts";
 export type RequestedWork =
   | {
       readonly kind: "compact";
-      /** What the summary is to keep above all, in somebody's words; it goes when the request is taken. Default: nothing in particular. */
+      /** The focus of the summary, in a person's words; it is erased when the request is taken. Default: nothing in particular. */
       readonly focus?: string;
     }
   /** The summary of this compaction is to be written again. */
@@ -58,9 +58,9 @@ export interface RequestState {
   readonly answer: unknown;
 }
 
-/** The topic on which the database tells of each new request. */
+/** The topic on which the database announces new requests. */
 const TOPIC = "weir_requests";
-/** A request that nobody took for so long has nobody left who waits for it. */
+/** Age after which an untaken request is void: its sender no longer waits. */
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
@@ -99,7 +99,7 @@ export class RequestStore {
   }
 
   /**
-   * Asks; whoever listens is told in the same moment.
+   * Adds a request and notifies the listening daemons.
    * @returns the request's id
    */
   async add(channel: ChannelId, wish: RequestedWork): Promise<number> {
@@ -147,7 +147,7 @@ export class RequestStore {
     return rows.length === 1;
   }
 
-  /** Removes a request that is answered: whoever only looks leaves nothing behind. */
+  /** Removes an answered request, so that a read-only command leaves no row. */
   async remove(id: number): Promise<void> {
     await this.#db.query(
       { name: "request_remove", text: "delete from requests where id = $1 and ended_at is not null" },
@@ -170,7 +170,7 @@ export class RequestStore {
     return { isTaken: row.taken, answer: row.ended ? row.answer : undefined };
   }
 
-  /** What waits for somebody to take it, oldest first. */
+  /** Requests that no daemon has taken, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
     const rows = await this.#db.query<RawRequest>(
       {
@@ -220,7 +220,7 @@ export class RequestStore {
     );
   }
 
-  /** Removes what nobody took in time, and what has long been answered. */
+  /** Removes expired requests and old answers. */
   async clean(): Promise<void> {
     await this.#db.query({
       name: "requests_clean",
@@ -277,7 +277,7 @@ export class RunCommandStore {
 
   /**
    * Notes that the command in a message is run. Once or twice with the same claim is the same.
-   * @returns false: somebody else has run it
+   * @returns false: another process has run it
    */
   async claim(platform: string, messageId: string, claim: string): Promise<boolean> {
     const [row] = await this.#db.query<{ claim: string }>(

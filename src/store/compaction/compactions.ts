@@ -24,7 +24,7 @@ export interface CompactionRecord {
     readonly model: string | null;
     /** Estimated. */
     readonly tokens: number;
-    /** The context shows it; else another one covers its range by now. */
+    /** The context shows it; otherwise another summary covers its range. */
     readonly live: boolean;
     readonly needsRedo: boolean;
     readonly text: string;

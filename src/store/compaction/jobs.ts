@@ -20,8 +20,8 @@ const COLUMNS = `id, channel_id as channel, kind, tier, from_seq, to_seq, level,
   coalesce(result, '${JSON.stringify(NOTHING)}') as result, is_ahead`;
 
 /**
- * Rows of `jobs`. Beginning one takes the channel's epoch; all that follows is fenced by its attempt, so that a job
- * that somebody else has begun again can do no harm, and one whose result is staged loses nothing of it.
+ * Rows of `jobs`. The start of a job is fenced by the channel's epoch, and all later writes by its attempt: an outdated process
+ * cannot change a job that was started again, and a staged result stays.
  */
 export class JobStore {
   readonly #db: Database;
@@ -211,7 +211,7 @@ export class JobStore {
 /** Who makes the substitute of a summary that tells what was edited while it was written. */
 export interface SubstituteMaker {
   readonly digester: Digester;
-  /** Made ahead, behind so many edits. */
+  /** Made ahead, after this number of edits. */
   readonly ready?: { readonly extract: Extract; readonly edits: number };
 }
 

@@ -61,7 +61,7 @@ export class AttachmentStore {
     }
   }
 
-  /** Drops the pictures that a message's text does not name any more; of several of one name, where one of them went, all. */
+  /** Drops the pictures that a message's text no longer names; of several pictures with one name, all if the text names fewer. */
   async dropUnnamed(platform: string, messageId: string, text: string): Promise<void> {
     await this.#db.query(
       {

@@ -75,7 +75,7 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What the asking channel may see that a person said first, or that is about somebody of this name; the newest first.
+   * Memories that the asking channel may see and that a person said first, or that are about this name; the newest first.
    * @param person the platform's id
    */
   async about(

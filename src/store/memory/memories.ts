@@ -68,7 +68,7 @@ export interface MemoryRecord extends Memory {
 
 /** A memory as people of a channel are shown it. */
 export interface ListedMemory extends Memory {
-  /** `elsewhere`: in any other place, of which only the one who said it is told. */
+  /** `elsewhere`: in any other place; only its author sees it. */
   readonly from: SaidIn | "elsewhere";
 }
 
@@ -140,7 +140,7 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, also what holds no more; the newest first, and what says the same once. */
+  /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
@@ -199,7 +199,7 @@ export class MemoryStore {
   }
 
   /**
-   * How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back.
+   * Number of deletions of texts that were said in a channel or a thread's channel, or shown there from another channel.
    */
   async takenBack(channel: ChannelId): Promise<number> {
     const [row] = await this.#db.query<{ takenBack: number }>(
@@ -322,8 +322,8 @@ async function byTheirTimes(
 }
 
 /**
- * What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there.
- * Who says otherwise is named by what is quoted there itself: of nothing else is it known where it was shown, and has to go.
+ * Memories that stored tool results of a channel quote, by id; without those that were deleted or that the channel may no longer see.
+ * A contradicting memory is named only if it is quoted there itself: deletions reach only the places that are known to show it.
  */
 export async function readStatements(
   client: Queryable,

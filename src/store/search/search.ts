@@ -44,8 +44,8 @@ const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
 
 /**
- * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long
- * as that took. They are of all channels together.
+ * Delay from an erasure to the renewal of the statistics, ms, and the rest between two renewals, as a multiple of their
+ * duration. They are of all channels together.
  */
 const ERASED_AFTER_MS = 1000;
 const ERASED_REST = 20;
@@ -58,7 +58,7 @@ export class SearchStore {
   #analysed: number | null = null;
   #sinceAnalysis = 0;
   #statistics = 0;
-  /** The last erasure that the statistics know nothing of any more; null: nobody has looked. */
+  /** The last erasure after which the statistics were renewed; null: not read yet. */
   #forgottenTo: Date | null = null;
   #restsUntil = 0;
 
@@ -143,7 +143,7 @@ export class SearchStore {
   }
 
   /**
-   * Has the statistics made anew where a text was erased, or not kept any more, since: until then they may tell its words.
+   * Renews the statistics after an erasure or an expiry: they may hold words of the erased text.
    * @returns when to look again, ms from now; null: nothing was erased since
    */
   async forgetErased(): Promise<number | null> {
@@ -161,7 +161,7 @@ export class SearchStore {
     return null;
   }
 
-  /** Null: none, or the server has made the statistics anew long since. */
+  /** Null: no erasure, or the server has renewed the statistics since. */
   async #lastErasure(): Promise<Date | null> {
     const [row] = await this.#db.query<{ at: Date | null }>({
       name: "index_erased",
@@ -276,7 +276,7 @@ export class SearchStore {
   }
 
   /**
-   * What was said at some seqs of a channel, in their order, as far as one look-up may bring text; nothing of what was deleted.
+   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones.
    * @param signal ends the look-up
    */
   async said(channel: ChannelId, seqs: readonly Seq[], signal?: AbortSignal): Promise<EntryReference[]> {
@@ -305,7 +305,7 @@ function linesBy(channel: number, first: number): string {
   return `find_lines($${channel}, ${values.join(", ")})`;
 }
 
-/** What `find_lines` takes behind the channel. */
+/** Parameters of `find_lines` after the channel. */
 function findValues({ pick, terms, literals, from, to, limit }: SearchQuery): unknown[] {
   return [pick, terms, literals, literals.map(patternOf), from, to, limit];
 }

@@ -60,7 +60,7 @@ interface RawAnswer extends Omit<AnswerRecord, "seqs" | "calls" | "recalled"> {
 /** Bills of so many calls are looked through for those of the last answer. */
 const NEWEST_CALLS = 1000;
 
-/** What is known of answers, for whoever asks about them. */
+/** Facts about answers, for commands and reports. */
 export class AnswerProvenanceStore {
   readonly #db: Database;
 
@@ -99,7 +99,7 @@ export class AnswerProvenanceStore {
     return row?.agent ?? null;
   }
 
-  /** Who has said these messages of a direct conversation: ids; empty: it is none, or the log does not have them. */
+  /** Ids of the authors of these messages of a direct conversation; empty: another kind of channel, or the log lacks the messages. */
   async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
     const rows = await this.#db.query<{ authorId: string }>(
       {

@@ -6,8 +6,7 @@ import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
 /**
- * What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were
- * chosen.
+ * What the last request of a turn was made of. Of messages it holds only the words by which sections were chosen.
  */
 export interface ContextRecord {
   readonly turn: TurnId;
@@ -126,7 +125,7 @@ export class ContextRecordStore {
 
   /**
    * Keeps the records of turns, and only the newest of a channel, in one transaction.
-   * @returns false for one that may tell of what was deleted, edited or forgotten since its turn began, and is not kept
+   * @returns false for a record that is not kept: it may hold texts that were deleted, edited or forgotten since its turn began
    */
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
     const rows = await this.#db.query<{ kept: boolean }>(

@@ -28,7 +28,7 @@ export interface PendingAnswer {
   readonly modelMs: number;
   /** When the oldest of them became durable. */
   readonly acceptedAt: Date;
-  /** An earlier run, or another daemon, may have sent a part of it of which nobody has heard here. */
+  /** An earlier run or another daemon may have sent a part of it without an acknowledgement here. */
   readonly mayBeSent: boolean;
   readonly parts: readonly Delivery[];
 }
@@ -103,7 +103,7 @@ export class DeliveryStore {
     await this.#sent.add({ id, epoch: owner.epoch, messageId });
   }
 
-  /** It will never arrive: the channel is gone, the platform refuses the text, or it was shown in vain and taken back. */
+  /** It cannot be delivered: the channel was deleted, the platform refuses the text, or its draft was withdrawn. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
       {
@@ -116,7 +116,7 @@ export class DeliveryStore {
   }
 
   /**
-   * What was shown of a part was deleted by somebody: it becomes one that nothing was sent of, under another key.
+   * A person deleted the shown draft of a part: the part counts as unsent again, under another key.
    * @returns false: it stays as it is, since all that it answers was deleted as well
    */
   async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {

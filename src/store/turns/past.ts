@@ -74,7 +74,7 @@ export class PastStore {
   }
 
   /**
-   * What is left of these memories, by id, as far as the channel may see them: what a turn had recalled.
+   * The memories with these ids that still exist and that the channel may see: a turn had recalled them.
    * @param agent whose turn it was; default: the channel's own agent's
    */
   async statements(

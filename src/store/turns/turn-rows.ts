@@ -10,11 +10,11 @@ export interface RunningTurn extends TurnRange {
   readonly failures: number;
   /** The turn with which its chain of turns began, where the program itself began this one; left out: it is that one. */
   readonly question?: TurnId;
-  /** Model calls of that chain, as far as they are stored; left out: none is known. */
+  /** Stored model calls of that chain; left out: there are none. */
   readonly calls?: number;
 }
 
-/** What of the program's own has begun a turn: the end of another one, or a subagent by its number. */
+/** The cause of a turn that no person began: the end of another turn, or a subagent by its number. */
 export type BegunBy = { readonly turn: TurnId } | { readonly subagent: number };
 
 /** Who would begin a turn of a message alone as soon as it is in the log. */

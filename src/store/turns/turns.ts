@@ -39,7 +39,7 @@ export interface Settlement {
   readonly entry: TurnEntryDraft | null;
   /** One per part of the entry's text; empty if nothing is sent. */
   readonly idempotencyKeys: readonly string[];
-  /** What its model calls cost, as far as that is not stored yet. */
+  /** Its model calls that are not stored yet. */
   readonly calls?: readonly ModelCallRow[];
   /** What was found for its answer; it is stored with that, and no part of the history. */
   readonly recalled?: RecalledIds;
@@ -97,7 +97,7 @@ export class TurnStore {
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
    * @param agent who answers; default: the channel's own agent
-   * @param by what has begun it, where nobody has asked for it; default: somebody has
+   * @param by the cause of a turn that no person began; default: a person began it
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
@@ -151,7 +151,7 @@ export class TurnStore {
     return { ...turn, ...row };
   }
 
-  /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
+  /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
     const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {
