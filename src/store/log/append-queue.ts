@@ -87,8 +87,8 @@ export class AppendQueue {
   }
 
   /**
-   * Large batches are told of one at a time, with a turn of the event loop between them: what follows from the pages of
-   * ten channels that end together takes longer than anybody's answer should wait.
+   * Large batches are reported one at a time, with a turn of the event loop between them: the work after the pages of ten
+   * channels that end together would delay answers.
    */
   async #breathe(): Promise<void> {
     this.#breath = this.#breath.then(async () => new Promise((resolve) => setImmediate(resolve)));

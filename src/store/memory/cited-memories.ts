@@ -97,8 +97,8 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do,
-   * and not who says otherwise or the same there, where they may be no more.
+   * Memories of any place that only the words of one person prove, the newest first. The person may see them in private, without
+   * contradictions and repetitions by others: the person may have left that place.
    * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
   async ownWords(
