@@ -95,11 +95,11 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-/** Who signs rows, and is told of those that are not believed. */
+/** Signs rows, and receives those whose signature fails. */
 export interface StoreOptions {
   /** Default: nothing is signed, and no signed row is believed. */
   readonly signer?: Signer;
-  /** Rows of a channel that were changed, or signed under another key. Default: nobody is told. */
+  /** Rows of a channel that were changed, or signed under another key. Default: no report. */
   readonly onDoubted?: (channel: ChannelId, wishes: readonly DoubtedWish[]) => void;
   readonly onUnsigned?: (why: string) => void;
 }

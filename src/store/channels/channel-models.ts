@@ -54,7 +54,7 @@ export class ChannelModelStore {
   }
 
   /**
-   * Channels whose chosen model is none of these, and that were not told so. One whose model is back is told again should it go
+   * Channels whose chosen model is not among these, and that have had no notice of it. One whose model is back is told again should it go
    * another time.
    */
   async lost(models: readonly string[]): Promise<LostModel[]> {

@@ -1,15 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { camelKey } from "../../config/camel-case.ts";
-import {
-  type AgentId,
-  type ChannelAddress,
-  type ChannelId,
-  type Seq,
-  type TurnId,
-  agentId,
-  channelId,
-  turnId,
-} from "../../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
 import { FEATURE_WORK } from "../../features/declarations.ts";
 import type { Database } from "../database/database.ts";
@@ -46,24 +37,10 @@ export interface ChannelRow {
   readonly epoch: number;
 }
 
-export interface RawChannel {
-  id: number;
-  platform: string;
-  name: string;
-  kind: ChannelKind;
-  workspace: string;
-  place: Place | null;
-  isPrivate: boolean | null;
-  sharesMemory: boolean;
-  agent: string;
-  chosenModel: string | null;
-  chosenBy: string | null;
-  chosenAt: Date | null;
-  lastSeq: number;
-  settledTo: number;
-  coveredTo: number;
-  omittedTo: number;
-  epoch: number;
+export interface RawChannel extends Omit<ChannelRow, "address" | "model">, ChannelAddress {
+  readonly chosenModel: string | null;
+  readonly chosenBy: string | null;
+  readonly chosenAt: Date | null;
 }
 
 const TAKE = {
@@ -86,14 +63,14 @@ export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix
 
 export function toChannel(row: RawChannel): ChannelRow {
   return {
-    id: channelId(row.id),
+    id: row.id,
     address: { platform: row.platform, name: row.name },
     kind: row.kind,
     workspace: row.workspace,
     place: row.place,
     isPrivate: row.isPrivate,
     sharesMemory: row.sharesMemory,
-    agent: agentId(row.agent),
+    agent: row.agent,
     model: toModel(row),
     lastSeq: row.lastSeq,
     settledTo: row.settledTo,
@@ -172,7 +149,7 @@ export class ChannelStore {
     const { address, kind, workspace, place, agent, isPrivate, sharesMemory } = channel;
     const known = await this.find(address);
     if (known !== undefined && isSame(channel, known)) return known.id;
-    const [row] = await this.#db.query<{ id: number }>(
+    const [row] = await this.#db.query<{ id: ChannelId }>(
       {
         name: "channel_open",
         text: `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
@@ -195,7 +172,7 @@ export class ChannelStore {
       ],
     );
     if (row === undefined) throw new Error("channel_open returned no row");
-    return channelId(row.id);
+    return row.id;
   }
 
   /**
@@ -335,7 +312,7 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
-  /** The same in some partitions: first those in which somebody has waited the longest for an answer. */
+  /** The same in some partitions; the longest wait for an answer comes first. */
   async withWorkIn(
     partitions: readonly number[],
     platforms: readonly string[],
@@ -386,12 +363,15 @@ export class ChannelStore {
 
   /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
   async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
-    const [row] = await this.#db.query<{ turnId: number | null; messageIds: string[] | null }>(
-      { name: "channel_reset", text: "select turn_id, message_ids from reset_channel($1, $2, $3)" },
+    const [row] = await this.#db.query<ResetTurn>(
+      {
+        name: "channel_reset",
+        text: `select turn_id as id, coalesce(message_ids, '{}') as message_ids from reset_channel($1, $2, $3)
+                where turn_id is not null`,
+      },
       [id, epoch, toSeq],
     );
-    if (row === undefined || row.turnId === null) return null;
-    return { id: turnId(row.turnId), messageIds: row.messageIds ?? [] };
+    return row ?? null;
   }
 }
 

@@ -44,7 +44,7 @@ const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, ${SAID_TO}) as afte
 /** What a model reads of an absence: a sentence with two times. */
 const ABSENCE_TOKENS = 64;
 
-type RawGap = RawChannel & { readonly afterId: string; readonly isOnRecord: boolean };
+type RawGap = RawChannel & Pick<GapRow, "afterId" | "isOnRecord">;
 
 function toGap(row: RawGap): GapRow {
   return { ...toChannel(row), afterId: row.afterId, isOnRecord: row.isOnRecord };
@@ -136,16 +136,16 @@ export class GapStore {
 
   /** What of a channel is still to be read; null: nothing that is on record. */
   async backlogOf(channel: ChannelId): Promise<BacklogRow | null> {
-    const [row] = await this.#db.query<{ read: number | null; readTo: Date | null; until: Date | null }>(
+    const [row] = await this.#db.query<BacklogRow>(
       {
         name: "channel_backlog",
-        text: `select (backlog->>'read')::int as read, (backlog->>'readTo')::timestamptz as read_to,
+        text: `select coalesce((backlog->>'read')::int, 0) as read, (backlog->>'readTo')::timestamptz as read_to,
                       (backlog->>'until')::timestamptz as until
                  from channels where id = $1 and fetched_to is not null`,
       },
       [channel],
     );
-    return row === undefined ? null : { read: row.read ?? 0, readTo: row.readTo, until: row.until };
+    return row ?? null;
   }
 
   /** Notes once per key that what was said in a time is not at its place. @returns the seq of the entry that says so */

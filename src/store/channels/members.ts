@@ -25,7 +25,7 @@ export interface Member {
 export interface PartitionState {
   readonly id: number;
   readonly epoch: number;
-  /** Who has taken it last; null: nobody has yet. */
+  /** The daemon that took it last; null: it was never taken. */
   readonly owner: string | null;
   readonly takenAt: Date | null;
   readonly channels: number;
@@ -33,15 +33,15 @@ export interface PartitionState {
   readonly due: { readonly channels: number; readonly longestMs: number };
 }
 
-/** What a daemon tells of itself. */
+/** The report of a daemon about itself. */
 export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
   readonly vitals: object;
 };
 
-/** A daemon that is silent for so long is gone, ms: it tells of itself every two seconds. */
+/** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
 export const GONE_MS = 10_000;
 
-/** Whether a daemon is there, as far as it has told lately. Pure. */
+/** Whether the last report of a daemon is recent. Pure. */
 export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
   return silentMs < GONE_MS;
 }
@@ -81,26 +81,11 @@ export class MemberStore {
 
   /** Also those that are gone for a while; by name, the youngest of a name first. */
   async all(): Promise<Member[]> {
-    const rows = await this.#db.query<{
-      id: string;
-      name: string;
-      version: string;
-      host: string;
-      pid: number;
-      startedAt: Date;
-      silentMs: number;
-      isDrained: boolean;
-      held: number[];
-      keyId: string | null;
-      vitals: unknown;
-    }>({
+    return this.#db.query<Member>({
       name: "members_all",
       text: `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
                     greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
                from members order by name, started_at desc`,
-    });
-    return rows.map(({ startedAt, silentMs, isDrained, keyId, ...row }): Member => {
-      return { ...row, startedAt, silentMs, isDrained, keyId };
     });
   }
 
@@ -132,15 +117,7 @@ export class MemberStore {
 
   /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      epoch: number;
-      owner: string | null;
-      takenAt: Date | null;
-      channels: number;
-      due: number;
-      longestMs: number;
-    }>({
+    const rows = await this.#db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>({
       name: "members_partitions",
       text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
                     coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
@@ -154,8 +131,6 @@ export class MemberStore {
                        group by c.partition) c on c.partition = p.id
               order by p.id`,
     });
-    return rows.map(({ id, epoch, owner, takenAt, channels, due, longestMs }) => {
-      return { id, epoch, owner, takenAt, channels, due: { channels: due, longestMs } };
-    });
+    return rows.map(({ due, longestMs, ...row }) => ({ ...row, due: { channels: due, longestMs } }));
   }
 }

@@ -6,7 +6,7 @@ import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } fr
 /** A channel beside others. */
 export interface ChannelOverview {
   readonly channel: ChannelRow;
-  /** When somebody last said something there; null: nobody has. */
+  /** Time of the last message of a person; null: there is no message. */
   readonly heardAt: Date | null;
   /** Messages that wait for a turn, and since when the oldest does; null: none does. */
   readonly due: number;
@@ -31,7 +31,7 @@ export interface DueChannels {
   readonly longestMs: number;
 }
 
-/** What waits in a database, whoever is to do it. */
+/** The open work in a database, of all daemons. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
   readonly deliveries: number;
@@ -45,14 +45,12 @@ export interface Waiting {
   readonly approvals: { readonly count: number; readonly since: Date | null };
 }
 
-type RawOverview = RawChannel & {
-  heardAt: Date | null;
-  due: number;
-  dueSince: Date | null;
-  model: string | null;
-  tokens: number | null;
-  askedAt: Date | null;
-};
+type RawOverview = RawChannel &
+  Pick<ChannelOverview, "heardAt" | "due" | "dueSince"> & {
+    readonly model: string | null;
+    readonly tokens: number | null;
+    readonly askedAt: Date | null;
+  };
 
 /** All channels at a glance, for an operator. It writes nothing. */
 export class OverviewStore {
@@ -135,10 +133,10 @@ export class OverviewStore {
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
   async due(): Promise<DueChannels[]> {
-    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
+    return this.#db.lookUps().query<DueChannels>({
       name: "channels_due",
       text: `select c.platform, count(*) as channels,
-                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
+                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
                from channels c cross join lateral (
                       select appended_at from entries
                        where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e

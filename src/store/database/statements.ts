@@ -3,9 +3,9 @@ import { camelKey } from "../../config/camel-case.ts";
 
 /**
  * Statements of `pg`, less two of its ways: the promise that `query` returns, and `query_timeout`. For each it assigns a function to
- * `query.callback`, and V8 makes a function that is written where it is assigned to a property among the old objects. There it lies till
- * the next full collection and holds the statement with all its rows, so that every collection of young objects copied the rows of
- * hundreds of statements: 4 to 6 ms, in which nobody was answered.
+ * `query.callback`, and V8 makes a function that is written where it is assigned to a property among the old objects. It stays
+ * there until the next full collection and holds the statement with all its rows, so every collection of young objects copied
+ * the rows of hundreds of statements: a pause of 4 to 6 ms.
  */
 
 /** Keys of rows by the names of columns: a few hundred. */
@@ -63,7 +63,7 @@ function begin<Row extends pg.QueryResultRow>(
   };
   const timer = setTimeout(() => {
     end(new Error(`no answer to a statement for ${limitMs / 1000} s (timeout)`), []);
-    // Behind what is waited for in vain nothing else would be answered, and what waits there would be done after all.
+    // Later statements of this connection would wait in vain, or run after their callers had an error.
     client.end(() => undefined);
   }, limitMs);
   client.query(

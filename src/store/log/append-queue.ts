@@ -13,7 +13,7 @@ import {
 import type { Database } from "../database/database.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
-/** Messages of one transaction, and the characters from which on no more are added to it. */
+/** Limits of one transaction: messages, and characters after which no message is added. */
 const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
@@ -34,7 +34,7 @@ interface Waiting {
 export class AppendQueue {
   readonly #db: Database;
   readonly #listened: ListenedBatches;
-  /** Channels with an append under way, and what waits behind it. */
+  /** Messages that wait for the running append of their channel. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
 
   /** The last large batch that waits for its turn of the event loop. */
@@ -58,7 +58,7 @@ export class AppendQueue {
   }
 
   async #workOff(channel: ChannelId, lane: Waiting[]): Promise<void> {
-    // What is handed in at the same moment goes together.
+    // Messages of the same moment share a transaction.
     await Promise.resolve();
     while (lane.length > 0) await this.#appendSome(channel, lane.splice(0, batchSize(lane)));
     this.#lanes.delete(channel);
@@ -88,8 +88,8 @@ export class AppendQueue {
   }
 
   /**
-   * Large batches are told of one at a time, with a turn of the event loop between them: what follows from the pages of
-   * ten channels that end together takes longer than anybody's answer should wait.
+   * Large batches are reported one at a time, with a turn of the event loop between them: the work after the pages of ten
+   * channels that end together would delay answers.
    */
   async #breathe(): Promise<void> {
     this.#breath = this.#breath.then(async () => new Promise((resolve) => setImmediate(resolve)));

@@ -184,7 +184,7 @@ export async function readSaid(
 /** Characters that one look-up brings. */
 const MAX_QUOTED = 16_000;
 
-/** The first of what was found, as far as there is room for them; in its order. */
+/** The first results that fit into one look-up, in their order. */
 export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
   let length = 0;
   return rows.map(said).filter(({ text }, index) => {
@@ -215,7 +215,7 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
 const EXPIRED = { expired: true } as const;
 const NO_STATEMENTS: ReadonlyMap<number, RememberedStatement> = new Map();
 
-/** What results of tools tell of memories: of each agent's as far as that one may see them. By agent; undefined: the channel's own. */
+/** The memories in results of tools, as far as each agent may see them. By agent; undefined: the channel's own. */
 async function readStatementsByAgent(
   client: Queryable,
   channel: ChannelId,

@@ -1,7 +1,6 @@
 import type { RememberedStatement } from "../../core/entry.ts";
 import {
   type AgentId,
-  agentId,
   type ChannelAddress,
   type ChannelId,
   type MemoryId,
@@ -69,7 +68,7 @@ export interface MemoryRecord extends Memory {
 
 /** A memory as people of a channel are shown it. */
 export interface ListedMemory extends Memory {
-  /** `elsewhere`: in any other place, of which only the one who said it is told. */
+  /** `elsewhere`: in any other place; only its author sees it. */
   readonly from: SaidIn | "elsewhere";
 }
 
@@ -97,12 +96,10 @@ export interface OwnedMemory extends Memory, Owned {
   readonly standsFor: readonly Owned[];
 }
 
-interface RawRecord extends RawMemory {
-  agent: string;
-  imported: boolean;
-  platform: string;
-  name: string;
-  sources: { seq: Seq; quote: string; author: string; at: string }[];
+interface RawRecord extends RawMemory, ChannelAddress {
+  readonly agent: AgentId;
+  readonly imported: boolean;
+  readonly sources: readonly { seq: Seq; quote: string; author: string; at: string }[];
 }
 
 /** $5 words, $6 most of them. */
@@ -143,7 +140,7 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, also what holds no more; the newest first, and what says the same once. */
+  /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
@@ -185,9 +182,7 @@ export class MemoryStore {
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
-    const [row] = await this.#db.query<
-      RawMemory & Pick<Owned, "asserter" | "messages"> & { standsFor: OwnedMemory["standsFor"] }
-    >(
+    const [row] = await this.#db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
       {
         name: "memory_find",
         text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
@@ -204,7 +199,7 @@ export class MemoryStore {
   }
 
   /**
-   * How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back.
+   * Number of deletions of texts that were said in a channel or a thread's channel, or shown there from another channel.
    */
   async takenBack(channel: ChannelId): Promise<number> {
     const [row] = await this.#db.query<{ takenBack: number }>(
@@ -225,13 +220,7 @@ export class MemoryStore {
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.#db.query<{
-      platform: string;
-      name: string;
-      reason: string;
-      count: number;
-      lastAt: Date;
-    }>(
+    const rows = await this.#db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
       {
         name: "memories_rejections",
         text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
@@ -239,9 +228,7 @@ export class MemoryStore {
       },
       [filter.channel ?? null],
     );
-    return rows.map(({ platform, name, reason, count, lastAt }) => {
-      return { channel: { platform, name }, reason, count, lastAt };
-    });
+    return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
   }
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
@@ -263,7 +250,7 @@ export class MemoryStore {
     return rows.map((row) => ({
       ...memoryOf(row),
       ...(row.imported && { imported: true as const }),
-      agent: agentId(row.agent),
+      agent: row.agent,
       channel: { platform: row.platform, name: row.name },
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
@@ -335,8 +322,8 @@ async function byTheirTimes(
 }
 
 /**
- * What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there.
- * Who says otherwise is named by what is quoted there itself: of nothing else is it known where it was shown, and has to go.
+ * Memories that stored tool results of a channel quote, by id; without those that were deleted or that the channel may no longer see.
+ * A contradicting memory is named only if it is quoted there itself: deletions reach only the places that are known to show it.
  */
 export async function readStatements(
   client: Queryable,

@@ -1,23 +1,15 @@
-import { memoryId } from "../../core/ids.ts";
-import type { DayRange, Dissent, Memory, MemoryScope, MemoryType } from "../../core/memory.ts";
+import type { MemoryId } from "../../core/ids.ts";
+import type { DayRange, Dissent, Memory } from "../../core/memory.ts";
 
 /** A memory as it is read, of `memories m`. */
-export interface RawMemory {
-  id: number;
-  type: MemoryType;
-  scope: MemoryScope;
-  subject: string;
-  assertedBy: string;
-  statement: string;
-  importance: number;
-  validFrom: Date | string;
-  validTo: Date | string | null;
-  refersFrom: string | null;
-  refersTo: string | null;
-  termBy: string | null;
-  sameAs: number | null;
-  proofs: number;
-  otherwise: { id: number; by: string; at: string }[] | null;
+export interface RawMemory extends Omit<Memory, "at" | "refers" | "until" | "sameAs" | "otherwise"> {
+  readonly validFrom: Date | string;
+  readonly validTo: Date | string | null;
+  readonly refersFrom: string | null;
+  readonly refersTo: string | null;
+  readonly termBy: string | null;
+  readonly sameAs: MemoryId | null;
+  readonly otherwise: { id: MemoryId; by: string; at: string }[] | null;
 }
 
 /** A row that was found by its words, and how well they fit. */
@@ -48,7 +40,7 @@ export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 /** A memory by its columns. */
 export function memoryOf(row: RawMemory): Memory {
   return {
-    id: memoryId(row.id),
+    id: row.id,
     type: row.type,
     scope: row.scope,
     subject: row.subject,
@@ -59,7 +51,7 @@ export function memoryOf(row: RawMemory): Memory {
     proofs: row.proofs,
     ...refersOf(row),
     ...(row.validTo !== null && { until: new Date(row.validTo) }),
-    ...(row.sameAs !== null && { sameAs: memoryId(row.sameAs) }),
+    ...(row.sameAs !== null && { sameAs: row.sameAs }),
     ...dissentOf(row),
   };
 }
@@ -73,6 +65,6 @@ export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "re
 export function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
   if (otherwise === null) return {};
   return {
-    otherwise: otherwise.map(({ id, by, at }) => ({ id: memoryId(id), assertedBy: by, at: new Date(at) })),
+    otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })),
   };
 }

@@ -1,4 +1,4 @@
-import { type AgentId, agentId, type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
 import { COMMAND_PREFIX, OWN_AUTHOR, REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
@@ -60,32 +60,17 @@ export interface LastAsked {
 /** The newest entries of a channel that are looked through: nobody has to wait for years of a log. */
 const LOOKED_THROUGH = 5000;
 
-interface RawFate extends Record<string, unknown> {
-  seq: number;
-  messageId: string;
-  at: Date;
-  addressed: boolean;
-  deleted: boolean;
-  edited: boolean;
-  unheard: boolean;
-  late: boolean;
-  settled: boolean;
-  turnId: number | null;
-  state: TurnState;
-  reason: string | null;
-  settledAt: Date;
-  own: boolean | null;
-  changed: boolean;
-  notice: string | null;
-  pending: boolean | null;
-  failed: boolean | null;
-  approvals: number;
-  handedSeq: number | null;
-  handedTo: string | null;
-  startedAt: Date | null;
-  attempts: number;
-  running: boolean;
-}
+type RawFate = Omit<MessageFate, "turn" | "running"> &
+  Omit<SettlingTurn, "id" | "delivery" | "handedOver"> & {
+    readonly turnId: number | null;
+    readonly isPending: boolean | null;
+    readonly isFailed: boolean | null;
+    readonly handedSeq: Seq | null;
+    readonly handedTo: AgentId | null;
+    readonly startedAt: Date | null;
+    readonly attempts: number;
+    readonly isOfMessage: boolean;
+  };
 
 /** Reads what became of messages. */
 export class MessageFateStore {
@@ -131,31 +116,31 @@ export class MessageFateStore {
     const [row] = await this.#db.query<RawFate>(
       {
         name: "fate_of",
-        text: `select e.seq, e.message_id, e.at, e.addressed, e.deleted_at is not null as deleted,
-                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as edited,
-                      coalesce(e.data ? 'unheard', false) as unheard, coalesce(e.data ? 'late', false) as late,
-                      not e.addressed or e.seq <= c.settled_to as settled,
+        text: `select e.seq, e.message_id, e.at, e.addressed as is_addressed, e.deleted_at is not null as is_deleted,
+                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as is_edited,
+                      coalesce(e.data ? 'unheard', false) as is_unheard, coalesce(e.data ? 'late', false) as is_late,
+                      not e.addressed or e.seq <= c.settled_to as is_settled,
                       t.id as turn_id, t.state, t.reason, t.settled_at,
-                      (select f.author_id from entries f
+                      coalesce((select f.author_id from entries f
                         where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq
-                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id as own,
+                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id, false) as is_askers_own,
                       exists (select from entries f
                                where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq and f.addressed
                                  and (f.deleted_at is not null
-                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as changed,
+                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as is_changed,
                       (select n.text from entries n
                         where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
-                      d.pending, d.failed,
+                      d.is_pending, d.is_failed,
                       (select count(*) from approvals a
-                        where a.turn_id = t.id and a.state = 'open' and a.expires_at > clock_timestamp()) as approvals,
+                        where a.turn_id = t.id and a.state = 'open' and a.expires_at > clock_timestamp()) as open_approvals,
                       h.seq as handed_seq, h.data->>'agent' as handed_to,
-                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as running
+                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
                  from entries e
                  join channels c on c.id = e.channel_id
                  left join lateral (select * from turns t
                                      where t.channel_id = e.channel_id and t.to_seq >= e.seq and t.from_seq <= e.seq and t.state <> 'running'
                                      order by t.id desc limit 1) t on e.addressed and e.seq <= c.settled_to
-                 left join lateral (select bool_or(d.state = 'pending') as pending, bool_or(d.state = 'failed') as failed
+                 left join lateral (select bool_or(d.state = 'pending') as is_pending, bool_or(d.state = 'failed') as is_failed
                                       from deliveries d where d.turn_id = t.id) d on true
                  left join entries h on h.channel_id = e.channel_id and h.message_id = 'handoff/' || t.id || '/1'
                  left join turns r on r.channel_id = e.channel_id and r.state = 'running'
@@ -168,39 +153,34 @@ export class MessageFateStore {
 }
 
 function toFate(row: RawFate): MessageFate {
+  const { startedAt, attempts, isOfMessage } = row;
   return {
     seq: row.seq,
     messageId: row.messageId,
     at: row.at,
-    isAddressed: row.addressed,
-    isDeleted: row.deleted,
-    isEdited: row.edited,
-    isUnheard: row.unheard,
-    isLate: row.late,
-    isSettled: row.settled,
+    isAddressed: row.isAddressed,
+    isDeleted: row.isDeleted,
+    isEdited: row.isEdited,
+    isUnheard: row.isUnheard,
+    isLate: row.isLate,
+    isSettled: row.isSettled,
     turn: row.turnId === null ? null : toTurn(row, row.turnId),
-    running:
-      row.startedAt === null
-        ? null
-        : { startedAt: row.startedAt, attempts: row.attempts, isOfMessage: row.running },
+    running: startedAt === null ? null : { startedAt, attempts, isOfMessage },
   };
 }
 
 function toTurn(row: RawFate, id: number): SettlingTurn {
-  const delivered = row.pending === null ? null : "sent";
+  const delivered = row.isPending === null ? null : "sent";
   return {
     id,
     state: row.state,
     reason: row.reason,
     settledAt: row.settledAt,
-    isAskersOwn: row.own === true,
-    isChanged: row.changed,
+    isAskersOwn: row.isAskersOwn,
+    isChanged: row.isChanged,
     notice: row.notice,
-    delivery: row.failed === true ? "failed" : row.pending === true ? "pending" : delivered,
-    openApprovals: row.approvals,
-    handedOver:
-      row.handedSeq === null
-        ? null
-        : { seq: row.handedSeq, to: row.handedTo === null ? null : agentId(row.handedTo) },
+    delivery: row.isFailed === true ? "failed" : row.isPending === true ? "pending" : delivered,
+    openApprovals: row.openApprovals,
+    handedOver: row.handedSeq === null ? null : { seq: row.handedSeq, to: row.handedTo },
   };
 }

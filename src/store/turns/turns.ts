@@ -1,6 +1,6 @@
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { agentId, type AgentId, type ChannelId, type Seq, turnId, type TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { TurnTime } from "../../core/pace.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
@@ -32,7 +32,7 @@ export interface Settlement {
   readonly entry: TurnEntryDraft | null;
   /** One per part of the entry's text; empty if nothing is sent. */
   readonly idempotencyKeys: readonly string[];
-  /** What its model calls cost, as far as that is not stored yet. */
+  /** Its model calls that are not stored yet. */
   readonly calls?: readonly ModelCallRow[];
   /** What was found for its answer; it is stored with that, and no part of the history. */
   readonly recalled?: RecalledIds;
@@ -90,7 +90,7 @@ export class TurnStore {
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
    * @param agent who answers; default: the channel's own agent
-   * @param by the turn that has begun it, where nobody has asked for it; null, the default: somebody has
+   * @param by the turn that has begun it; null, the default: a person began it
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
@@ -100,7 +100,7 @@ export class TurnStore {
     agent?: AgentId,
     by: TurnId | null = null,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: number; question: number | null; calls: number }>(
+    const [row] = await this.#db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
       {
         name: "turn_begin",
         text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
@@ -135,16 +135,16 @@ export class TurnStore {
     return { ...turn, ...row };
   }
 
-  /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
+  /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
-    const [row] = await this.#db.query<{ agent: string | null }>(
+    const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {
         name: "turn_last_agent",
         text: "select agent from turns where channel_id = $1 order by id desc limit 1",
       },
       [channel],
     );
-    return row?.agent == null ? undefined : agentId(row.agent);
+    return row?.agent ?? undefined;
   }
 
   /** How a turn ended; null if it runs, or never was. */
@@ -234,7 +234,7 @@ export async function readTurnTimes(
   channel: ChannelId,
   most: number,
 ): Promise<readonly TurnTime[]> {
-  const rows = await client.query<{ id: number; at: Date }>(
+  const rows = await client.query<{ id: TurnId; at: Date }>(
     {
       name: "turn_times",
       text: `select id, started_at as at from turns where channel_id = $1 and agent is null
@@ -242,5 +242,5 @@ export async function readTurnTimes(
     },
     [channel, most],
   );
-  return rows.toReversed().map(({ id, at }) => ({ id: turnId(id), at: at.getTime() }));
+  return rows.toReversed().map(({ id, at }) => ({ id, at: at.getTime() }));
 }
