@@ -133,12 +133,12 @@ test("a message that is edited before the commit brings none", async () => {
   assert.deepEqual(await seqsOf(id), [1, 3]);
 });
 
-test("a message that is deleted takes its wish, and so does an edit, also by SQL alone", async () => {
+test("a message that is deleted takes its wish, and so does an edit", async () => {
   const { id, name, commit } = await place();
   await commit();
-  await open.sql("select delete_message($1, $2)", id, `${name}-1`);
+  await store.log.delete(id, `${name}-1`, digester);
   assert.deepEqual(await seqsOf(id), [2, 3]);
-  await open.sql("select revise_message($1, $2, 'never mind', 3, now())", id, `${name}-3`);
+  await store.log.edit(id, `${name}-3`, "never mind", new Date(), digester);
   assert.deepEqual(await seqsOf(id), [2]);
 });
 

@@ -1,10 +1,10 @@
 // proves: src/store/memory/notes.ts
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
-import { type OpenStore, openStore } from "../open-store.ts";
+import { agentId, type ChannelId, turnId, type TurnId } from "../../../../src/core/ids.ts";
+import { createTestDatabase } from "../../../support/database.ts";
+import type { RunningTurn } from "../../../../src/store/turns/turn-rows.ts";
+import { type OpenStore, openStore } from "../../open-store.ts";
 
 const AGENT = agentId("main");
 const digester = {

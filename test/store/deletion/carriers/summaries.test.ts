@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { ChannelId } from "../../../src/core/ids.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import { TEST_DIGESTER as digester } from "../../support/digester.ts";
-import { openStore } from "../open-store.ts";
-import { rowsWith } from "../rows-with.ts";
+import type { ChannelId } from "../../../../src/core/ids.ts";
+import { createTestDatabase } from "../../../support/database.ts";
+import { TEST_DIGESTER as digester } from "../../../support/digester.ts";
+import { openStore } from "../../open-store.ts";
+import { rowsWith } from "../../rows-with.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

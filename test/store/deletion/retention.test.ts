@@ -1,4 +1,4 @@
-// proves: src/store/log/retention.ts, src/channel/retention.ts
+// proves: src/store/deletion/retention.ts, src/channel/retention.ts
 // Which texts go by their age, and which wait.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,5 +1,5 @@
-// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts, src/store/memory/said.ts
-// A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
+// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/store/deletion/carriers/approvals.ts, src/store/deletion/remaining-terms.ts
+// The deletion of a message whose text has expired removes what repeats it, and nothing else.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { Retention } from "../../../src/channel/retention.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
-import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
+import { TAKEN_OUT } from "../../../src/store/deletion/carriers/summaries.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
@@ -480,7 +480,7 @@ test("nothing expires without a key, and nothing that was edited behind the look
     async query(...asked: Parameters<typeof query>) {
       const rows = await query(...asked);
       if (asked[0].name === "retention_messages")
-        await store.log.edit(id, "edited-between-1", "the heron", new Date());
+        await store.log.edit(id, "edited-between-1", "the heron", new Date(), TEST_DIGESTER);
       return rows;
     },
   });

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { pino } from "pino";
 import { Retention } from "../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
-import { BEFORE_ALL_IMAGES, type RetentionStore } from "../../../src/store/log/retention.ts";
+import { BEFORE_ALL_IMAGES, type RetentionStore } from "../../../src/store/deletion/retention.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { openStore, SILENT } from "../open-store.ts";

@@ -1,3 +1,4 @@
+// proves: src/store/deletion/carriers/calls.ts, src/store/deletion/carriers/memories.ts, src/store/deletion/carriers/jobs.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
@@ -5,10 +6,14 @@ import { agentId, type ChannelId, memoryId, type Owner } from "../../../src/core
 import { checkMemories } from "../../../src/memory/gates.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
-import { prepareBlanking } from "../../../src/store/log/deletion.ts";
+import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
+import { prepareDeletion } from "../../../src/store/deletion/deletions.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { openStore } from "../open-store.ts";
 import { rowsWith } from "../rows-with.ts";
+
+const ENGINE = new DeletionEngine(CARRIERS);
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -246,8 +251,8 @@ test("calls are looked through before the channel's lock is taken; what comes in
   const { id, owner, call, argumentsOf } = await called("ahead");
   for (let count = 0; count < 5; count++) await call();
   await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
-  const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
-  const pin = await prepareBlanking(weir.db, id, ["ahead-1"], digester);
+  const other = await prepareDeletion(ENGINE, weir.db, id, ["ahead-other"], digester);
+  const pin = await prepareDeletion(ENGINE, weir.db, id, ["ahead-1"], digester);
   await call();
   const read = new Map<string, number>();
   const counted = async (client: Queryable, blank: (by: Queryable) => Promise<unknown>): Promise<unknown> =>
@@ -268,7 +273,7 @@ test("calls are looked through before the channel's lock is taken; what comes in
   // Edited between: what was found ahead is of other words.
   await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
   await call();
-  const edited = await prepareBlanking(weir.db, id, ["ahead-edited"], digester);
+  const edited = await prepareDeletion(ENGINE, weir.db, id, ["ahead-edited"], digester);
   await edit(id, "ahead-edited", "it is 774422");
   await weir.db.transaction(edited);
   assert.deepEqual((await argumentsOf()).slice(-2), ["{}", '{"query":"the weather"}']);
