@@ -21,7 +21,7 @@ export type EditOutcome =
       readonly outcome: "replaced";
       readonly seq: Seq;
       /** Its text had expired: the edit has deleted it. */
-      readonly isGone?: true;
+      readonly isDeleted?: true;
     }
   /** A model had read it: a notice at `notedSeq` announces the change. */
   | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
@@ -70,7 +70,7 @@ export async function editMessage(
     if (!(await changesExpired(tx, channel, edit, engine.keys))) return { outcome: "unchanged", seq };
     // Nobody knows which of its words the edit removed, so all count. The text may have expired since the preparation.
     await (deleteMessage ?? (await prepareDeletion(engine, tx, channel, [edit.id], digester)))(tx);
-    return { outcome: "replaced", seq, isGone: true };
+    return { outcome: "replaced", seq, isDeleted: true };
   }
   if (edit.isLate === true) await noteLate(tx, channel, seq);
   const { memories, dueWork, reworded, isViewCut } = await engine.remove(tx, {

@@ -139,7 +139,7 @@ export class PersonalDataStore {
       const edited = await editMessage(engine, client, channel, edit, digester, deletion);
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
       // A deleted message proves nothing.
-      if (edited.outcome === "replaced" && edited.isGone === true) return edited;
+      if (edited.outcome === "replaced" && edited.isDeleted === true) return edited;
       await client.query({ name: "proofs_take_all", text: "select take_proofs($1, $2, null)" }, [
         channel,
         edited.seq,

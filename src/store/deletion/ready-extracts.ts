@@ -25,7 +25,7 @@ export async function readyExtracts(
 ): Promise<ReadyExtracts> {
   const summaries = await db.query<SummaryRange & Record<string, unknown>>(
     {
-      name: "summaries_behind",
+      name: "summaries_after",
       text: `with removed as materialized (
                select e.seq from entries e
                 where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null),

@@ -110,7 +110,7 @@ async function readCompared(
     .flatMap((text) => (text.compared === undefined ? [] : [selectTexts(text, condition(text.compared))]));
   return client.query<RawText & Record<string, unknown>>(
     {
-      name: "tellings_behind",
+      name: "texts_compared",
       text: `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
     },
     [channel, from, to, since],

@@ -147,13 +147,13 @@ export class RetentionStore {
   /**
    * Deletes the pictures of messages that are covered by a summary, answered, and from before that time.
    * @param limit pictures that are looked at
-   * @param behind they come after this one
+   * @param after they come after this one
    * @returns the last one that was looked at, and how many were deleted; undefined: there is none after it
    */
   async expireImages(
     before: Date,
     limit: number,
-    behind: ImageKey,
+    after: ImageKey,
   ): Promise<{ readonly last: ImageKey; readonly expired: number } | undefined> {
     const [row] = await this.#db.query<{
       platform: string;
@@ -165,7 +165,7 @@ export class RetentionStore {
         name: "retention_images",
         text: "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
       },
-      [before, limit, behind.platform, behind.messageId, behind.number],
+      [before, limit, after.platform, after.messageId, after.number],
     );
     if (row === undefined) return undefined;
     const { platform, message_id: messageId, number, expired } = row;

@@ -227,97 +227,6 @@ test("memories that tell of it go, and those that another message bears stay, al
   );
 });
 
-test("calls and results that tell of it lose their words; those that do not keep them", async () => {
-  const { id, owner, turn } = await tell("calls");
-  await expire();
-  const call = (number: number, query: string) => ({
-    id: `call-${number}`,
-    name: "search_history",
-    arguments: JSON.stringify({ query }),
-  });
-  const result = (number: number, text: string) =>
-    ({
-      kind: "tool_result",
-      callId: `call-${number}`,
-      tool: "search_history",
-      text,
-      references: [],
-      memories: [],
-    }) as const;
-  await store.log.appendTurnEntries(
-    { channel: id, epoch: owner.epoch },
-    { id: turn.id, after: 7 },
-    [
-      { kind: "tool_call", text: "", calls: [call(1, "code 774411"), call(2, "the weather")] },
-      result(1, "nothing of the weather"),
-      result(2, "Rupert has it"),
-    ],
-    new Date(),
-  );
-  await remove(id, "calls-1");
-  const called = await weir.sql<{ said: string }>(
-    `select coalesce(data->'calls'->0->>'arguments', '') || coalesce(data->'calls'->1->>'arguments', '') || text as said
-       from entries where channel_id = $1 and kind in ('tool_call', 'tool_result') order by seq`,
-    id,
-  );
-  assert.deepEqual(
-    called.map(({ said }) => said),
-    ['{}{"query":"the weather"}', "nothing of the weather", ""],
-  );
-});
-
-test("notes, reminders and subagents that tell of it go; those that do not stay", async () => {
-  const { id, owner, turn } = await tell("beside");
-  await expire();
-  for (const text of ["the safe: 774411", "buy soup"])
-    await weir.sql(
-      "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
-      id,
-      turn.id,
-      text,
-    );
-  for (const [number, text] of ["ask Rupert", "buy soup"].entries()) {
-    await weir.sql(
-      `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, turn_id, run, call_id, read_to)
-       values ($1, 'once', 'UTC', $2, now() + interval '1 day', $3, 7, $4, 'r', 'c', 7)`,
-      id,
-      text,
-      `key-${number}`,
-      turn.id,
-    );
-    await weir.sql(
-      `insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, asked_seq, read_to, task, tools)
-       values ($1, $2, $3, $4, 'main', $5, 7, 7, $6, '{}')`,
-      id,
-      number + 1,
-      turn.id,
-      owner.epoch,
-      `call-${number}`,
-      text,
-    );
-  }
-  await remove(id, "beside-1");
-  for (const table of ["notes", "reminders"]) {
-    const rows = await weir.sql<{ text: string }>(
-      `select text from ${table} where channel_id = $1 order by id`,
-      id,
-    );
-    assert.deepEqual(
-      rows.map(({ text }) => text),
-      ["", "buy soup"],
-      table,
-    );
-  }
-  const states = await weir.sql<{ state: string }>(
-    "select state from subagents where channel_id = $1 order by number",
-    id,
-  );
-  assert.deepEqual(
-    states.map(({ state }) => state),
-    ["void", "running"],
-  );
-});
-
 /** Calls that are allowed from now on, of the turn that has answered the seventh message, and whose texts may go. */
 async function allow(name: string, { id, owner, turn }: Told, ...texts: readonly string[]): Promise<void> {
   await store.turns.settle(owner, turn, answered(name), new Date());
@@ -495,7 +404,7 @@ test("an edit of such a message counts as a deletion; an old one, which a catch-
   const old = await store.log.edit(id, "late-1", "the pelican", new Date(0), TEST_DIGESTER);
   assert.equal(old.outcome, "unchanged");
   const news = await store.log.edit(id, "late-1", "the pelican", LATER(), TEST_DIGESTER);
-  assert.deepEqual(news, { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(news, { outcome: "replaced", seq: 1, isDeleted: true });
   assert.deepEqual(await rowsWith(weir, "pelican"), []);
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
@@ -508,7 +417,7 @@ test("an edit of such a message that changes none of its terms takes nothing", a
   for (const text of [SECRET, `${SECRET}!`])
     assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
   assert.match((await summariesOf(id))[0] ?? "", /quernstone/);
-  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isDeleted: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
 
@@ -527,7 +436,7 @@ test("an edit is not lost whose message loses its text while it waits", async ()
   });
   const between = createStore(late, { signer: fileSigner(folder) });
   const edited = await between.log.edit(id, "race-1", "the pelican", LATER(), TEST_DIGESTER);
-  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isDeleted: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
 
@@ -590,7 +499,7 @@ test("under its lock a deletion looks only at what has changed since it has look
   const counts: number[] = [];
   const counting = (client: Queryable): Queryable["query"] => {
     return async (...asked) => {
-      if (asked[0].name === "tellings_behind") counts.push((await client.query(...asked)).length);
+      if (asked[0].name === "texts_compared") counts.push((await client.query(...asked)).length);
       return client.query(...asked);
     };
   };

@@ -133,15 +133,6 @@ test("a message that is edited before the commit brings none", async () => {
   assert.deepEqual(await seqsOf(id), [1, 3]);
 });
 
-test("a message that is deleted takes its wish, and so does an edit", async () => {
-  const { id, name, commit } = await place();
-  await commit();
-  await store.log.delete(id, `${name}-1`, digester);
-  assert.deepEqual(await seqsOf(id), [2, 3]);
-  await store.log.edit(id, `${name}-3`, "never mind", new Date(), digester);
-  assert.deepEqual(await seqsOf(id), [2]);
-});
-
 test("rows of ninety days ago go with the next commit, and another agent is shown none", async () => {
   const { id, commit } = await place();
   await commit();

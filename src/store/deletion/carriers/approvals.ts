@@ -58,7 +58,7 @@ async function endRules(tx: Queryable, removal: Removal): Promise<void> {
   if (terms.size === 0) return;
   const rules = await tx.query<{ id: number; arguments: string; turn: number }>(
     {
-      name: "rules_behind",
+      name: "rules_after",
       text: `select r.id, r.arguments, a.turn_id as turn
                from approval_rules r join approvals a on a.id = r.approval_id join turns t on t.id = a.turn_id
               where r.channel_id = $1 and a.arguments = '' and t.to_seq >= $2`,

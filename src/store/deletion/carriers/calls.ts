@@ -87,7 +87,7 @@ async function readCalls(
 ): Promise<RawCalls[]> {
   return tx.query<RawCalls & Record<string, unknown>>(
     {
-      name: "calls_behind",
+      name: "calls_after",
       text: ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
         .map(
           (kind) => `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e

@@ -50,7 +50,7 @@ export const MEMORIES: Carrier = {
       const unproven = await new RemainingTerms(memory.sources, keys).without(telling.intersection(terms));
       if (unproven.size === 0) continue;
       if (![...unproven].some(isExact) && (await isStillSaid(remaining, unproven, memory))) continue;
-      await tx.query({ name: "memory_retold", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
+      await tx.query({ name: "memory_repeats", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
       derived.memories.push(memoryId(memory.id));
     }
   },

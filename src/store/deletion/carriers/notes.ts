@@ -19,7 +19,7 @@ export const NOTES: Carrier = {
     if (terms.size === 0) return;
     const lines = await tx.query<{ id: number; text: string; turn: number; channel: number }>(
       {
-        name: "notes_behind",
+        name: "notes_after",
         text: `select id, text, turn_id as turn, channel_id as channel from notes
                 where channel_id = $1 and gone_at is null and read_to >= $2
                union all

@@ -14,7 +14,7 @@ export const REMINDERS: Carrier = {
     const { channel, seqs } = removal;
     const rows = await tx.query<Retelling & { id: number; is_asked: boolean } & Record<string, unknown>>(
       {
-        name: "reminders_behind",
+        name: "reminders_after",
         text: `select r.id, r.text, r.turn_id as turn, r.asked_seq as asked, null as seq, r.asked_seq = any($4) as is_asked
                  from reminders r
                 where r.channel_id = $1 and r.state = 'active' and (r.read_to >= $2 or r.asked_seq = any($3) or r.asked_seq = any($4))

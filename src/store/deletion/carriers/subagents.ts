@@ -33,7 +33,7 @@ export const SUBAGENTS: Carrier = {
     const { channel, seqs, terms } = removal;
     const open = await tx.query<RawSubagent & Record<string, unknown>>(
       {
-        name: "subagents_behind",
+        name: "subagents_after",
         text: `select t.id, t.turn_id as turn,
                       t.channel_id = $1 and (t.entries && $2::bigint[]
                         or t.brief is not null and exists (select from unnest($2::bigint[]) seq where seq <= t.read_to)) as has_read,
@@ -53,6 +53,6 @@ export const SUBAGENTS: Carrier = {
       await setImmediate();
     }
     if (voided.length === 0) return;
-    await tx.query({ name: "subagents_void_retold", text: "select blank_subagents($1, 'void')" }, [voided]);
+    await tx.query({ name: "subagents_void", text: "select blank_subagents($1, 'void')" }, [voided]);
   },
 };

@@ -18,19 +18,19 @@ interface AffectedSummary extends SummaryRange {
   readonly covers: boolean;
   readonly text: string;
   /** Its text, and that of its substitute. */
-  readonly told: string;
+  readonly words: string;
   /** The first entry whose words it may hold. */
   readonly saw: Seq;
   /** The texts of its range have expired: it cannot be written again. */
-  readonly is_gone: boolean;
+  readonly is_expired: boolean;
 }
 
-/** Of a merged one nothing is left to write it again of, or an extract of, only if all of its texts are gone. */
-const IS_GONE = `(s.texts_gone_at is not null or s.level > 1 and not exists (
+/** A merged one can be written again, or made an extract of, as long as some of its texts remain. */
+const IS_EXPIRED = `(s.texts_gone_at is not null or s.level > 1 and not exists (
   select from summaries p where p.channel_id = s.channel_id and p.level = 1 and p.kind <> 'reset' and p.texts_gone_at is null
      and p.from_seq <= s.to_seq and p.to_seq >= s.from_seq))`;
-const AFFECTED = `s.id, s.from_seq, s.to_seq, s.level, s.tokens, s.live, s.text, concat_ws(E'\\n', s.text, s.substitute->>'text') as told,
-  coalesce(s.saw_from, s.from_seq) as saw, ${IS_GONE} as is_gone`;
+const AFFECTED = `s.id, s.from_seq, s.to_seq, s.level, s.tokens, s.live, s.text, concat_ws(E'\\n', s.text, s.substitute->>'text') as words,
+  coalesce(s.saw_from, s.from_seq) as saw, ${IS_EXPIRED} as is_expired`;
 
 /**
  * The summaries that may hold words of these entries. The shortest come first, so that a merged one is made of changed ones.
@@ -49,7 +49,7 @@ async function readAffected(
                from summaries s
               where s.channel_id = $1 and s.kind <> 'reset' and (exists (
                   select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
-                or s.to_seq >= $3 and ${IS_GONE})
+                or s.to_seq >= $3 and ${IS_EXPIRED})
               order by s.to_seq - s.from_seq, s.id`,
     },
     [channel, seqs, after],
@@ -71,7 +71,7 @@ async function readReaders(
     {
       name: "summaries_reading_cut",
       text: `select ${AFFECTED}, false as covers from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_GONE} and s.id <> all ($3::bigint[])
+              where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_EXPIRED} and s.id <> all ($3::bigint[])
                 and exists (select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
               order by s.to_seq - s.from_seq, s.id`,
     },
@@ -103,7 +103,7 @@ export const SUMMARIES: Carrier = {
     const cut: AffectedSummary[] = [];
     const affected = await readAffected(tx, channel, tellingEntries(removal), Math.min(...removal.seqs));
     for (const summary of affected) {
-      if (summary.is_gone) {
+      if (summary.is_expired) {
         if (await cutText(tx, summary, await repeatedIn(tx, channel, summary, removed))) cut.push(summary);
       } else if (
         cause.kind !== "edited" ||
@@ -138,10 +138,10 @@ async function readyExtract(
 ): Promise<Extract | undefined> {
   const made = cause.kind === "deleted" ? cause.ready.get(summary.id) : undefined;
   if (made === undefined) return undefined;
-  const isTold = [...derived.dueWork, ...derived.calls].some(
+  const isRepeated = [...derived.dueWork, ...derived.calls].some(
     (seq) => seq >= summary.from_seq && seq <= summary.to_seq,
   );
-  return !isTold && made.of === (await stateOf(tx, channel, summary)) ? made.extract : undefined;
+  return !isRepeated && made.of === (await stateOf(tx, channel, summary)) ? made.extract : undefined;
 }
 
 /** What was edited while a job ran. */
@@ -173,7 +173,7 @@ export async function renewWritten(
     [channel, job],
   );
   if (summary === undefined) return;
-  if (!edited.isInRange && tellingTerms(summary.told).isDisjointFrom(edited.terms)) return;
+  if (!edited.isInRange && tellingTerms(summary.words).isDisjointFrom(edited.terms)) return;
   await substitute(tx, summary.id, ready ?? (await extractOf(tx, channel, summary, digester)));
 }
 
@@ -184,10 +184,10 @@ export async function renewWritten(
 async function repeatedIn(
   tx: Queryable,
   channel: ChannelId,
-  { told, saw, from_seq: from, to_seq: to }: AffectedSummary,
+  { words, saw, from_seq: from, to_seq: to }: AffectedSummary,
   { terms, keys }: RemovedTerms,
 ): Promise<ReadonlySet<string>> {
-  const found = tellingTerms(told).intersection(terms);
+  const found = tellingTerms(words).intersection(terms);
   const repeated = await missingBetween(tx, channel, found, { from, to }, keys);
   if (repeated.size === 0 || [...repeated].some(isExact)) return repeated;
   const before = { from: Math.max(saw, from - LOOKED_THROUGH), to: from - 1 };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Retention } from "../../../../src/channel/retention.ts";
-import { agentId, type ChannelId } from "../../../../src/core/ids.ts";
+import type { ChannelId } from "../../../../src/core/ids.ts";
 import { fileSigner } from "../../../../src/store/database/signing-key.ts";
 import { CARRIERS } from "../../../../src/store/deletion/carriers/carriers.ts";
 import { createStore } from "../../../../src/store/store.ts";
@@ -48,64 +48,87 @@ test("each table that can hold a text is a carrier's, or one that holds no words
   );
 });
 
-/** A channel whose first message says a secret word, which each carrier repeats. */
-async function plant(name: string): Promise<{ readonly id: ChannelId; readonly word: string }> {
-  const word = `zxq${name}`;
-  const text = `the code is ${word} 774411`;
+/** A channel whose first message says one word, and the second another one; each carrier repeats both. */
+async function plant(name: string): Promise<{ readonly id: ChannelId; readonly words: readonly string[] }> {
+  const words = [`zxq${name}`, `vbk${name}`];
   const { id, epoch } = await weir.channel(name);
-  await weir.say(id, text, { id: `${name}-1`, addressed: false });
+  const said = [`the code is ${words[0]} 774411`, `a boat called ${words[1]} 5151`];
+  for (const [index, text] of said.entries())
+    await weir.say(id, text, { id: `${name}-${index + 1}`, addressed: false });
   await weir.sql(
     `with made as (
-       insert into summaries (channel_id, from_seq, to_seq, kind, text, tokens) values ($1, 1, 1, 'model', $2, 60))
-     update channels set covered_to = 1 where id = $1`,
+       insert into summaries (channel_id, from_seq, to_seq, kind, text, tokens)
+       values ($1, 1, 1, 'model', $2, 60), ($1, 2, 2, 'model', $3, 60))
+     update channels set covered_to = 2 where id = $1`,
     id,
-    `They met. The code is ${word} 774411.`,
+    ...said.map((text) => `They met. Ann said: ${text}.`),
   );
   const owner = { channel: id, epoch };
-  const asked = await weir.say(id, "what is the code?", { id: `${name}-2` });
+  const asked = await weir.say(id, "what is it?", { id: `${name}-3` });
   const turn = await beginTurn(store, owner, asked, asked);
-  const call = { id: "call-1", name: "open", arguments: JSON.stringify({ code: word }) };
-  const result = { callId: call.id, tool: call.name, text: `${word} is open`, references: [], memories: [] };
-  await store.log.appendTurnEntries(
-    owner,
-    { id: turn.id, after: asked },
-    [
-      { kind: "tool_call", text: "", calls: [call] },
-      { kind: "tool_result", ...result },
-    ],
-    new Date(),
-  );
   const author = { id: "weir", name: "Weir", isBot: true };
-  await weir.say(id, `ask for ${word} 774411`, { id: `reminder/9${id}/1`, addressed: false, author });
-  await rememberIn(weir, id, { statement: text, sources: [{ seq: 1, quote: word }] });
-  const of: Readonly<Record<string, unknown>> = { $channel: id, $turn: turn.id, $word: word };
-  await weir.db.script(ROWS.replaceAll(/\$\w+/g, (one) => String(of[one])));
-  return { id, word };
+  for (const [index, word] of words.entries()) {
+    const call = { id: `call-${index}`, name: "open", arguments: JSON.stringify({ code: word }) };
+    const result = {
+      callId: call.id,
+      tool: call.name,
+      text: `${word} is open`,
+      references: [],
+      memories: [],
+    };
+    await store.log.appendTurnEntries(
+      owner,
+      { id: turn.id, after: asked },
+      [
+        { kind: "tool_call", text: "", calls: [call] },
+        { kind: "tool_result", ...result },
+      ],
+      new Date(),
+    );
+    await weir.say(id, `ask for ${word}`, { id: `reminder/9${id}/${index}`, addressed: false, author });
+    await rememberIn(weir, id, {
+      subject: word,
+      statement: `It is ${word}.`,
+      sources: [{ seq: index + 1, quote: word }],
+    });
+    const of: Readonly<Record<string, unknown>> = { $channel: id, $turn: turn.id, $word: word, $n: index };
+    await weir.db.script(ROWS.replaceAll(/\$\w+/g, (one) => String(of[one])));
+  }
+  await weir.sql(
+    `insert into jobs (channel_id, kind, tier, from_seq, to_seq, saw_from, state, result)
+     values ($1, 'leaf', 'background', 3, 4, 1, 'staged', jsonb_build_object('summary', $2::text, 'memories', '[]'::jsonb))`,
+    id,
+    words.join(" "),
+  );
+  await weir.sql(
+    `insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
+     values ($2, $1, now(), 3, '{}', jsonb_build_object('focus', $3::text))`,
+    id,
+    turn.id,
+    words.join(" "),
+  );
+  await weir.sql("select index_entries($1, 1, 99)", id);
+  return { id, words };
 }
 
-/** Rows of the carriers that are not written above, in $channel and of $turn, which tell $word. */
+/** Rows of other carriers, in $channel and of $turn, which tell $word. */
 const ROWS = `
   insert into wishes (channel_id, seq, agent, act, topic, asker, wish, quote, at, key_id, signature)
-  values ($channel, 1, 'main', 'want', 'tone', 'u-ann', 'say $word', '$word', now(), 'k', 's');
+  values ($channel, $n + 1, 'main', 'want', 'tone', 'u-ann', 'say $word', '$word', now(), 'k', 's');
   insert into notes (channel_id, turn_id, agent, file, text, read_to)
-  values ($channel, $turn, 'main', 'notes.md', 'code: $word', 2);
+  values ($channel, $turn, 'main', 'notes.md', 'it is $word', 3);
   insert into reminders (channel_id, time_zone, text, next_at, asked_key, asked_seq, turn_id, run, call_id, read_to)
-  values ($channel, 'UTC', 'ask for $word', now() + interval '1 day', 'key', 2, $turn, 'r', 'c', 2);
+  values ($channel, 'UTC', 'ask for $word', now() + interval '1 day', 'key-$n', 3, $turn, 'r', 'c', 3);
   insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, asked_seq, read_to, task, tools)
-  values ($channel, 1, $turn, 1, 'main', 'call-2', 2, 2, 'find $word', '{}');
+  values ($channel, $n + 1, $turn, 1, 'main', 'spawn-$n', 3, 3, 'find $word', '{}');
   with made as (
     insert into approvals (channel_id, turn_id, call_id, agent, tool, state, arguments, fingerprint, expires_at)
-    values ($channel, $turn, 'call-1', 'main', 'open', 'done', '{"code":"$word"}', 'f', now()) returning id)
+    values ($channel, $turn, 'call-$n', 'main', 'open', 'done', '{"code":"$word"}', 'f', now()) returning id)
   insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
-  select $channel, 'main', 'open', '{"code":"$word"}', 'f', id from made;
-  insert into jobs (channel_id, kind, tier, from_seq, to_seq, saw_from, state, result)
-  values ($channel, 'leaf', 'background', 2, 3, 1, 'staged', '{"summary": {"text": "$word"}, "memories": []}');
-  insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
-  values ($turn, $channel, now(), 2, '{}', '{"focus": ["$word"]}');
-  select index_entries($channel, 1, 9)`;
+  select $channel, 'main', 'open', '{"code":"$word"}', 'f$n', id from made`;
 
 async function expire(): Promise<void> {
-  const now = (): Date => new Date(Date.now() + 31 * 24 * 60 * 60 * 1000);
+  const now = (): Date => at(31);
   const config = { textDays: 30, imageDays: 0 };
   await using retention = new Retention({ store: store.retention, now, log: SILENT }, config);
   await retention.sweep();
@@ -113,47 +136,48 @@ async function expire(): Promise<void> {
 
 /** Carriers that keep the words of an edited message while the view shows what its model has read. */
 const IN_VIEW = ["approvals", "calls", "jobs", "summaries"];
+/** Carriers that are removed whole, with the words of other messages. */
+const WHOLE = new Set(["context records", "jobs"]);
 
 interface Way {
   readonly remove: (id: ChannelId, message: string) => Promise<unknown>;
-  /** Carriers that keep the words; default: none. */
-  readonly left?: readonly string[];
+  readonly isEdit?: true;
+  readonly isExpired?: true;
 }
 
-const NEW_TEXT = "never mind";
-const LATER = (): Date => new Date(Date.now() + 32 * 24 * 60 * 60 * 1000);
+const at = (days: number): Date => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
 
 const WAYS: Readonly<Record<string, Way>> = {
-  deletion: { remove: async (id, message) => store.log.delete(id, message, digester) },
-  forget: { remove: async (id, message) => store.people.blank(id, [message], digester) },
-  edit: {
-    remove: async (id, message) => store.log.edit(id, message, NEW_TEXT, new Date(), digester),
-    left: IN_VIEW,
+  "a deletion": { remove: async (id, message) => store.log.delete(id, message, digester) },
+  "/forget": { remove: async (id, message) => store.people.blank(id, [message], digester) },
+  "an edit": {
+    remove: async (id, message) => store.log.edit(id, message, "never mind", at(0), digester),
+    isEdit: true,
   },
-  rewording: {
+  "an edit of remembered words": {
     remove: async (id, message) =>
-      store.people.reword(id, { id: message, text: NEW_TEXT, at: new Date() }, null, digester),
-    left: IN_VIEW,
+      store.people.reword(id, { id: message, text: "never mind", at: at(0) }, null, digester),
+    isEdit: true,
   },
-  "deletion of an expired text": {
-    async remove(id, message) {
-      await expire();
-      return store.log.delete(id, message, digester);
-    },
+  "the deletion of an expired text": {
+    remove: async (id, message) => store.log.delete(id, message, digester),
+    isExpired: true,
   },
-  "edit of an expired text": {
-    async remove(id, message) {
-      await expire();
-      return store.log.edit(id, message, NEW_TEXT, LATER(), digester);
-    },
+  "the edit of an expired text": {
+    remove: async (id, message) => store.log.edit(id, message, "never mind", at(32), digester),
+    isExpired: true,
   },
 };
 
-for (const [index, [way, { remove, left = [] }]] of Object.entries(WAYS).entries())
-  test(`each carrier loses the words: ${way}`, async () => {
-    const { id, word } = await plant(`way${index}`);
-    assert.deepEqual(await carriersWith(weir, word), WORDY_CARRIERS, "each carrier holds them");
+for (const [index, [way, { remove, isEdit, isExpired }]] of Object.entries(WAYS).entries())
+  test(`${way} removes the words from each carrier, and leaves those of another message`, async () => {
+    const { id, words } = await plant(`way${index}`);
+    const [removed = "", other = ""] = words;
+    for (const word of words) assert.deepEqual(await carriersWith(weir, word), WORDY_CARRIERS, "planted");
+    if (isExpired) await expire();
     await remove(id, `way${index}-1`);
-    assert.deepEqual(await carriersWith(weir, word), left);
-    if (left.length === 0) assert.deepEqual(await rowsWith(weir, word), [], "no other table holds them");
+    assert.deepEqual(await carriersWith(weir, removed), isEdit ? IN_VIEW : []);
+    if (!isEdit) assert.deepEqual(await rowsWith(weir, removed), [], "no other table holds them");
+    const kept = WORDY_CARRIERS.filter((name) => !WHOLE.has(name) || (isEdit && name === "jobs"));
+    assert.deepEqual(await carriersWith(weir, other), kept);
   });
