@@ -62,7 +62,8 @@ create trigger channels_forget_outdated after update of covered_to on channels
   for each row when (old.covered_to < new.covered_to) execute function channels_forget_outdated();
 
 -- Applies an edit: it adds a revision, appends a notice of the change if a turn has read the text, and updates the search index. The
--- caller removes what repeats the old text, in the same transaction. An edit that is older than the latest known one was delivered late and changes nothing.
+-- caller removes what repeats the old text, in the same transaction. An edit that is older than the latest known one was delivered
+-- late and changes nothing.
 -- outcome: unknown; expired (its text is no longer kept: nothing was changed); unchanged; replaced (nobody had read it); noted (a notice
 -- was appended). former: all that the message said before.
 create function revise_message(
