@@ -1,7 +1,13 @@
 import type { Seq } from "../../core/ids.ts";
-import { isExact, tellingTerms } from "../../text/terms.ts";
+import { isExact } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { readAsked, readRemaining, type RemainingText, RemainingTerms } from "./remaining-terms.ts";
+import {
+  readAsked,
+  readRemaining,
+  type RemainingPrints,
+  RemainingTerms,
+  type RemainingText,
+} from "./remaining-terms.ts";
 import type { Removal } from "./removal.ts";
 
 /** Messages before a text that are searched for its words. */
@@ -16,6 +22,8 @@ export interface Retelling {
   readonly asked: Seq | null;
   /** Its place in the log, before which people may have said its words; null: it is not in the log. */
   readonly seq: Seq | null;
+  /** Where its text has expired; default: it has not. */
+  readonly prints?: RemainingPrints | null;
 }
 
 /** Whether texts repeat removed words. */
@@ -33,11 +41,11 @@ export class RetellingCheck {
    * A text that a person typed repeats them once its message no longer contains it. Any other one does by a term that the messages
    * which its turn answers lack; where no turn is known, by a term that no person has said shortly before, or by a number.
    */
-  async repeats({ text, turn, asked, seq }: Retelling): Promise<boolean> {
+  async repeats({ text, turn, asked, seq, prints = null }: Retelling): Promise<boolean> {
     const { cause, channel, terms } = this.#removal;
     if (cause.kind === "edited" && asked === cause.seq && turn === null)
       return !onOneLine(cause.text).includes(onOneLine(text));
-    const shared = tellingTerms(text).intersection(terms);
+    const shared = terms.difference(await this.#termsOf([{ text, author: "", prints }]).without(terms));
     if (shared.size === 0) return false;
     if (turn !== null) return (await this.notAsked(turn, shared)).size > 0;
     if (seq === null || [...shared].some(isExact)) return true;

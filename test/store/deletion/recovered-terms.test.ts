@@ -308,6 +308,24 @@ test("what a reminder has told goes with the message that asked for it, from sum
   assert.deepEqual(await printsOf(id), [2, 4, 5, 6]);
 });
 
+test("an expired hand-off that repeats a message is deleted with it", async () => {
+  for (const change of ["deletion", "edit"]) {
+    const name = `handed-${change}`;
+    const { id } = await tell(name, {
+      lines: [SECRET, "so", "About the quernstone", "so", "About the boat", "so"],
+      summaries: ["They met.", "They met.", "The quernstone. They met."],
+      asWork: { 3: "handoff/900000001/second", 5: "handoff/900000002/second" },
+    });
+    if (change === "edit")
+      await weir.sql("update summaries set needs_redo = true where channel_id = $1 and from_seq = 1", id);
+    await expire();
+    assert.deepEqual(await printsOf(id), change === "edit" ? [3, 4, 5, 6] : [1, 2, 3, 4, 5, 6]);
+    if (change === "edit") await store.log.edit(id, `${name}-1`, "never mind", LATER(), TEST_DIGESTER);
+    else await remove(id, `${name}-1`);
+    assert.deepEqual(await printsOf(id), change === "edit" ? [4, 5, 6] : [2, 4, 5, 6]);
+  }
+});
+
 test("what a message said before it was edited is said by nobody any more", async () => {
   const { id } = await tell("edited", {
     lines: ["so", "the stork", "the gate is shut", "the swan", "the heron", "so"],
