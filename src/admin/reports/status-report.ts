@@ -84,7 +84,7 @@ export function formatStatus(
   const { waiting, due, fullest, channels } = report;
   const { running, ahead, redo } = waiting.compactions;
   const oldest = (since: Date | null): string => sinceWords(since, at);
-  const featureLines = features.map(({ name, line }) => [name, line(time, oldest)] as const);
+  const featureLines = features.map((feature) => [feature.name, feature.line(time, oldest)] as const);
   const lines: (readonly [string, string])[] = [
     ...daemonLines(report, at, now),
     [
