@@ -102,12 +102,14 @@ begin
       refused := 'changed';
       return;
     end if;
-    -- Reminders of an earlier run of the turn whose calls were not logged: nobody knows of them, and this run sets them again.
-    delete from reminders r
-     where r.channel_id = p_channel and r.turn_id = p_turn and r.run <> p_reminder->>'run' and r.state = 'active'
-       and not exists (
-         select from entries e where e.channel_id = p_channel and e.kind = 'tool_call' and e.turn_id = p_turn and e.seq > v_turn.from_seq
-            and e.data->'calls' @> jsonb_build_array(jsonb_build_object('id', r.call_id)));
+    -- Reminders of an earlier run of the turn whose calls were not logged: nobody knows of them, and this run sets them again. Their
+    -- rows stay, since an occurrence may stand in the log.
+    perform end_reminders(array(
+      select r.id from reminders r
+       where r.channel_id = p_channel and r.turn_id = p_turn and r.run <> p_reminder->>'run' and r.state = 'active'
+         and not exists (
+           select from entries e where e.channel_id = p_channel and e.kind = 'tool_call' and e.turn_id = p_turn and e.seq > v_turn.from_seq
+              and e.data->'calls' @> jsonb_build_array(jsonb_build_object('id', r.call_id)))), 'cancelled');
     select a.asked_seq, a.person, a.name, a.refused into add_reminder.asked_seq, v_person, v_name, refused
       from asker_in_turn(v_turn, v_at, (p_reminder->>'now')::timestamptz) a;
     if refused is not null then return; end if;

@@ -375,17 +375,16 @@ export class TurnRunner {
     const said = logged === undefined ? {} : { said: logged };
     this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spentOn(calls));
     this.forget(turn.toSeq);
-    this.#parts.features.background.turnEnded(owner.channel);
   }
 
-  /** Reports a turn's end once it is in the log. */
+  /** Reports a turn's end once it is in the log, also to the work that it has begun. */
   tell(
     turn: TurnId,
     end: TurnEnd & { readonly said?: string },
     acceptedAt: Date = new Date(steadyNow()),
     spent: ReturnType<typeof spentOn> = {},
   ): void {
-    const { events, address, masked = (text) => text } = this.#parts;
+    const { events, address, owner, features, masked = (text) => text } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;
     // Masks first: a truncated secret would not be found.
     const said = end.said && sliceWhole(masked(end.said), 0, MOST_SAID);
@@ -402,6 +401,7 @@ export class TurnRunner {
       modelMs,
     };
     events.emit({ type: "turn_settled", ...told, ...spent });
+    features.background.turnEnded(owner.channel);
   }
 }
 

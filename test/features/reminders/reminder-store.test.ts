@@ -106,6 +106,32 @@ test("what a run of a turn has set that ended before its call was logged, the ne
   assert.deepEqual((await texts(channel)).toSorted(), ["logged", "set anew"]);
 });
 
+test("a reminder of an earlier run that was told already ends, and its row stays", async () => {
+  const asking = await asked("remind me each day");
+  const { channel } = asking;
+  await add(asking, { text: "each day", cron: "0 9 * * *" }, { run: "run-1", callId: "call-1" });
+  const [due] = await reminders
+    .due(["test"], LATER, 0, 100)
+    .then((all) => all.filter((one) => one.channel.id === channel));
+  assert.ok(due !== undefined);
+  const draft = draftMessage({
+    id: `reminder/${due.id}/${due.due.toISOString()}`,
+    author: { id: "weir", name: "reminder", isBot: true },
+    text: due.text,
+    at: LATER,
+    addressed: true,
+  });
+  const next = new Date("2026-11-26T09:00:00Z");
+  assert.equal((await reminders.fire({ reminder: due, draft, next })).hasFired, true);
+  await add(asking, { text: "each day, again", cron: "0 9 * * *" }, { run: "run-2", callId: "call-2" });
+  assert.deepEqual(await texts(channel), ["each day, again"]);
+  const [row] = await sql<{ state: string; text: string }>(
+    "select state, text from reminders where id = $1",
+    due.id,
+  );
+  assert.deepEqual(row, { state: "cancelled", text: "" });
+});
+
 test("bounds: fifty in a channel, twenty of one person; a refused command leaves nothing", async () => {
   const { id: channel } = await open.channel("full");
   const from = async (person: string, number: number): Promise<AddedReminder> => {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
+import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import { patched } from "../../fuzz/mutants/patched.ts";
 import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
@@ -84,6 +85,26 @@ test("a daemon that ends while a turn waits leaves it to the next, which goes on
   assert.equal(asked.filter((request) => results(request).length === 0).length, 1, "the first step once");
   assert.equal((await rowsOf(beside, room)).length, 1, "the turn that ran again found it");
   assert.deepEqual(await toldIn(beside, room), { answers: ["answered"], due: 0 });
+});
+
+test("one whose turn is settled by a commit that nobody heard of is closed", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  scriptBoth(server, () => text("Four."), agentThat("count the boats"));
+  await using weir = await startWithSubagents(connection, server);
+  const { turns } = weir.daemon.store;
+  const settle = turns.settle.bind(turns);
+  let cuts = 0;
+  turns.settle = async (...turn) => {
+    const settled = await settle(...turn);
+    // The connection ends after the commit.
+    if (cuts++ === 0) throw translateDatabaseError(new Error("Connection terminated unexpectedly"));
+    return settled;
+  };
+  await weir.say("how many boats?", { room: "unheard" });
+  await until("answer", async () => (await toldIn(beside, "unheard")).answers.length > 0);
+  assert.equal((await untilClosed(beside, "unheard")).length, 1);
+  assert.deepEqual(await toldIn(beside, "unheard"), { answers: ["answered"], due: 0 });
 });
 
 test("one that goes on behind its turn outlives a drain, and is told of by the next daemon", async () => {
