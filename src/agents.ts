@@ -12,7 +12,7 @@ import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import { spawnAgent } from "./tools/spawn-agent.ts";
-import { featureToolsOf } from "./features/features.ts";
+import { configuredBy, featureToolsOf } from "./features/features.ts";
 import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
 import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
 import { existsSync } from "node:fs";
@@ -199,8 +199,8 @@ export class Agents implements AsyncDisposable {
     const withOwnModels: MoreTools = (tools) =>
       tools.map((tool) => {
         if (tool.spec.name !== "spawn_agent") return tool;
-        const names = toolsOfSubagents(tools, config.approvals.tools).map(({ spec }) => spec.name);
-        return spawnAgent({ ...subagentChoices(config), tools: names })(this.#prompts);
+        const names = toolsOfSubagents(tools).map(({ spec }) => spec.name);
+        return { ...tool, ...spawnAgent({ ...subagentChoices(config), tools: names })(this.#prompts) };
       });
     const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
     const compactorAgent = summariserOf(agent, this.#models, this.#prompts, own.guests.nameOf);
@@ -308,7 +308,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
     ofFeatures: featureToolsOf(one),
     hasSkills: there.hasSkills,
     subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
-    approvals: one.approvals.tools,
+    configured: configuredBy(one),
   };
   const tools = createTools(prompts, needs);
   const serverTools =
@@ -318,6 +318,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
           ...servers,
           servers: one.mcp,
           before: past?.serverTools ?? null,
+          configured: needs.configured,
           own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
           room: () => roomForServers(agent, tools),
         });

@@ -1,7 +1,6 @@
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
 import { CallCounts } from "../budget/call-counts.ts";
-import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
 import { DueWorkDesk } from "../channel/due-work.ts";
@@ -10,7 +9,6 @@ import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
 import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
-import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import type { HomesVitals } from "../cluster/rabbit-homes.ts";
 import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
 import { Breaker } from "../compactor/breaker.ts";
@@ -75,7 +73,6 @@ export interface Cluster {
 export interface Channels extends LiveChannels {
   readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
-  readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
@@ -148,20 +145,9 @@ export function createChannels(
     },
     masked: secrets.masked,
     othersWrite: config.database.url !== null,
-    // No turn runs before both exist.
-    onApprovals: (channel, what) => (what === "asked" ? approvals.asked(channel) : approvals.takenBack()),
   });
-  const dueWork = new DueWorkDesk(store, live.waker);
-  subagents.tellBy(dueWork);
-  const approvals = new ApprovalDesk({
-    approvals: store.approvals,
-    ...live,
-    dueWork,
-    mayBeAsked: () => [...current.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
-    serves: base.serves,
-    log,
-  });
+  subagents.tellBy(new DueWorkDesk(store, live.waker));
   const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { ...live, subagents, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
+  return { ...live, subagents, contexts, breaker, budgets, lostModels };
 }

@@ -101,7 +101,6 @@ function commandsOf(
     waker,
     renewal,
     subagents,
-    approvals,
     contexts,
     now,
     current,
@@ -118,7 +117,6 @@ function commandsOf(
     waker,
     renewal,
     subagents,
-    approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     agentBy: (channel) => staffOf(channel).agent,
@@ -143,6 +141,7 @@ function commandsOf(
     isStandIn: () => models.isOffline,
     refusals,
     skipReasons,
+    waitsFor: async (turn) => features.waitsFor(turn),
     isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
     now,
   });

@@ -11,6 +11,8 @@ export interface OptionOrigin {
     keys: readonly KeyPath[],
     fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
   ): ConfigProblem;
+  /** The built-in tool that somebody meant by a name; null: there is a tool of this name, or none comes near. */
+  toolMeantBy(name: string): string | null;
 }
 
 /** What the rooms below the features need to know of one. It imports nothing above `config/schema/values.ts`. */
@@ -23,4 +25,6 @@ export interface Declaration<Agent = never> {
   readonly tools: readonly string[];
   /** Finds errors that no schema finds. */
   check(agent: Agent, origin: OptionOrigin): ConfigProblem[];
+  /** Options, as `table.option`, that are tables with names of the operator's as keys. Default: none. */
+  readonly verbatim?: readonly string[];
 }

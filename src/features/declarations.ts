@@ -3,9 +3,12 @@
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 
+import { approvals } from "./approvals/declaration.ts";
+import type { Declaration } from "./declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
 
-const DECLARATIONS = [reminders] as const;
+/** In the order of their options. */
+const DECLARATIONS = [approvals, reminders] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 
@@ -34,3 +37,8 @@ export const FEATURE_TOOLS: readonly Declared["tools"][number][] = DECLARATIONS.
 
 /** They find errors in an agent's options that no schema finds. */
 export const FEATURE_CHECKS: readonly Declared["check"][] = DECLARATIONS.map(({ check }) => check);
+
+/** Options of agents, as `table.option`, whose keys are the operator's. */
+export const VERBATIM_OPTIONS: readonly string[] = DECLARATIONS.flatMap(
+  ({ verbatim = [] }: Declaration) => verbatim,
+);

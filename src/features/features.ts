@@ -3,19 +3,39 @@
  * out, delete both, its line here, and the one in `declarations.ts`. No room below imports a feature, and no feature another one.
  */
 
+import type { Logger } from "pino";
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
-import type { TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import {
+  type ActorParts,
+  type BoardOutbox,
+  type CallGates,
+  type ChannelBoard,
+  OPEN_GATES,
+  type TurnFeatures,
+  type TurnSite,
+} from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
+import type { TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
-import type { ToolMaker } from "../tools/tool.ts";
-import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
+import type { Tool, ToolMaker } from "../tools/tool.ts";
+import type {
+  Feature,
+  FeatureSetup,
+  FeatureWork,
+  FeatureWorker,
+  OpenFeature,
+  OpenParts,
+  WorkParts,
+} from "./feature.ts";
+import { approvals } from "./approvals/feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing];
+/** In the order of `weir status`. */
+const FEATURES: readonly Feature[] = [reminders, approvals, pairing];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -26,6 +46,16 @@ export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] })
 /** Tools of all features for an agent. */
 export function featureToolsOf(agent: AgentConfig): ToolMaker[] {
   return FEATURES.flatMap((feature) => feature.toolsOf?.(agent) ?? []);
+}
+
+/** An agent's tools as its configuration has them. */
+export function configuredBy(agent: AgentConfig): (tool: Tool) => Tool {
+  return (tool) => FEATURES.reduce((one, { toolOf }) => toolOf?.(agent, one) ?? one, tool);
+}
+
+/** Logs what the operator may have forgotten. */
+export function warnOfFeatures(setup: FeatureSetup, log: Logger): void {
+  for (const { warn } of FEATURES) warn?.(setup, log);
 }
 
 /** What waits of each feature. */
@@ -42,8 +72,9 @@ export async function readFeatureWork(
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
 
-  constructor(parts: OpenParts) {
-    this.#open = new Map(FEATURES.map((feature) => [feature.key.name, feature.open(parts)]));
+  /** @param features default: all */
+  constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
+    this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
   }
 
   readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
@@ -52,8 +83,34 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
 
   /** Who may send direct messages beside those whom the configuration names. */
   get strangers(): Strangers {
-    const [first = NO_STRANGERS] = [...this.#open.values()].flatMap(({ strangers = [] }) => strangers);
+    const [first = NO_STRANGERS] = this.#all(({ strangers }) => strangers);
     return first;
+  }
+
+  get gates(): CallGates {
+    const [first = OPEN_GATES] = this.#all(({ gates }) => gates);
+    return first;
+  }
+
+  changed(): void {
+    for (const feature of this.#open.values()) feature.changed?.();
+  }
+
+  boardOf(parts: ActorParts, outbox: BoardOutbox): ChannelBoard {
+    const boards = this.#all((feature) => feature.boardOf?.(parts, outbox));
+    return {
+      show: () => boards.forEach((board) => board.show()),
+      resume: () => boards.forEach((board) => board.resume()),
+    };
+  }
+
+  /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
+  async waitsFor(turn: TurnId): Promise<string | null> {
+    for (const feature of this.#open.values()) {
+      const what = await feature.waitsFor?.(turn);
+      if (what !== undefined && what !== null) return what;
+    }
+    return null;
   }
 
   kitsOf(site: TurnSite): KitOf {
@@ -65,16 +122,20 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
-  work(parts: WorkParts): FeatureWorker {
-    const workers = [...this.#open.values()].flatMap((feature) => feature.work?.(parts) ?? []);
+  work(parts: WorkParts): Required<FeatureWorker> {
+    const workers = this.#all((feature) => feature.work?.(parts));
     return {
       start: () => workers.forEach((worker) => worker.start()),
-      reconfigured: () => workers.forEach((worker) => worker.reconfigured()),
+      reconfigured: () => workers.forEach((worker) => worker.reconfigured?.()),
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#open.values()].map(async (feature) => feature[Symbol.asyncDispose]()));
+  }
+
+  #all<Part extends object>(part: (feature: OpenFeature<unknown, unknown>) => Part | undefined): Part[] {
+    return [...this.#open.values()].flatMap((feature) => part(feature) ?? []);
   }
 
   #opened(key: FeatureKey<unknown, unknown>): OpenFeature<unknown, unknown> {

@@ -14,6 +14,8 @@ export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
   /** Weir's own, beside these of the servers. */
   readonly own: (served: readonly Tool[]) => readonly Tool[];
+  /** A tool as the agent's configuration has it. */
+  readonly configured: (tool: Tool) => Tool;
   /** Estimated tokens that the tools of all servers may take in each request. */
   readonly room: () => number;
   readonly log: Logger;
@@ -116,13 +118,13 @@ export class ServerTools implements AsyncDisposable {
   #toolOf(connection: McpConnection, { name, spec, isReadOnly }: ListedTool): Tool {
     const { config } = connection;
     const { mask } = this.#parts;
-    return {
+    return this.#parts.configured({
       spec,
       server: config.name,
       identity: identityOf(config, name, spec),
       // Those that nobody has to be asked for.
       forSubagents: true,
-      approve: config.approve,
+      asks: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
       async run(input, { signal, effectKey, seesImages }) {
@@ -144,7 +146,7 @@ export class ServerTools implements AsyncDisposable {
           images,
         };
       },
-    };
+    });
   }
 
   /** Nobody uses these tools any more: ends the servers that those which are in their place do not have. */

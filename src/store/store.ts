@@ -2,8 +2,6 @@ import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
-import { ApprovalRuleStore } from "./turns/approval-rules.ts";
-import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
 import { ActiveSkillStore } from "./channels/active-skills.ts";
@@ -56,8 +54,6 @@ export interface Store {
   readonly turns: TurnStore;
   readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
-  readonly approvals: ApprovalStore;
-  readonly approvalRules: ApprovalRuleStore;
   readonly modelCalls: ModelCallStore;
   readonly usage: UsageStore;
   readonly learnedModels: LearnedModelStore;
@@ -126,8 +122,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     turns: new TurnStore(db),
     subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
-    approvals: new ApprovalStore(db),
-    approvalRules: new ApprovalRuleStore(db),
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),
     learnedModels: new LearnedModelStore(db),

@@ -6,7 +6,6 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { RoomTool } from "../config/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
-import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { memoryWrite } from "./memory-write.ts";
 import { note } from "./note.ts";
@@ -15,7 +14,7 @@ import { searchHistory } from "./search-history.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./skill.ts";
 import { skip } from "./skip.ts";
 import { spawnAgent, type SpawnChoices } from "./spawn-agent.ts";
-import type { Tool, ToolMaker } from "./tool.ts";
+import { asksFirst, type Tool, type ToolMaker } from "./tool.ts";
 
 /** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
@@ -43,8 +42,8 @@ export interface ToolNeeds {
   readonly served?: readonly Tool[];
   /** Tools of the features that it uses; default: empty. */
   readonly ofFeatures?: readonly ToolMaker[];
-  /** Configured approvals, by tool; default: empty. */
-  readonly approvals?: AgentConfig["approvals"]["tools"];
+  /** A tool as the agent's configuration has it. Default: unchanged. */
+  readonly configured?: ((tool: Tool) => Tool) | undefined;
 }
 
 /** Where a tool comes from, in a word or two. */
@@ -66,25 +65,22 @@ function has({ keepsNotes, hasSkills, recall }: ToolNeeds, need: NonNullable<Too
 
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { subagents, served = [], approvals = {}, ofFeatures = [] } = agent;
+  const { subagents, served = [], configured = (tool) => tool, ofFeatures = [] } = agent;
   const tools = [...Object.values(TOOLS), ...ofFeatures]
-    .map((make) => make(prompts))
+    .map((make) => configured(make(prompts)))
     .filter(({ needs }) => needs === undefined || has(agent, needs))
     .toSorted(byName);
   if (subagents === undefined) return tools;
-  const names = toolsOfSubagents([...tools, ...served], approvals).map(({ spec }) => spec.name);
+  const names = toolsOfSubagents([...tools, ...served]).map(({ spec }) => spec.name);
   const spawn = spawnAgent({ ...subagents, tools: names });
-  return [...tools, spawn(prompts)].toSorted(byName);
+  return [...tools, configured(spawn(prompts))].toSorted(byName);
 }
 
 function byName(a: Tool, b: Tool): number {
   return a.spec.name < b.spec.name ? -1 : 1;
 }
 
-/** Tools for subagents: only those that need no approval. */
-export function toolsOfSubagents(
-  tools: readonly Tool[],
-  approvals: NonNullable<ToolNeeds["approvals"]>,
-): readonly Tool[] {
-  return tools.filter((tool) => tool.forSubagents === true && !needsApproval(tool, approvals));
+/** Tools for subagents: only those whose calls run at once. */
+export function toolsOfSubagents(tools: readonly Tool[]): readonly Tool[] {
+  return tools.filter((tool) => tool.forSubagents === true && !asksFirst(tool));
 }

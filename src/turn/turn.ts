@@ -6,7 +6,6 @@ import type { MadeRequest } from "../llm/retrying-model.ts";
 import type { SkillRequest } from "../tools/tool.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
-import { runApprovedCalls } from "./approved-calls.ts";
 import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
@@ -79,7 +78,7 @@ class TurnRun {
     await this.#contexts.lookUp(history);
     // What is slow to read is read for the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
-    await runApprovedCalls(this.#channel, this.#agent.config.id, this.#toolParts);
+    await this.#channel.gate.runReleased(this.#toolParts, this.#channel.append);
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -121,15 +120,14 @@ class TurnRun {
       made.map(({ id }) => id),
     );
     if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
-    const { told: held, asked } = await this.#channel.approvals.hold(wanted);
+    const { told: held, beside } = await this.#channel.gate.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
-    const news = asked.length === 0 ? undefined : { asked, done: [] };
     // What a call has found may be deleted by now, and nobody would read it again.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null || handOff !== null) {
       // What it did beside, such as a reaction, it is to remember.
       if (calls.some(({ name }) => name !== SKIP))
-        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], news);
+        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], beside);
       const text = visibleAnswer(answer.text);
       const handed = handOff === null ? {} : { handOff };
       return text === ""
@@ -140,7 +138,7 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
+    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], beside);
     this.#showNothing();
     return null;
   }

@@ -13,6 +13,15 @@ const LISTS = ["features/features.ts", "features/declarations.ts"];
 const SLICES: Readonly<
   Record<string, { readonly word: RegExp; readonly elsewhere: Readonly<Record<string, string>> }>
 > = {
+  approvals: {
+    word: /approval|approver/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/retold-rules.ts": "until it is a carrier of its own",
+      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
+    },
+  },
   pairing: {
     word: /pairing|\bpaired\b/i,
     elsewhere: {

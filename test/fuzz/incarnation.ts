@@ -14,7 +14,10 @@ import {
   type LiveChannels,
   type LiveChannelsParts,
 } from "../../src/channel/live-channels.ts";
-import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
+import type { ApprovalDesk } from "../../src/features/approvals/approval-desk.ts";
+import { ApprovalStore } from "../../src/features/approvals/approval-store.ts";
+import { approvals, openApprovals } from "../../src/features/approvals/feature.ts";
+import { reminders } from "../../src/features/reminders/feature.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
 import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
@@ -197,7 +200,13 @@ export class Incarnation {
       platforms.find(({ name }) => name === platform);
     const subagents = new SubagentDesk(store);
     this.subagents = subagents;
-    const features = this.#openFeatures({ platforms, platformOf, now });
+    const opened = openApprovals({
+      approvals: mutant?.approvals?.(this.database) ?? new ApprovalStore(this.database),
+      mayBeAsked: () => true,
+      serves: () => true,
+      log,
+    });
+    const features = this.#openFeatures({ platforms, platformOf, now }, opened);
     this.reminders = features.serviceOf(REMINDERS);
     this.channels = createLiveChannels({
       store,
@@ -220,20 +229,21 @@ export class Incarnation {
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),
       ...LIMITS,
       agentOf,
-      onApprovals: (channel, what) =>
-        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(),
       streams: () => true,
       platformOf,
     });
     const dueWork = new DueWorkDesk(store, this.channels.waker);
     subagents.tellBy(dueWork);
-    this.approvals = this.#createApprovals(dueWork);
+    this.approvals = opened.work({ store, ...this.channels });
     this.#clock = this.#createClock({ desk: this.reminders, log, now });
     this.router = this.#createRouter(agentOf, { events, log, platformOf });
   }
 
-  #openFeatures(parts: Pick<OpenParts, "platforms" | "platformOf" | "now">): OpenFeatures {
-    return new OpenFeatures({
+  #openFeatures(
+    parts: Pick<OpenParts, "platforms" | "platformOf" | "now">,
+    opened: ReturnType<typeof openApprovals>,
+  ): OpenFeatures {
+    const whole = {
       ...parts,
       database: this.database,
       log: this.#log,
@@ -242,18 +252,8 @@ export class Incarnation {
         bindings: BINDINGS,
         agents: this.#staff.agents,
       }),
-    });
-  }
-
-  #createApprovals(dueWork: DueWorkDesk): ApprovalDesk {
-    return new ApprovalDesk({
-      approvals: this.store.approvals,
-      ...this.channels,
-      dueWork,
-      mayBeAsked: () => true,
-      serves: () => true,
-      log: this.#log,
-    });
+    };
+    return new OpenFeatures(whole, [reminders, { ...approvals, open: () => opened }]);
   }
 
   #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {

@@ -198,7 +198,13 @@ test("the configuration knows the names of all tools that come with Weir", () =>
 });
 
 test("a subagent is given nothing that a person would have to allow", () => {
-  const offered = toolsOfSubagents(tools, { search_history: "always", memory_recall: "writes" });
+  const offered = toolsOfSubagents(
+    tools.map((tool) => {
+      const asks = { search_history: "always", memory_recall: "writes" } as const;
+      const { name } = tool.spec;
+      return name === "search_history" || name === "memory_recall" ? { ...tool, asks: asks[name] } : tool;
+    }),
+  );
   assert.deepEqual(
     offered.map(({ spec }) => spec.name),
     ["memory_recall"],

@@ -11,7 +11,6 @@ import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelCommand, Command, CommandParts } from "./command.ts";
 import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
-import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
@@ -50,9 +49,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   agentsCommand,
   skillCommand,
   modelCommand,
-  approveCommand,
-  denyCommand,
-  approvalsCommand,
   recapCommand,
   exportCommand,
   resetCommand,

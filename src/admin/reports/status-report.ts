@@ -17,7 +17,7 @@ import {
 /** What waits of a feature. */
 interface WaitingFeature {
   readonly name: string;
-  line(time: TimeFormat): string;
+  line(time: TimeFormat, at: (date: Date) => string): string;
 }
 
 /** The facts of `weir status`, as `--json` prints them. */
@@ -99,8 +99,7 @@ export function formatStatus(
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    ...features.map(({ name, line }) => [name, line(time)] as const),
-    ["approvals", pending(waiting.approvals, "wait for a person", at)],
+    ...features.map(({ name, line }) => [name, line(time, at)] as const),
     ["subagents", pending(waiting.subagents, "at work, or their reports are not told yet", at)],
     ["channels", formatNumber(channels)],
     ...fullest.map((one, index): readonly [string, string] => [
@@ -115,7 +114,8 @@ function sinceWords(since: Date | null, at: (date: Date) => string): string {
   return since === null ? "" : `, the oldest since ${at(since)}`;
 }
 
-function pending(
+/** `3 wait for a person, the oldest since …`; `none`. Pure. */
+export function pending(
   { count, since }: { readonly count: number; readonly since: Date | null },
   what: string,
   at: (date: Date) => string,

@@ -84,8 +84,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     onCommitted: (plan, messages) => {
       tellCompaction(parts, plan, messages);
-      // With a text that was edited meanwhile go the calls that were made between, and what they have asked for.
-      parts.onApprovals?.(owner.channel, "taken_back");
+      // Calls that were made after a text that was edited meanwhile are deleted with it.
+      parts.features.changed();
     },
     onLost: (error) => parts.onLostBy(error),
   };

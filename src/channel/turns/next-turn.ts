@@ -65,14 +65,14 @@ function ownWork(messageId: string): BegunBy | undefined {
 }
 
 /**
- * An earlier run of the turn has called tools, or it is to run some that somebody has allowed. Pure.
- * @param allowed the decisions that it answers
+ * An earlier run of the turn has called tools, or its messages release some that were held back. Pure.
+ * @param releases ids of those messages
  */
 export function needsItsTools(
   { entries }: Pick<History, "entries">,
   { id, attempts }: Pick<RunningTurn, "id" | "attempts">,
-  allowed: readonly number[],
+  releases: readonly string[],
 ): boolean {
-  if (allowed.length > 0) return true;
+  if (releases.length > 0) return true;
   return attempts > 1 && entries.some((entry) => entry.kind === "tool_call" && entry.turnId === id);
 }

@@ -28,7 +28,7 @@ export function spentBudget(
 }
 
 /**
- * A turn that begins is refused in words where nothing is left; one that has begun before, or that tells of a person's approval, is not.
+ * A turn that begins is refused in words where nothing is left; one that has begun before, or that goes on with calls that were held back, is not.
  * @returns null: it may begin
  */
 export function refusedForBudget(

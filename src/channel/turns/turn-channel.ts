@@ -21,7 +21,6 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest, UsageAnchor } from "../model-usage.ts";
 import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
-import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import { TurnNotes } from "./turn-notes.ts";
 import { TurnSubagents } from "../subagents/turn-subagents.ts";
@@ -100,6 +99,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
   const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
   const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
+  const site = { ...parts, recall: parts.allRecall };
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
@@ -117,7 +117,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
         return notes.write(request);
       },
       useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
-      kitOf: parts.features.kitsOf({ ...parts, recall: parts.allRecall }),
+      kitOf: parts.features.kitsOf(site),
       handOff: handingOver(parts.guests.team, turn, () => history.current),
       async spawnAgent(request, call) {
         if (subagents === null) throw new ToolFailure("You have no subagents.");
@@ -136,11 +136,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),
-    approvals: turnApprovals(parts),
-    async append(drafts, news) {
-      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), news, memoriesShown(parts));
+    gate: parts.features.gates.of(site),
+    async append(drafts, beside) {
+      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), beside, memoriesShown(parts));
       indexer.mark(owner.channel);
-      if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
+      beside?.written?.();
     },
     async commitAhead() {
       if (history.current.ahead.length === 0) return false;

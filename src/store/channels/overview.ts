@@ -42,7 +42,6 @@ export interface Waiting {
     /** Summaries that a model is to write again. */
     readonly redo: number;
   };
-  readonly approvals: { readonly count: number; readonly since: Date | null };
   readonly subagents: { readonly count: number; readonly since: Date | null };
 }
 
@@ -155,8 +154,6 @@ export class OverviewStore {
       running: number;
       ahead: number;
       redo: number;
-      approvals: number;
-      asked_at: Date | null;
       subagents: number;
       begun_at: Date | null;
     }>({
@@ -166,8 +163,6 @@ export class OverviewStore {
         (select count(*) from jobs where state in ('running', 'staged')) as running,
         (select count(*) from jobs where state = 'ahead') as ahead,
         (select count(*) from summaries where live and needs_redo) as redo,
-        (select count(*) from approvals where state = 'open') as approvals,
-        (select min(asked_at) from approvals where state = 'open') as asked_at,
         (select count(*) from subagents where closed_at is null) as subagents,
         (select min(started_at) from subagents where closed_at is null) as begun_at`,
     });
@@ -175,7 +170,6 @@ export class OverviewStore {
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      approvals: { count: row.approvals, since: row.asked_at },
       subagents: { count: row.subagents, since: row.begun_at },
     };
   }

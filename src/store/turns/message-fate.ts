@@ -37,8 +37,6 @@ export interface SettlingTurn {
   readonly notice: string | null;
   /** Of its answer; null: it has none. */
   readonly delivery: "pending" | "sent" | "failed" | null;
-  /** Calls of it that still wait for somebody's decision. */
-  readonly openApprovals: number;
   /** What it handed over; null: nothing. The agent is null for the channel's own. */
   readonly handedOver: { readonly seq: Seq; readonly to: AgentId | null } | null;
 }
@@ -79,7 +77,6 @@ interface RawFate extends Record<string, unknown> {
   notice: string | null;
   pending: boolean | null;
   failed: boolean | null;
-  approvals: number;
   handed_seq: number | null;
   handed_to: string | null;
   started_at: Date | null;
@@ -146,8 +143,6 @@ export class MessageFateStore {
                       (select n.text from entries n
                         where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
                       d.pending, d.failed,
-                      (select count(*) from approvals a
-                        where a.turn_id = t.id and a.state = 'open' and a.expires_at > clock_timestamp()) as approvals,
                       h.seq as handed_seq, h.data->>'agent' as handed_to,
                       r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as running
                  from entries e
@@ -197,7 +192,6 @@ function toTurn(row: RawFate, id: number): SettlingTurn {
     isChanged: row.changed,
     notice: row.notice,
     delivery: row.failed === true ? "failed" : row.pending === true ? "pending" : delivered,
-    openApprovals: row.approvals,
     handedOver:
       row.handed_seq === null
         ? null

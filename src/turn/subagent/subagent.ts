@@ -116,13 +116,13 @@ export async function runSubagent(
 
 /** What it may call, as it is now. One that a restart has cut waits for the servers that its tools come from. */
 async function toolsOf(
-  { tools, changingTools, config }: Agent,
+  { tools, changingTools }: Agent,
   { tools: names }: Subagent,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
   const begun = changingTools?.whenBegun() ?? null;
   if (begun !== null) await unlessAborted(begun, signal);
-  const mayHave = toolsOfSubagents(changingTools?.current ?? tools, config.approvals.tools);
+  const mayHave = toolsOfSubagents(changingTools?.current ?? tools);
   return mayHave.filter(({ spec }) => names.includes(spec.name));
 }
 

@@ -1,3 +1,4 @@
+import type { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
 import type { ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
@@ -24,6 +25,7 @@ export interface Mutant extends Miscast {
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
+  readonly approvals?: (db: Database) => ApprovalStore;
   readonly reminders?: (db: Database) => ReminderStore;
   readonly decide?: (state: CompactionState) => Decision;
   readonly createMutex?: () => HistoryMutex;

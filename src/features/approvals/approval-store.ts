@@ -1,4 +1,4 @@
-import type { ApprovalState } from "../../core/approval.ts";
+import type { ApprovalState } from "./approval.ts";
 import {
   type AgentId,
   agentId,
@@ -6,11 +6,24 @@ import {
   channelId,
   type ChannelId,
   type Owner,
+  type TurnId,
 } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { APPROVAL_COLUMNS, type ApprovalRow, type RawApproval, toApproval } from "./approval-rows.ts";
-import { OWN_IDS } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { OWN_IDS } from "../../store/channels/channels.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+
+/** Calls of a tool with some arguments that need no approval. */
+export interface ApprovalRule {
+  readonly id: number;
+  readonly tool: string;
+  readonly arguments: string;
+  /** Who has allowed it; "": not known any more. */
+  readonly by: string;
+  /** The number of the approval by which it was. */
+  readonly approval: number;
+}
 
 /** A call that waits for a person, as it is stored with the call itself. */
 export interface AskedApproval {
@@ -24,11 +37,12 @@ export interface AskedApproval {
   readonly expireMs: number;
 }
 
-/** What a turn leaves to be noted of approvals, in the transaction of its entries. */
+/** What a turn changes, in the transaction of its entries. */
 export interface ApprovalNews {
-  readonly asked: readonly AskedApproval[];
-  /** Those whose call it has run. */
-  readonly done: readonly number[];
+  /** Default: none. */
+  readonly asked?: readonly AskedApproval[];
+  /** Those whose call it has run. Default: none. */
+  readonly done?: readonly number[];
 }
 
 /** What a channel has of approvals, for calls that are about to be made. */
@@ -93,7 +107,7 @@ export interface Decision {
 /** Rows that are read at once where there may be many. */
 const MOST = 500;
 
-/** Rows of `approvals` and `approval_rules`. Those that a turn makes are written with its entries, by `LogStore`. */
+/** Rows of `approvals` and `approval_rules`. */
 export class ApprovalStore {
   readonly #db: Database;
 
@@ -137,6 +151,27 @@ export class ApprovalStore {
       allowed: new Set(allowed),
       free: byFingerprint(free),
     };
+  }
+
+  /** Writes what a turn changes beside its entries. @param client in their transaction. @throws StaleEpochError */
+  async note(
+    client: Queryable,
+    { channel, epoch }: Owner,
+    turn: TurnId,
+    { asked = [], done = [] }: ApprovalNews,
+  ): Promise<void> {
+    const rows = asked.map(({ callId, expireMs, ...one }) => ({
+      ...one,
+      call_id: callId,
+      expire_ms: expireMs,
+    }));
+    await client.query({ name: "approvals_note", text: "select note_approvals($1, $2, $3, $4, $5)" }, [
+      channel,
+      epoch,
+      turn,
+      JSON.stringify(rows),
+      done,
+    ]);
   }
 
   /**
@@ -317,6 +352,28 @@ export class ApprovalStore {
     );
   }
 
+  /** How many wait for a decision, and since when. */
+  async countWaiting(): Promise<{ readonly count: number; readonly since: Date | null }> {
+    const [row] = await this.#db.query<{ count: number; since: Date | null }>({
+      name: "approvals_count_waiting",
+      text: "select count(*) as count, min(asked_at) as since from approvals where state = 'open'",
+    });
+    return row ?? { count: 0, since: null };
+  }
+
+  /** How many calls of a turn wait for a decision. */
+  async waitingOf(turn: TurnId): Promise<number> {
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "approvals_waiting_of",
+        text: `select count(*) as count from approvals
+                where turn_id = $1 and state = 'open' and expires_at > clock_timestamp()`,
+      },
+      [turn],
+    );
+    return row?.count ?? 0;
+  }
+
   /** Whether there are any that tell something. */
   async hasAny(): Promise<boolean> {
     const rows = await this.#db.query(
@@ -376,5 +433,29 @@ export class ApprovalStore {
       { name: "approval_note_shown", text: "select note_approval_shown($1, $2, $3, $4, $5)" },
       [channel, epoch, id, shown, messageId],
     );
+  }
+
+  /** What is allowed in a channel from now on, the oldest first. */
+  async rules(channel: ChannelId): Promise<ApprovalRule[]> {
+    return this.#db.query<ApprovalRule & Record<string, unknown>>(
+      {
+        name: "approval_rules",
+        text: `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
+                where r.channel_id = $1 order by r.id limit $2`,
+      },
+      [channel, MOST],
+    );
+  }
+
+  /** @returns false: there is no such rule */
+  async endRule(channel: ChannelId, id: number): Promise<boolean> {
+    const ended = await this.#db.query(
+      {
+        name: "approval_rule_end",
+        text: "delete from approval_rules where channel_id = $1 and id = $2 returning id",
+      },
+      [channel, id],
+    );
+    return ended.length > 0;
   }
 }

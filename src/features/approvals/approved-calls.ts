@@ -1,34 +1,11 @@
-import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
-import { approvedCallId } from "../core/approval.ts";
-import type { AgentId } from "../core/ids.ts";
-import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
-import { canonicalArguments, fingerprintOf } from "../tools/approval.ts";
-import type { Tool, ToolKit } from "../tools/tool.ts";
-import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
-
-/** What people have to allow before a turn may do it. */
-export interface TurnApprovals {
-  /** Finds which calls may not run yet. Without any that needs an approval, it asks nobody. */
-  hold(calls: readonly ToolCall[]): Promise<HeldCalls>;
-  /**
-   * Takes up the calls whose decisions the turn answers, each once: what is taken up may have had its effect, whatever becomes of
-   * the turn. Those whose result the log has are not among them.
-   */
-  take(): Promise<readonly TakenApproval[]>;
-}
-
-export interface HeldCalls {
-  /** What the model is told instead of a result, by the call's id. */
-  readonly told: ReadonlyMap<string, string>;
-  /** To be stored with the calls. */
-  readonly asked: readonly AskedApproval[];
-}
-
-/** What {@link runApprovedCalls} needs of a turn's channel. */
-interface ApprovedCallsChannel {
-  readonly approvals: Pick<TurnApprovals, "take">;
-  append(drafts: readonly TurnEntryDraft[], news: ApprovalNews): Promise<void>;
-}
+import type { ToolCall, TurnEntryDraft } from "../../core/entry.ts";
+import { approvedCallId } from "./approval.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { TakenApproval } from "./approval-store.ts";
+import { fingerprintOf } from "./call-fingerprint.ts";
+import { canonicalArguments } from "../../tools/canonical-arguments.ts";
+import type { Tool, ToolKit } from "../../tools/tool.ts";
+import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "../../turn/tool-calls.ts";
 
 const UNKNOWN =
   "Nobody knows whether this has run: it was begun, and then Weir was interrupted. Look whether it had its effect before you ask for it again.";
@@ -41,21 +18,23 @@ const OTHER_AGENT = "This was not run: another agent had asked for it, which doe
 /**
  * Runs what was allowed since the turn before, ahead of the turn's first request: each call stands in the log once more, with its
  * result behind it. Of a call that was interrupted, nothing is known: it is never run twice.
+ * @param agent the agent that answers the turn
+ * @param append appends the entries of an approval, and notes that its call has run
  */
 export async function runApprovedCalls(
-  channel: ApprovedCallsChannel,
+  taken: readonly TakenApproval[],
   agent: AgentId,
   parts: ToolRunParts,
+  append: (id: number, drafts: readonly TurnEntryDraft[]) => Promise<void>,
 ): Promise<void> {
-  for (const approval of await channel.approvals.take()) {
+  for (const approval of taken) {
     if (parts.signal.aborted) return;
     const call = { id: approvedCallId(approval.id), name: approval.tool, arguments: approval.arguments };
     const blank = { ...call, arguments: "{}" };
-    const news = { asked: [], done: [approval.id] };
     const [drawn, result] = await resultOf(approval, call, agent, parts);
     // What it was asked for may be deleted by now: the log gets nothing of it.
     const [shown, told] = parts.signal.aborted ? [blank, textOf(call, UNKNOWN)] : [drawn, result];
-    await channel.append([{ kind: "tool_call", text: "", calls: [shown] }, told], news);
+    await append(approval.id, [{ kind: "tool_call", text: "", calls: [shown] }, told]);
   }
 }
 

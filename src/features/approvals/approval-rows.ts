@@ -1,4 +1,4 @@
-import type { ApprovalState } from "../../core/approval.ts";
+import type { ApprovalState } from "./approval.ts";
 import { type AgentId, agentId } from "../../core/ids.ts";
 
 /** What people are told of an approval. */
