@@ -1,4 +1,4 @@
-// proves: src/features/features.ts, src/features/declarations.ts
+// proves: src/features/features.ts, src/features/feature.ts, src/features/declarations.ts
 import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// proves: src/config/schema/agents.ts, src/config/checks/check-agents.ts
+// proves: src/features/approvals/declaration.ts, src/config/camel-case.ts, src/config/checks/check-agents.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configErrorFrom, configFrom } from "../../config/folder.ts";
