@@ -6,7 +6,7 @@ import { dueIdOf } from "./approval.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
 import type { ApprovalRow } from "./approval-rows.ts";
-import type { ApprovalStore, Decision, UntoldApproval } from "./approval-store.ts";
+import type { ApprovalStore, Decision, UnreportedDecision } from "./approval-store.ts";
 import type { DueWorkDesk } from "../../channel/due-work.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Waker } from "../../channel/waker.ts";
@@ -77,7 +77,7 @@ export class ApprovalDesk implements FeatureWorker, AsyncDisposable {
    * A text was deleted or edited: approvals that depend on it may be void, also in other channels where it was shown. Does nothing
    * where no approvals are in use.
    */
-  takenBack(): void {
+  changed(): void {
     if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
     this.#working = this.#working.then(async () => this.#try(async () => this.#showAll()));
   }
@@ -109,8 +109,8 @@ export class ApprovalDesk implements FeatureWorker, AsyncDisposable {
       this.#try(async () => {
         await first();
         await this.#expire();
-        for (const approval of await this.#parts.approvals.untold())
-          if (this.#parts.serves(approval.address)) await this.#tell(approval);
+        for (const approval of await this.#parts.approvals.unreported())
+          if (this.#parts.serves(approval.address)) await this.#report(approval);
         await this.#arm();
       }),
     );
@@ -135,20 +135,20 @@ export class ApprovalDesk implements FeatureWorker, AsyncDisposable {
     if (overdue.length > 0) await approvals.expire(overdue.map(({ id }) => id));
   }
 
-  async #tell(approval: UntoldApproval): Promise<void> {
+  async #report(approval: UnreportedDecision): Promise<void> {
     const { approvals, dueWork, waker, log } = this.#parts;
     const { id, channel, tool, state, address, decidedBy } = approval;
     const title = `approval #${id}, of ${tool}`;
     await dueWork.add(channel, {
       id: dueIdOf(id),
       title,
-      text: toldText(approval),
+      text: reportText(approval),
       at: new Date(),
       agent: approval.agent ?? undefined,
       // A decision is deleted with the messages of the person who made it.
       ...(decidedBy !== null && { by: decidedBy }),
     });
-    await approvals.told(id);
+    await approvals.noteReported(id);
     log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");
     void waker.showBoard(channel);
   }
@@ -166,7 +166,7 @@ export class ApprovalDesk implements FeatureWorker, AsyncDisposable {
 }
 
 /** The entry for the model. An allowed call runs before the model is asked. */
-function toldText({ state, decidedName, tool, reason }: UntoldApproval): string {
+function reportText({ state, decidedName, tool, reason }: UnreportedDecision): string {
   const who = decidedName === "" ? "Somebody" : decidedName;
   if (state === "allowed")
     return `${who} has allowed the call of ${tool}. It is run now; its result follows.`;

@@ -11,16 +11,16 @@ import type { ApprovalNews, ApprovalStore, AskedApproval, TakenApproval } from "
 import { runApprovedCalls } from "./approved-calls.ts";
 import { fingerprintOf, unreadableArguments } from "./call-fingerprint.ts";
 
-/** Calls of one channel that wait at a time: an approver is not to look through more. */
+/** Most calls of one channel that wait at a time: approvers would not read more. */
 const MOST_OPEN = 20;
 
-/** A call that needs an approval, and what tells it from others. */
+/** A call that needs an approval. */
 interface GatedCall {
   readonly call: ToolCall;
   readonly fingerprint: string;
 }
 
-/** What one turn does with approvals. The rows that it makes are stored with its entries. */
+/** The approvals of one run of a turn. New rows are stored with the turn's entries. */
 export class ApprovalGate implements CallGate {
   readonly #store: ApprovalStore;
   readonly #site: TurnSite;
@@ -33,7 +33,7 @@ export class ApprovalGate implements CallGate {
     this.#onAsked = onAsked;
   }
 
-  /** Asks nobody, and the database nothing, if no call needs an approval. */
+  /** Without a call that needs an approval it makes no query. */
   async hold(calls: readonly ToolCall[]): Promise<HeldCalls> {
     const { owner, agent } = this.#site;
     const { tools, config } = agent;
@@ -114,7 +114,7 @@ export class ApprovalGate implements CallGate {
   }
 }
 
-/** Nobody is asked about a call that could not run. */
+/** Refuses a call that could not run, so that nobody is asked about it. */
 function canonicalOf(tool: Tool, call: ToolCall): { readonly json: string } | { readonly refusal: string } {
   try {
     const refusal = unreadableArguments(call.arguments);

@@ -16,8 +16,8 @@ const ANOTHER_CALL =
 const OTHER_AGENT = "This was not run: another agent had asked for it, which does not answer here any more.";
 
 /**
- * Runs what was allowed since the turn before, ahead of the turn's first request: each call stands in the log once more, with its
- * result behind it. Of a call that was interrupted, nothing is known: it is never run twice.
+ * Runs the calls that were allowed since the previous turn: each is appended to the log a second time, with its result. A call that was
+ * interrupted is never run twice: nobody knows whether it had its effect.
  * @param agent the agent that answers the turn
  * @param append appends the entries of an approval, and notes that its call has run
  */
@@ -32,7 +32,7 @@ export async function runApprovedCalls(
     const call = { id: approvedCallId(approval.id), name: approval.tool, arguments: approval.arguments };
     const blank = { ...call, arguments: "{}" };
     const [drawn, result] = await resultOf(approval, call, agent, parts);
-    // What it was asked for may be deleted by now: the log gets nothing of it.
+    // The message that asked for it may be deleted by now: the log gets neither arguments nor result.
     const [shown, told] = parts.signal.aborted ? [blank, textOf(call, UNKNOWN)] : [drawn, result];
     await append(approval.id, [{ kind: "tool_call", text: "", calls: [shown] }, told]);
   }
@@ -51,20 +51,20 @@ async function resultOf(
   if (isAnotherCall(call, fingerprint, parts.tools))
     return [{ ...call, arguments: "{}" }, textOf(call, ANOTHER_CALL)];
   const { context } = parts;
-  // The turn answers a decision, and no message of a person's.
+  // The turn answers a decision, which has no message on the platform: the reaction goes to the message that asked for the call.
   const react: ToolKit["react"] = async (emoji) => context.react(emoji, askedFor);
   const { results } = await runToolCalls([call], { ...parts, context: { ...context, react } });
   return [shown, results[0] ?? textOf(call, UNKNOWN)];
 }
 
-/** Whether what would run is not what was shown: another tool has the name by now, or the row holds other arguments. */
+/** Whether the call differs from the one that people were shown: another tool has its name now, or the row has other arguments. */
 function isAnotherCall(
   { name, arguments: json }: ToolCall,
   fingerprint: string,
   tools: readonly Tool[],
 ): boolean {
   const tool = tools.find(({ spec }) => spec.name === name);
-  // That it is missing has words of its own.
+  // A missing tool has its own result.
   return tool !== undefined && fingerprintOf(tool, canonicalArguments(json)) !== fingerprint;
 }
 

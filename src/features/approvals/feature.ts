@@ -67,10 +67,10 @@ export function openApprovals(parts: Parts): OpenApprovals {
           channel,
           releases.flatMap((messageId) => approvalOf(messageId) ?? []),
         );
-        desk?.takenBack();
+        desk?.changed();
       },
     },
-    changed: () => desk?.takenBack(),
+    changed: () => desk?.changed(),
     boardOf: (site, outbox) => new QuestionBoard(store, site, outbox),
     async waitsFor(turn) {
       const calls = await store.waitingOf(turn);

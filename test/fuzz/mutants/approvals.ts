@@ -7,7 +7,7 @@ import {
   ApprovalStore,
   type Decision,
   type TakenApproval,
-  type UntoldApproval,
+  type UnreportedDecision,
 } from "../../../src/features/approvals/approval-store.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -61,9 +61,9 @@ class AllAllowed extends ApprovalStore {
   }
 }
 
-/** Tells nobody what was decided. */
-class NothingTold extends ApprovalStore {
-  override async untold(): Promise<UntoldApproval[]> {
+/** Reports no decision. */
+class NothingReported extends ApprovalStore {
+  override async unreported(): Promise<UnreportedDecision[]> {
     return Promise.resolve([]);
   }
 }
@@ -108,7 +108,7 @@ export const APPROVAL_MUTANTS: readonly Mutant[] = [
   {
     name: "a decision is not told",
     breaks: ["I14", "I21"],
-    approvals: (db) => new NothingTold(db),
+    approvals: (db) => new NothingReported(db),
   },
   {
     name: "a call waits, and nobody is asked",
