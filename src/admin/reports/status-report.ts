@@ -99,7 +99,7 @@ export function formatStatus(
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    ...features.map(({ name, line }) => [name, line(time, at)] as const),
+    ...features.map((one) => [one.name, one.line(time, at)] as const),
     ["subagents", pending(waiting.subagents, "at work, or their reports are not told yet", at)],
     ["channels", formatNumber(channels)],
     ...fullest.map((one, index): readonly [string, string] => [
